@@ -1,0 +1,41 @@
+# Everything a developer runs; `make` alone lists the targets.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-all lint types contract check
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-10s %s\n", $$1, $$2}'
+
+venv: $(STAMP) ## make .venv and install rankfactor in it, for development
+
+# The stamp makes the second call quick; a change of pyproject.toml installs again.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "rankfactor needs Python 3.11 or later, and '$(PYTHON)' is not; run: make venv PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: venv ## fit the bundled data and write a report
+	$(BIN)/rankfactor demo
+
+test: venv ## run the tests, without the slow ones
+	$(BIN)/python -m pytest -n 2
+
+test-all: venv ## run all tests, the slow statistical checks too
+	$(BIN)/python -m pytest -n 2 -m ""
+
+lint: venv ## check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: venv ## check types
+	$(BIN)/mypy
+
+contract: venv ## check the direction of imports
+	$(BIN)/lint-imports
+
+check: lint types contract test ## everything that must pass before a change goes in

@@ -1,0 +1,55 @@
+"""Discriminative Bayesian factor analysis of non-Gaussian data.
+
+Names are imported on first use, so that the command line starts quickly.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rankfactor.__about__ import __version__
+
+if TYPE_CHECKING:
+    from rankfactor.data import Dataset, load_alzheimer, read_table
+    from rankfactor.errors import InputError
+    from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
+    from rankfactor.modelfile import load_model, save_model
+    from rankfactor.posterior import Posterior
+    from rankfactor.report import write_report
+
+_HOMES = {
+    "Dataset": "data",
+    "InputError": "errors",
+    "Posterior": "posterior",
+    "RankFactorAnalysis": "estimators",
+    "RankFactorClassifier": "estimators",
+    "load_alzheimer": "data",
+    "load_model": "modelfile",
+    "read_table": "data",
+    "save_model": "modelfile",
+    "write_report": "report",
+}
+
+__all__ = [
+    "Dataset",
+    "InputError",
+    "Posterior",
+    "RankFactorAnalysis",
+    "RankFactorClassifier",
+    "__version__",
+    "load_alzheimer",
+    "load_model",
+    "read_table",
+    "save_model",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its home on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rankfactor' has no attribute {name!r}")
+    return getattr(import_module(f"rankfactor.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

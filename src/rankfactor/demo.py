@@ -1,0 +1,184 @@
+"""The demonstration: models compared on the bundled data, one of them kept, a report of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankfactor.__about__ import __version__
+from rankfactor.files import folder, written_together
+
+if TYPE_CHECKING:
+    from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.evaluation import Evaluation
+
+Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+
+FIT_STEP = "Fit to all samples"
+REPORT_STEP = "Report"
+_KEPT = "R-L-BSVM"
+_DESCRIPTION = (
+    "Proteins of the cerebrospinal fluid of 333 people, and two questions at once: is the person "
+    "cognitively impaired, and does the person carry the E4 allele of the gene APOE? The factors "
+    "are fitted to the ranks of every measurement and to both labels together; the comparison "
+    "below is by cross-validation, in which no model sees the samples it is judged on."
+)
+# What a reader of a report may want to know of how a model was fitted.
+_TOLD = ("model", "n_factors", "margin", "max_cuts", "training", "n_restarts", "max_iter", "tol")
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What the demonstration found and wrote.
+
+    Attributes
+    ----------
+    report, model, folds : Path
+        The report, the model file, and the measures of every fold as CSV.
+    evaluation : Evaluation
+    classifier : RankFactorClassifier
+        The model that was kept, fitted to all samples.
+    warnings : tuple of str
+        What was warned of on the way, in plain words; the report has it too.
+    """
+
+    report: Path
+    model: Path
+    folds: Path
+    evaluation: Evaluation
+    classifier: RankFactorClassifier
+    warnings: tuple[str, ...]
+
+
+def run_demo(
+    out: Path,
+    *,
+    n_folds: int = 10,
+    n_factors: int = 20,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> DemoResult:
+    """Compare models on the bundled Alzheimer data and write a report.
+
+    "R-L-BSVM", "G-L-BSVM" and a linear SVM are cross-validated on both tasks at once; R-L-BSVM is
+    then fitted to all samples.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for ``report.html``, ``model.rankfactor`` and ``cross_validation.csv``; made if it
+        is not there. Nothing is written unless everything is.
+    n_folds : int, default 10
+    n_factors : int, default 20
+    random_state : int, default 0
+    n_threads : int or None
+        Cores to use; None is all of them. The answer does not depend on it.
+    progress : callable, optional
+        Called with the name of a step, how much of it is done, and out of how much.
+
+    Returns
+    -------
+    DemoResult
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C; nothing is written then.
+    """
+    import joblib
+
+    from rankfactor.baselines import LinearSVM
+    from rankfactor.data import load_alzheimer
+    from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.evaluation import cross_validate
+    from rankfactor.evaluation.watch import kinds, overheard
+    from rankfactor.modelfile import save_model
+    from rankfactor.report import write_report
+
+    report, model, folds = (
+        out / name for name in ("report.html", "model.rankfactor", "cross_validation.csv")
+    )
+    tell = progress or _ignore
+    data = load_alzheimer()
+
+    def factors(name: str, **settings: Any) -> RankFactorClassifier:
+        return RankFactorClassifier(
+            name, n_factors=n_factors, random_state=random_state, **settings
+        )
+
+    with folder(out):
+        with overheard() as heard:
+            # Folds side by side use the cores better than the threads of one small fit.
+            evaluation = cross_validate(
+                {
+                    "R-L-BSVM": factors("R-L-BSVM", n_threads=1),
+                    "G-L-BSVM": factors("G-L-BSVM", n_threads=1),
+                    "Linear SVM": LinearSVM(random_state=random_state),
+                },
+                data.table,
+                data.labels,
+                n_folds=n_folds,
+                random_state=random_state,
+                n_jobs=joblib.cpu_count() if n_threads is None else n_threads,
+                progress=lambda name, done, total: tell(f"Cross-validation of {name}", done, total),
+            )
+            if not evaluation.complete:
+                raise KeyboardInterrupt
+            classifier = factors(_KEPT, n_threads=n_threads)
+            if fit_with_progress(classifier, data.table, data.labels, tell):
+                raise KeyboardInterrupt
+        told = tuple(one.text for one in kinds(heard))
+        tell(REPORT_STEP, 0, 1)
+        with written_together(model, folds, report) as (model_part, folds_part, report_part):
+            save_model(classifier.posterior_, model_part)
+            evaluation.folds.to_csv(folds_part, index=False)
+            write_report(
+                report_part,
+                classifier.posterior_,
+                title="Alzheimer's disease in the cerebrospinal fluid",
+                description=_DESCRIPTION,
+                source=data.source,
+                comparison=evaluation.summary(),
+                decisions=evaluation.decisions,
+                warnings=told,
+                settings=settings_of(classifier) | {"folds": n_folds, "seed": random_state},
+            )
+    tell(REPORT_STEP, 1, 1)
+    return DemoResult(report, model, folds, evaluation, classifier, told)
+
+
+def fit_with_progress(
+    classifier: RankFactorClassifier, table: Any, labels: Any, tell: Progress
+) -> bool:
+    """Fit a classifier, telling of its iterations.
+
+    Returns
+    -------
+    bool
+        Whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
+    """
+    from rankfactor.evaluation.watch import interrupts
+
+    tell(FIT_STEP, 0, classifier.max_iter)
+    classifier.set_params(
+        progress=lambda iteration, elbo, change: tell(FIT_STEP, iteration, classifier.max_iter)
+    )
+    with interrupts() as came:
+        classifier.fit(table, labels)
+    # The display is no part of the model, and would not outlive this call.
+    classifier.set_params(progress=None)
+    tell(FIT_STEP, classifier.n_iter_, classifier.n_iter_)
+    return came()
+
+
+def settings_of(classifier: RankFactorClassifier) -> dict[str, Any]:
+    """Return the settings of a fit that a reader may want to know, with the library's version."""
+    parameters: Mapping[str, Any] = classifier.get_params(deep=False)
+    return {name: parameters[name] for name in _TOLD} | {"rankfactor": __version__}
+
+
+def _ignore(step: str, done: int, total: int) -> None:
+    """Show no progress."""

@@ -1,0 +1,115 @@
+"""`RankFactorAnalysis`: factors without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from rankfactor.estimators.base import FactorModel
+from rankfactor.features import table_values
+from rankfactor.inference.vb import Settings
+from rankfactor.kernels.packed import Floats
+from rankfactor.likelihoods import DataLikelihood, MarginRank
+from rankfactor.model import Model
+from rankfactor.shrinkage import AnyShrinkage
+
+
+class RankFactorAnalysis(FactorModel):
+    """Bayesian factor analysis of non-Gaussian data, without labels.
+
+    Parameters
+    ----------
+    likelihood : {"margin_rank", "gaussian"} or DataLikelihood, default "margin_rank"
+        How features relate to factors; ranks need no transform of the data.
+    n_factors : int, default 20
+        Most factors; those that the data do not need switch off.
+    margin : float, default 0.05
+        Margin of the rank likelihood: the weight of the table against the prior. Larger values
+        keep more and weaker factors, smaller ones fewer.
+    max_cuts : int, default 16
+        Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
+    shrinkage : {"tpbn"} or Shrinkage, default "tpbn"
+        Prior of the loadings.
+    max_iter : int, default 500
+        Most iterations.
+    tol : float, default 1e-4
+        Relative change of the ELBO at which the fit has converged.
+    n_restarts : int, default 1
+        Starting points; the fit with the highest ELBO is kept.
+    missing_features : {"error", "missing"}, default "error"
+        What to do when a new DataFrame lacks features of the model.
+    random_state : int, RandomState or None
+        Seed.
+    n_threads : int or None
+        Threads; None uses every core. The answer does not depend on it.
+    progress : callable or None
+        Called with iteration, ELBO and its relative change.
+
+    Attributes
+    ----------
+    loadings_ : array, shape (n_features, n_factors)
+    scores_ : array, shape (n_samples, n_factors)
+    elbo_ : float
+    n_iter_ : int
+    n_active_ : int
+        Factors in use.
+    posterior_ : Posterior
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+    """
+
+    def __init__(
+        self,
+        likelihood: str | DataLikelihood[Any] = "margin_rank",
+        *,
+        n_factors: int = 20,
+        margin: float = MarginRank.margin,
+        max_cuts: int = MarginRank.max_cuts,
+        shrinkage: str | AnyShrinkage = "tpbn",
+        max_iter: int = Settings.max_iter,
+        tol: float = Settings.tol,
+        n_restarts: int = 1,
+        missing_features: str = "error",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: Callable[[int, float, float], None] | None = None,
+    ) -> None:
+        self.likelihood = likelihood
+        self.n_factors = n_factors
+        self.margin = margin
+        self.max_cuts = max_cuts
+        self.shrinkage = shrinkage
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_restarts = n_restarts
+        self.missing_features = missing_features
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def _build_model(self) -> Model:
+        return Model(
+            self.n_factors,
+            self._data_part(self.likelihood),
+            loading_shrinkage=self._shrinkage_part(),
+        )
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the factors.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape (n_samples, n_features)
+            NaN = missing.
+        y : ignored
+        """
+        self._check_arguments()
+        self._build_model()
+        values = table_values(X, estimator=self)
+        self._remember_names(X)
+        return self._fit(X, values, None)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit the factors and return the scores of the training samples."""
+        return self.fit(X).scores_

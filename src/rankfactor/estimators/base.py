@@ -1,0 +1,249 @@
+"""What the estimators share.
+
+An estimator checks its arguments, builds a `Model` of parts, hands coded data to the engine and
+keeps the `Posterior`; everything it predicts comes from there.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from rankfactor.errors import InputError
+from rankfactor.features import column_names, match_columns, row_names
+from rankfactor.inference.predict import encode_samples, refit_labels
+from rankfactor.inference.threads import workers
+from rankfactor.inference.vb import Fit, Settings, fit
+from rankfactor.kernels.packed import Floats
+from rankfactor.likelihoods import (
+    DATA_LIKELIHOODS,
+    DataLikelihood,
+    MarginRank,
+    ObservedArray,
+)
+from rankfactor.model import Model, check_count
+from rankfactor.posterior import Classifiers, Posterior, names_or_default, readable_order
+from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
+from rankfactor.tasks import Task
+
+
+class Labels(NamedTuple):
+    """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N)."""
+
+    tasks: tuple[Task, ...]
+    codes: NDArray[np.int64]
+    signed: Floats
+
+
+class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What the estimators share: arguments, checks, fitting and encoding."""
+
+    # Set by the constructors of the estimators.
+    n_factors: int
+    margin: float
+    max_cuts: int
+    shrinkage: str | AnyShrinkage
+    max_iter: int
+    tol: float
+    n_restarts: int
+    missing_features: str
+    random_state: Any
+    n_threads: int | None
+    progress: Callable[[int, float, float], None] | None
+
+    @abstractmethod
+    def _build_model(self) -> Model:
+        """Model of the estimator's arguments."""
+
+    def _data_part(self, likelihood: str | DataLikelihood[Any]) -> DataLikelihood[Any]:
+        if not isinstance(likelihood, str):
+            return likelihood
+        kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)
+        if kind is MarginRank:
+            return MarginRank(margin=self.margin, max_cuts=self.max_cuts)
+        return kind()  # type: ignore[no-any-return]
+
+    def _shrinkage_part(self) -> AnyShrinkage:
+        if isinstance(self.shrinkage, str):
+            return registered("shrinkage", self.shrinkage, SHRINKAGE)()  # type: ignore[no-any-return]
+        return self.shrinkage
+
+    def _check_arguments(self) -> None:
+        check_count("max_iter", self.max_iter)
+        check_count("n_restarts", self.n_restarts)
+        if self.n_threads is not None:
+            check_count("n_threads", self.n_threads)
+        if not isinstance(self.tol, numbers.Real) or not 0 <= self.tol < np.inf:
+            raise InputError(f"tol must be a number of at least 0, not {self.tol!r}.")
+        if self.missing_features not in ("error", "missing"):
+            raise InputError(
+                f"missing_features must be 'error' or 'missing', not {self.missing_features!r}."
+            )
+
+    def _fit(self, X: Any, values: Floats, labels: Labels | None) -> Self:
+        """Fit to a table as given, its checked values, and labels where there are any."""
+        model = self._build_model()
+        n = len(values)
+        if n < 2:
+            raise InputError(
+                f"Found array with n_samples={n}, 1 sample is not enough: at least 2 are needed."
+            )
+        if n < model.n_factors:
+            raise InputError(
+                f"n_factors={model.n_factors} needs at least as many samples, but the table has "
+                f"{n}: lower n_factors."
+            )
+        coding = model.data.learn(values)
+        self._report_constant(values.shape[1] - len(coding.columns), values.shape[1])
+        observed = coding.observe(values)
+        settings = Settings(self.max_iter, self.tol, self.n_restarts)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        rng = np.random.default_rng(seed)
+        with workers(self.n_threads) as pool:
+            rows = None if labels is None else ObservedArray(labels.signed)
+            result = fit(model, coding, observed, rows, settings, rng, pool, self.progress)
+            # Scores and everything fitted to them are label-free: what a new sample would get.
+            self._order_factors(model, result)
+            scores = encode_samples(model, result.data, pool)
+            classifiers = None
+            if labels is not None and rows is not None and result.labels is not None:
+                refitted = refit_labels(model, rows, scores, pool)
+                classifiers = Classifiers(
+                    labels.tasks, refitted.rows, result.labels.state.rows, labels.codes
+                )
+        names = getattr(self, "feature_names_in_", None)
+        self.n_features_in_ = values.shape[1]
+        self.posterior_ = Posterior(
+            model=model,
+            feature_names=names_or_default(names, "x", values.shape[1]),
+            named_features=names is not None,
+            sample_names=names_or_default(row_names(X), "sample", n),
+            coding=coding,
+            rows=result.data.state.rows,
+            params=result.data.state.params,
+            scores=scores,
+            classifiers=classifiers,
+            elbo=np.array(result.history.elbo),
+            sd_w=np.array(result.history.sd_w),
+            n_active=np.array(result.history.n_active),
+            converged=result.converged,
+        )
+        return self
+
+    def _report_constant(self, n_constant: int, n_features: int) -> None:
+        if n_constant == n_features:
+            raise InputError(
+                "no feature varies: every column is constant or missing, so nothing can be fitted."
+            )
+        if n_constant:
+            warnings.warn(
+                f"{n_constant} of {n_features} features are constant or all missing; they are kept "
+                "with zero loadings.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    @staticmethod
+    def _order_factors(model: Model, result: Fit) -> None:
+        """Put the factors into a readable order, in place."""
+        n_factors = result.z.order
+        state = result.data.state
+        noise = model.data.noise_variance(state.params, len(result.z.mean))
+        order, sign = readable_order(state.rows.mean[:, :n_factors], result.z.mean, noise)
+        for item in (result.data, result.labels):
+            if item is not None:
+                extra = item.state.rows.order - n_factors
+                full = np.append(order, np.arange(n_factors, n_factors + extra))
+                signs = np.append(sign, np.ones(extra))
+                item.state.rows = item.state.rows.reordered(full, signs)
+        result.z = result.z.reordered(order, sign)
+
+    def _encode(self, X: Any) -> Any:
+        check_is_fitted(self, "posterior_")
+        values = match_columns(
+            X,
+            getattr(self, "feature_names_in_", None),
+            self.n_features_in_,
+            self.missing_features,
+            estimator=self,
+        )
+        with workers(self.n_threads) as pool:
+            return self.posterior_.encode(values, pool)
+
+    def _remember_names(self, X: Any) -> None:
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def transform(self, X: Any) -> Floats:
+        """Factor scores of samples.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape (n_samples, n_features)
+            A DataFrame is matched by column name; NaN = missing.
+
+        Returns
+        -------
+        array, shape (n_samples, n_factors)
+            Posterior means, without any label seen.
+        """
+        return np.asarray(self._encode(X).mean)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of `transform`: factor1, factor2, ..."""
+        check_is_fitted(self, "posterior_")
+        return np.array([f"factor{k + 1}" for k in range(self.posterior_.n_factors)], dtype=object)
+
+    @property
+    def loadings_(self) -> Floats:
+        """Posterior mean loadings, shape (n_features, n_factors)."""
+        return self.posterior_.loadings
+
+    @property
+    def scores_(self) -> Floats:
+        """Label-free factor scores of the training samples, shape (n_samples, n_factors)."""
+        return self.posterior_.scores.mean
+
+    @property
+    def elbo_(self) -> float:
+        """Evidence lower bound of the fit."""
+        return float(self.posterior_.elbo[-1])
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of iterations."""
+        return len(self.posterior_.elbo) - 1
+
+    @property
+    def n_active_(self) -> int:
+        """Number of factors in use."""
+        return int(self.posterior_.active.sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.posterior_.n_factors
+
+    def __sklearn_tags__(self) -> Any:
+        """Missing values are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def registered(argument: str, name: str, registry: dict[str, Any]) -> Any:
+    """Part of that name, or an error that lists the names there are."""
+    if name not in registry:
+        raise InputError(f"{argument} must be one of {', '.join(registry)}, not {name!r}.")
+    return registry[name]

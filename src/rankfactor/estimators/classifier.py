@@ -1,0 +1,281 @@
+"""`RankFactorClassifier`: factors and the classifiers built on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rankfactor.errors import InputError
+from rankfactor.estimators.base import FactorModel, Labels, registered
+from rankfactor.features import table_values
+from rankfactor.inference.vb import Settings
+from rankfactor.kernels.packed import Floats
+from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
+from rankfactor.model import Model
+from rankfactor.posterior import Classifiers
+from rankfactor.shrinkage import AnyShrinkage
+from rankfactor.tasks import ClassWeight, encode_labels, label_columns, signed_labels
+
+# The paper's names: likelihood of the data, likelihood of the labels.
+PRESETS: dict[str, tuple[str, str]] = {
+    "G-L-Probit": ("gaussian", "probit"),
+    "G-L-BSVM": ("gaussian", "hinge"),
+    "R-L-BSVM": ("margin_rank", "hinge"),
+}
+
+
+class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
+    """Discriminative Bayesian factor analysis of non-Gaussian data.
+
+    Factors are fitted jointly to a table and to one or more label columns; new samples are
+    classified by the factors alone. Missing values in the table and missing labels are allowed.
+
+    Parameters
+    ----------
+    model : {"R-L-BSVM", "G-L-BSVM", "G-L-Probit"}, default "R-L-BSVM"
+        Data likelihood (R max-margin rank, G Gaussian) and classifier.
+    n_factors : int, default 20
+        Most factors; those that the data do not need switch off.
+    margin : float, default 0.05
+        Margin of the rank likelihood: the weight of the table against the prior. Larger values
+        keep more and weaker factors, smaller ones fewer.
+    max_cuts : int, default 16
+        Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
+    class_weight : None, "balanced" or dict, default None
+        Weight of the labels of a class; with several label columns also a dictionary from the
+        column's name to any of these.
+    training : {"bayes"}, default "bayes"
+        "bayes" is joint mean field; afterwards the coefficients are fitted once more to the
+        label-free scores, which are what new samples have.
+    likelihood, classifier : part or name, optional
+        In place of the model's own data likelihood or classifier.
+    shrinkage : {"tpbn"} or Shrinkage, default "tpbn"
+        Prior of the loadings.
+    max_iter : int, default 500
+        Most iterations.
+    tol : float, default 1e-4
+        Relative change of the ELBO at which the fit has converged.
+    n_restarts : int, default 1
+        Starting points; the fit with the highest ELBO is kept.
+    missing_features : {"error", "missing"}, default "error"
+        What to do when a new DataFrame lacks features of the model.
+    random_state : int, RandomState or None
+        Seed.
+    n_threads : int or None
+        Threads; None uses every core. The answer does not depend on it.
+    progress : callable or None
+        Called with iteration, ELBO and its relative change.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        Labels in increasing order; a list with several label columns.
+    coef_, intercept_ : array, shapes (n_rows, n_factors) and (n_rows,)
+        Coefficients that predict, fitted to label-free scores. One row for two classes, else one
+        per class; label columns one after another.
+    joint_coef_ : array, shape (n_rows, n_factors)
+        Coefficients of the joint fit.
+    loadings_ : array, shape (n_features, n_factors)
+    scores_ : array, shape (n_samples, n_factors)
+    elbo_ : float
+    n_iter_ : int
+    n_active_ : int
+        Factors in use.
+    posterior_ : Posterior
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+
+    Examples
+    --------
+    >>> from rankfactor import RankFactorClassifier, load_alzheimer
+    >>> data = load_alzheimer()
+    >>> model = RankFactorClassifier(n_factors=5, random_state=0)
+    >>> model = model.fit(data.table, data.labels["Impairment"])
+    >>> model.predict_proba(data.table).shape
+    (333, 2)
+    """
+
+    def __init__(
+        self,
+        model: str = "R-L-BSVM",
+        *,
+        n_factors: int = 20,
+        margin: float = MarginRank.margin,
+        max_cuts: int = MarginRank.max_cuts,
+        class_weight: ClassWeight = None,
+        training: str = "bayes",
+        likelihood: str | DataLikelihood[Any] | None = None,
+        classifier: str | LabelLikelihood | None = None,
+        shrinkage: str | AnyShrinkage = "tpbn",
+        max_iter: int = Settings.max_iter,
+        tol: float = Settings.tol,
+        n_restarts: int = 1,
+        missing_features: str = "error",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: Callable[[int, float, float], None] | None = None,
+    ) -> None:
+        self.model = model
+        self.n_factors = n_factors
+        self.margin = margin
+        self.max_cuts = max_cuts
+        self.class_weight = class_weight
+        self.training = training
+        self.likelihood = likelihood
+        self.classifier = classifier
+        self.shrinkage = shrinkage
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_restarts = n_restarts
+        self.missing_features = missing_features
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def _build_model(self) -> Model:
+        data, label = registered("model", self.model, PRESETS)
+        classifier = label if self.classifier is None else self.classifier
+        if isinstance(classifier, str):
+            classifier = registered("classifier", classifier, LABEL_LIKELIHOODS)()
+        return Model(
+            self.n_factors,
+            self._data_part(data if self.likelihood is None else self.likelihood),
+            classifier,
+            loading_shrinkage=self._shrinkage_part(),
+        )
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit factors and classifiers.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape (n_samples, n_features)
+            NaN = missing.
+        y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
+            One or more label columns; NaN or None = unknown. A Series or DataFrame with the same
+            index as a DataFrame X in another order is refused rather than matched by position.
+        """
+        self._check_arguments()
+        if self.training != "bayes":
+            raise InputError(f"training must be 'bayes', not {self.training!r}.")
+        self._build_model()
+        values = table_values(X, estimator=self)
+        _refuse_shuffled(X, y)
+        tasks, codes = encode_labels(y, len(values))
+        signed = signed_labels(tasks, codes, self.class_weight)
+        self._remember_names(X)
+        self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
+        return self._fit(X, values, Labels(tasks, codes, signed))
+
+    @property
+    def classes_(self) -> Any:
+        """Labels in increasing order; a list with several label columns."""
+        classes = [task.classes for task in self._fitted.tasks]
+        return classes[0] if self._single else classes
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients that predict, shape (n_rows, n_factors)."""
+        return self._fitted.rows.mean[:, :-1]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts that predict, shape (n_rows,)."""
+        return self._fitted.rows.mean[:, -1]
+
+    @property
+    def joint_coef_(self) -> Floats:
+        """Coefficients of the joint fit, shape (n_rows, n_factors)."""
+        return self._fitted.joint_rows.mean[:, :-1]
+
+    @property
+    def _fitted(self) -> Classifiers:
+        if not hasattr(self, "posterior_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        classifiers = self.posterior_.classifiers
+        assert classifiers is not None
+        return classifiers
+
+    def decision_function(self, X: Any) -> Any:
+        """Decisions of new samples, from their label-free scores.
+
+        Returns
+        -------
+        array, or list of arrays with several label columns
+            Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else
+            (n_samples, n_classes).
+        """
+        mean, _ = self._decide(X)
+        parts = []
+        for number, task in enumerate(self._fitted.tasks):
+            part = mean[:, self._fitted.rows_of(number)]
+            parts.append(part[:, 0] if task.n_rows == 1 else part)
+        return self._unwrap(parts)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of new samples, shape (n_samples,) or (n_samples, n_tasks)."""
+        decision, _ = self._decide(X)
+        parts = self.posterior_.predictions(decision)
+        return parts[0] if self._single else _side_by_side(parts)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities of new samples, averaged over the posterior.
+
+        The most probable class is always that of `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or a list of such arrays
+        """
+        decision = self._decide(X)
+        return self._unwrap(self.posterior_.probabilities(decision))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy, averaged over label columns; samples without a label do not count."""
+        predicted = np.asarray(self.predict(X), object).reshape(-1, len(self._fitted.tasks))
+        weight = np.ones(len(predicted)) if sample_weight is None else np.asarray(sample_weight)
+        shares = []
+        for number, (_, column) in enumerate(label_columns(y)):
+            known = ~np.asarray(pd.isna(column), bool)
+            right = column[known] == predicted[known, number]
+            shares.append(np.average(right.astype(float), weights=weight[known]))
+        return float(np.mean(shares))
+
+    def _decide(self, X: Any) -> tuple[Floats, Floats]:
+        check_is_fitted(self, "posterior_")
+        return self.posterior_.decide(self._encode(X))
+
+    def _unwrap(self, parts: list[Any]) -> Any:
+        return parts[0] if self._single else parts
+
+    def __sklearn_tags__(self) -> Any:
+        """Several label columns are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _refuse_shuffled(X: Any, y: Any) -> None:
+    """Labels with the table's sample names in another order are surely a mistake."""
+    if not (isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame)):
+        return
+    if len(X) == len(y) and not X.index.equals(y.index) and set(X.index) == set(y.index):
+        raise InputError(
+            "X and y name the same samples in different orders: reorder the labels, for example "
+            "y.loc[X.index]."
+        )
+
+
+def _side_by_side(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Columns of possibly different types as one array, shape (N, n_tasks)."""
+    same = len({part.dtype.kind for part in parts}) == 1
+    return np.column_stack(parts if same else [part.astype(object) for part in parts])

@@ -1,0 +1,320 @@
+"""`cross_validate`: several models on several tasks, on the same folds."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankfactor.errors import InputError
+from rankfactor.evaluation.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
+from rankfactor.evaluation.measures import accuracy, balanced_accuracy, mean_area
+from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
+from rankfactor.evaluation.watch import Heard, interrupts, kind, recorded
+from rankfactor.kernels.packed import Floats
+from rankfactor.tasks import Task, encode_labels
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The data of a cross-validation: what every fold takes its part of."""
+
+    table: pd.DataFrame
+    labels: pd.DataFrame
+    tasks: tuple[Task, ...]
+    codes: Integers  # (n_samples, n_tasks), -1 where a label is missing
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What one model did in one fold."""
+
+    model: str
+    fold: Fold
+    rows: list[dict[str, Any]]
+    decisions: list[pd.DataFrame]
+    heard: list[Heard]
+
+
+def cross_validate(
+    models: Mapping[str, Any],
+    table: pd.DataFrame,
+    labels: pd.DataFrame,
+    *,
+    n_folds: int = 10,
+    n_repeats: int = 1,
+    groups: Any = None,
+    random_state: int | None = 0,
+    n_jobs: int = 1,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Evaluation:
+    """Cross-validate several models on several tasks at once.
+
+    Every model is cloned and fitted once per fold, on all tasks together, and sees nothing but the
+    training part. All models have the same folds.
+
+    Parameters
+    ----------
+    models : mapping from name to estimator
+        Classifiers with ``fit``, ``predict`` and ``decision_function`` (or ``predict_proba``) that
+        take a DataFrame of labels and answer with a list, as `RankFactorClassifier` does. With one
+        task they are given a Series, so that any classifier of scikit-learn will do. Where
+        ``random_state`` of a model is None it is set from the seed of the fold.
+    table : DataFrame, shape (n_samples, n_features)
+        NaN = missing.
+    labels : DataFrame, shape (n_samples, n_tasks)
+        The same index; one column per task, NaN = unknown.
+    n_folds : int, default 10
+    n_repeats : int, default 1
+        How often the samples are divided anew.
+    groups : array-like or Series, optional
+        Samples of one group stay in one fold, for example those of one patient.
+    random_state : int or None, default 0
+        Seed of the folds. The answer does not depend on ``n_jobs``.
+    n_jobs : int, default 1
+        Fits at the same time, in processes of their own; the models' own threads come on top.
+    progress : callable, optional
+        Called with the name of a model, how many of its folds are finished, and how many there
+        are: once for every model before the first fold, then after every fit.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InputError
+        If the labels do not belong to the table or a class has fewer samples than there are folds.
+
+    Warns
+    -----
+    UserWarning
+        If a fold cannot give an AUC, because its training part lacks a class or its test part has
+        one only. Its decisions still count in the pooled AUC; a task with one class left in the
+        training part is not fitted in that fold.
+
+    Notes
+    -----
+    Folds are stratified on the combinations of all tasks' labels if each of them has at least
+    ``n_folds`` samples (a missing label is a class of its own here), else on the first task for
+    which that is true of its classes, else on the classes of the first task.
+
+    What the models warn of is given once for each kind, with the number of folds. Ctrl-C
+    keeps the folds that all models have finished, with a warning; if there is none it is raised.
+    """
+    if not models:
+        raise InputError("there is no model to evaluate: give at least one.")
+    if not table.index.equals(labels.index):
+        raise InputError(
+            "the labels have not the same index as the table: reorder them, for example "
+            "labels.loc[table.index]."
+        )
+    if labels.shape[1] == 0:
+        raise InputError("there is no task: labels needs at least one column.")
+    tasks, codes = encode_labels(labels, len(table))
+    folds = make_folds(
+        tasks,
+        codes,
+        n_folds=n_folds,
+        n_repeats=n_repeats,
+        groups=None if groups is None else group_numbers(groups, table.index),
+        random_state=random_state,
+    )
+    warn_of_gaps(tasks, codes, folds)
+    problem = _Problem(table, labels, tasks, codes)
+    # All models of a fold before the next fold: an interruption then leaves whole folds.
+    jobs = [(name, models[name], fold) for fold in folds for name in models]
+    outcomes: list[_Outcome] = []
+    complete = True
+    if progress is not None:
+        for name in models:
+            progress(name, 0, len(folds))
+    try:
+        for outcome in _run(jobs, problem, n_jobs):
+            outcomes.append(outcome)
+            if progress is not None:
+                done = sum(one.model == outcome.model for one in outcomes)
+                progress(outcome.model, done, len(folds))
+    except KeyboardInterrupt:
+        finished = len(outcomes) // len(models)
+        if not finished:
+            raise
+        complete = finished == len(folds)
+        outcomes = outcomes[: finished * len(models)]
+        if not complete:
+            warnings.warn(
+                f"interrupted: {finished} of {len(folds)} folds were finished by all models, and "
+                "only these are kept.",
+                UserWarning,
+                stacklevel=2,
+            )
+    for category, text in _in_short(outcomes, len(models)):
+        warnings.warn(text, category, stacklevel=2)
+    return Evaluation(
+        pd.DataFrame([row for one in outcomes for row in one.rows], columns=FOLD_COLUMNS),
+        _together([part for one in outcomes for part in one.decisions]),
+        complete,
+    )
+
+
+def _run(
+    jobs: Sequence[tuple[str, Any, Fold]], problem: _Problem, n_jobs: int
+) -> Iterator[_Outcome]:
+    """Outcomes in the order of the jobs, each as soon as it is there."""
+    if n_jobs == 1:
+        for job in jobs:
+            with interrupts() as came:
+                outcome = _run_one(*job, problem)
+            if came():
+                raise KeyboardInterrupt
+            yield outcome
+        return
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    with interrupts() as came:
+        for outcome in parallel(joblib.delayed(_run_one)(*job, problem) for job in jobs):
+            if came():
+                raise KeyboardInterrupt
+            yield outcome
+
+
+def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outcome:
+    """Fit one model to the training part of a fold and judge it on the test part."""
+    started = time.perf_counter()
+    with recorded() as heard:
+        answers = _fit_and_predict(_seeded(clone(estimator), fold.seed), fold, problem)
+    seconds = time.perf_counter() - started
+    rows, decisions = [], []
+    for number, task in enumerate(problem.tasks):
+        train, test = problem.codes[fold.train, number], problem.codes[fold.test, number]
+        known = test >= 0
+        row = {
+            "model": name,
+            "task": task.name,
+            "repeat": fold.repeat,
+            "fold": fold.number,
+            "n_train": int((train >= 0).sum()),
+            "n_test": int(known.sum()),
+            "auc": np.nan,
+            "accuracy": np.nan,
+            "balanced_accuracy": np.nan,
+            "seconds": seconds,
+        }
+        if number in answers:
+            answer = answers[number].of(known)
+            truth = test[known]
+            if gap(task, train, test) is None:
+                row["auc"] = mean_area(truth, answer.positives, answer.decisions)
+            row["accuracy"] = accuracy(truth, answer.predicted)
+            row["balanced_accuracy"] = balanced_accuracy(truth, answer.predicted)
+            samples = problem.table.index[fold.test[known]]
+            decisions.append(_long(task, samples, truth, answer).assign(**_place(row)))
+        rows.append(row)
+    return _Outcome(name, fold, rows, decisions, heard)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a model says of n samples in one task."""
+
+    predicted: Integers  # (n,) class numbers, -1 for a class that the task does not have
+    positives: Integers  # (m,) the class that each decision is for
+    decisions: Floats  # (n, m)
+
+    def of(self, chosen: NDArray[np.bool_]) -> _Answer:
+        """Return the answer for some of the samples."""
+        return _Answer(self.predicted[chosen], self.positives, self.decisions[chosen])
+
+
+def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _Answer]:
+    """Answers by number of task; tasks with fewer than two classes left cannot be fitted."""
+    train = problem.codes[fold.train]
+    numbers = [i for i, column in enumerate(train.T) if len(np.unique(column[column >= 0])) > 1]
+    if not numbers or not len(fold.test):
+        return {}
+    labels = problem.labels.iloc[fold.train, numbers]
+    # With a Series in, everything comes out as for one label column.
+    single = len(problem.tasks) == 1
+    model.fit(problem.table.iloc[fold.train], labels.iloc[:, 0] if single else labels)
+    new = problem.table.iloc[fold.test]
+    predicted = np.asarray(model.predict(new), object).reshape(len(new), len(numbers))
+    decide = getattr(model, "decision_function", None) or model.predict_proba
+    decisions, classes = decide(new), model.classes_
+    if single:
+        decisions, classes = [decisions], [classes]
+    return {
+        number: _answer(problem.tasks[number], predicted[:, j], decisions[j], classes[j])
+        for j, number in enumerate(numbers)
+    }
+
+
+def _answer(task: Task, predicted: Any, decision: Any, classes: Any) -> _Answer:
+    number_of = {label: i for i, label in enumerate(task.classes.tolist())}
+    known = np.array([number_of[label] for label in np.asarray(classes).tolist()])
+    decision = np.asarray(decision, float)
+    if decision.ndim == 1:
+        decision = np.column_stack([-decision, decision])
+    if task.n_rows == 1:
+        known, decision = known[1:], decision[:, 1:]
+    codes = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
+    return _Answer(codes, known, decision)
+
+
+def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:
+    """Decisions of a test part with one row per sample and class."""
+    labels = task.classes.astype(object)
+    n, m = answer.decisions.shape
+    return pd.DataFrame(
+        {
+            "sample": np.repeat(np.asarray(samples, object), m),
+            "label": np.repeat(labels[truth], m),
+            "positive": np.tile(labels[answer.positives], n),
+            "decision": answer.decisions.ravel(),
+        }
+    )
+
+
+def _place(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in ("task", "model", "repeat", "fold")}
+
+
+def _together(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    if not parts:
+        return pd.DataFrame(columns=DECISION_COLUMNS)
+    return pd.concat(parts, ignore_index=True)[DECISION_COLUMNS]
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
+    parameters = estimator.get_params(deep=True)
+    unset = {
+        name: seed
+        for name, value in parameters.items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return estimator.set_params(**unset) if unset else estimator
+
+
+def _in_short(outcomes: list[_Outcome], n_models: int) -> list[Heard]:
+    """One warning per model and kind, with the number of folds that gave it."""
+    first: dict[tuple[Any, ...], Heard] = {}
+    folds: dict[tuple[Any, ...], set[tuple[int, int]]] = {}
+    for outcome in outcomes:
+        for one in outcome.heard:
+            key = (outcome.model, *kind(one))
+            first.setdefault(key, one)
+            folds.setdefault(key, set()).add((outcome.fold.repeat, outcome.fold.number))
+    total = len(outcomes) // n_models
+    return [
+        Heard(one.category, f"{key[0]}, in {len(folds[key])} of {total} folds: {one.text}")
+        for key, one in first.items()
+    ]

@@ -1,0 +1,166 @@
+"""Folds that keep the classes of several tasks balanced, and groups of samples together.
+
+The rule of stratification, the same for every seed:
+
+1. every combination of the tasks' labels is a level, if each has at least as many samples as there
+   are folds; a missing label is a class of its own here;
+2. else the levels are those of the first task, in the order given, whose classes and missing
+   labels each have that many samples;
+3. else they are the classes of the first task, with its few missing labels counted as its largest
+   class.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from rankfactor.errors import InputError
+from rankfactor.tasks import Task
+
+Integers = NDArray[np.int64]
+
+
+class Fold(NamedTuple):
+    """One split: repeat and fold from 1, positions of its samples, and a seed of its own."""
+
+    repeat: int
+    number: int
+    train: Integers
+    test: Integers
+    seed: int
+
+    def name(self, n_repeats: int) -> str:
+        """Readable name: "fold 3", or "repeat 2, fold 3"."""
+        fold = f"fold {self.number}"
+        return fold if n_repeats == 1 else f"repeat {self.repeat}, {fold}"
+
+
+def make_folds(
+    tasks: Sequence[Task],
+    codes: Integers,
+    *,
+    n_folds: int,
+    n_repeats: int,
+    groups: Integers | None,
+    random_state: int | None,
+) -> list[Fold]:
+    """Folds of all repeats.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    codes : int array, shape (n_samples, n_tasks)
+        Class numbers, -1 where a label is missing.
+    n_folds, n_repeats : int
+    groups : int array, shape (n_samples,), or None
+        Group numbers; a group is never divided.
+    random_state : int or None
+    """
+    _check_whole("n_folds", n_folds, least=2)
+    _check_whole("n_repeats", n_repeats, least=1)
+    if random_state is not None:
+        _check_whole("random_state", random_state, least=0)
+    _check_class_sizes(tasks, codes, n_folds)
+    if groups is not None and groups.max() + 1 < n_folds:
+        raise InputError(
+            f"there are {groups.max() + 1} groups, too few for {n_folds} folds: lower n_folds."
+        )
+    levels = strata(codes, n_folds)
+    folds = []
+    for repeat, source in enumerate(np.random.SeedSequence(random_state).spawn(n_repeats), 1):
+        shuffle, *seeds = (int(seed) for seed in source.generate_state(n_folds + 1))
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        splitter = kind(n_folds, shuffle=True, random_state=shuffle)
+        splits = splitter.split(levels, levels, groups)
+        for number, ((train, test), seed) in enumerate(zip(splits, seeds, strict=True), 1):
+            folds.append(Fold(repeat, number, train, test, seed))
+    return folds
+
+
+def strata(codes: Integers, n_folds: int) -> Integers:
+    """Level of every sample, shape (n_samples,), by the rule of the module's description."""
+    _, levels = np.unique(codes, axis=0, return_inverse=True)
+    if np.bincount(levels).min() >= n_folds:
+        return np.asarray(levels)
+    for column in codes.T:
+        counts = np.bincount(column + 1)
+        if counts[counts > 0].min() >= n_folds:
+            return np.asarray(column)
+    first = codes[:, 0]
+    largest = np.bincount(first[first >= 0]).argmax()
+    return np.where(first >= 0, first, largest)
+
+
+def group_numbers(groups: Any, index: pd.Index[Any]) -> Integers:
+    """Groups as numbers from 0, shape (n_samples,)."""
+    if isinstance(groups, pd.Series) and not groups.index.equals(index):
+        raise InputError(
+            "groups has not the same index as the table: reorder it, for example "
+            "groups.loc[table.index]."
+        )
+    values = pd.Series(np.asarray(groups, dtype=object))
+    if len(values) != len(index):
+        raise InputError(f"there are {len(values)} groups for {len(index)} samples: give one each.")
+    if values.isna().any():
+        sample = index[int(values.isna().to_numpy().argmax())]
+        raise InputError(
+            f"sample {str(sample)!r} has no group: name one, its own if it belongs to none."
+        )
+    return np.asarray(pd.factorize(values)[0], np.int64)
+
+
+def warn_of_gaps(tasks: Sequence[Task], codes: Integers, folds: Sequence[Fold]) -> None:
+    """Say which folds cannot give an AUC, and why.
+
+    The caller's caller is named as the place of the warnings.
+    """
+    n_repeats = folds[-1].repeat
+    for fold in folds:
+        for task, column in zip(tasks, codes.T, strict=True):
+            problem = gap(task, column[fold.train], column[fold.test])
+            if problem:
+                warnings.warn(
+                    f"{fold.name(n_repeats)}, task {task.name!r}: {problem}, so its AUC is left "
+                    "out of the means.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+
+
+def gap(task: Task, train: Integers, test: Integers) -> str | None:
+    """Return why a fold gives a task no AUC, or None; of the class numbers of both parts."""
+    counts = np.bincount(train[train >= 0], minlength=len(task.classes))
+    if counts.min() == 0:
+        return f"the training part has no sample of class {str(task.classes[counts.argmin()])!r}"
+    present = np.unique(test[test >= 0])
+    if len(present) == 0:
+        return "the test part has no labelled sample"
+    if len(present) == 1:
+        return f"the test part has samples of class {str(task.classes[present[0]])!r} only"
+    return None
+
+
+def _check_class_sizes(tasks: Sequence[Task], codes: Integers, n_folds: int) -> None:
+    for task, column in zip(tasks, codes.T, strict=True):
+        counts = np.bincount(column[column >= 0], minlength=len(task.classes))
+        least = int(counts.min())
+        if least < n_folds:
+            advice = f"lower n_folds to {least}" if least > 1 else "add samples of the class"
+            raise InputError(
+                f"task {task.name!r} has {least} sample{'s' if least != 1 else ''} of class "
+                f"{str(task.classes[counts.argmin()])!r}, too few for {n_folds} folds: {advice}, "
+                "or leave the class out."
+            )
+
+
+def _check_whole(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")

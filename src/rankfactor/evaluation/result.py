@@ -1,0 +1,102 @@
+"""`Evaluation`: what a cross-validation found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.evaluation.measures import area
+
+FOLD_COLUMNS = [
+    "model",
+    "task",
+    "repeat",
+    "fold",
+    "n_train",
+    "n_test",
+    "auc",
+    "accuracy",
+    "balanced_accuracy",
+    "seconds",
+]
+DECISION_COLUMNS = [
+    "sample",
+    "task",
+    "model",
+    "repeat",
+    "fold",
+    "label",
+    "positive",
+    "decision",
+]
+
+
+# Equality of frames is elementwise, so the generated comparison could not give one truth value.
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Measures of every fold and the decisions behind them.
+
+    Attributes
+    ----------
+    folds : DataFrame
+        One row per model, task, repeat and fold (numbered from 1): ``n_train`` and ``n_test``
+        (samples with a label of the task), ``auc`` (with more than two classes the mean over
+        classes, one against the rest), ``accuracy``, ``balanced_accuracy`` and ``seconds`` (to fit
+        all tasks together and to predict).
+    decisions : DataFrame
+        One row per labelled sample, task, model and repeat: the decision for the class ``positive``
+        when the sample was in the test part, and its true ``label``. With two classes ``positive``
+        is the second; with more there is one row per class.
+    complete : bool
+        False if the cross-validation was interrupted; only finished folds are there then.
+    """
+
+    folds: pd.DataFrame
+    decisions: pd.DataFrame
+    complete: bool = True
+
+    def summary(self) -> pd.DataFrame:
+        """One row per task and model, in the order given.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (mean and standard deviation over
+            folds), ``pooled_auc`` (of all decisions of a repeat together, averaged over repeats),
+            ``accuracy``, ``accuracy_sd``, ``balanced_accuracy`` and ``seconds`` (means over
+            folds). Folds without an AUC are left out of its mean; with fewer than two folds the
+            standard deviation is NaN.
+        """
+        rows = []
+        for task in self.folds["task"].unique():
+            for model in self.folds["model"].unique():
+                part = self.folds[(self.folds["task"] == task) & (self.folds["model"] == model)]
+                rows.append(
+                    {
+                        "task": task,
+                        "model": model,
+                        "auc": part["auc"].mean(),
+                        "auc_sd": part["auc"].std(),
+                        "pooled_auc": self._pooled_auc(task, model),
+                        "accuracy": part["accuracy"].mean(),
+                        "accuracy_sd": part["accuracy"].std(),
+                        "balanced_accuracy": part["balanced_accuracy"].mean(),
+                        "seconds": part["seconds"].mean(),
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def _pooled_auc(self, task: str, model: str) -> float:
+        chosen = (self.decisions["task"] == task) & (self.decisions["model"] == model)
+        # Repeats are kept apart: their decisions are of the same samples.
+        areas = [
+            area(
+                np.array([label == positive for label in part["label"]]),
+                part["decision"].to_numpy(float),
+            )
+            for (_, positive), part in self.decisions[chosen].groupby(["repeat", "positive"])
+        ]
+        defined = [value for value in areas if not np.isnan(value)]
+        return float(np.mean(defined)) if defined else float("nan")

@@ -1,0 +1,99 @@
+"""What happens beside a computation: Ctrl-C and warnings, neither of which may be lost."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NamedTuple
+
+
+class Heard(NamedTuple):
+    """A warning as it was given: its category and its text."""
+
+    category: type[Warning]
+    text: str
+
+
+@contextmanager
+def interrupts() -> Iterator[Callable[[], bool]]:
+    """Give a function that tells whether Ctrl-C came since, even if it was caught.
+
+    A fit answers Ctrl-C by keeping what it has so far. Inside a longer computation that would
+    pass a half-finished fit on as a finished one, so the computation asks afterwards.
+    """
+    came = False
+    previous = signal.getsignal(signal.SIGINT)
+
+    def notice(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        assert callable(previous)
+        previous(number, frame)
+
+    def interrupted() -> bool:
+        return came
+
+    # Only the main thread may set a handler, and an ignored signal is to stay ignored.
+    if threading.current_thread() is not threading.main_thread() or not callable(previous):
+        yield interrupted
+        return
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Heard]]:
+    """Collect the warnings of a block instead of showing them; the caller passes them on."""
+    heard: list[Heard] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield heard
+        finally:
+            heard += [Heard(one.category, str(one.message)) for one in caught]
+
+
+@contextmanager
+def overheard() -> Iterator[list[Heard]]:
+    """Collect the warnings of a block and give each kind once more at its end.
+
+    The second giving obeys the filters of the caller. It is left out if the block is interrupted:
+    its warnings are then about results that nobody will see.
+    """
+    try:
+        with recorded() as heard:
+            yield heard
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        _give_again(heard)
+        raise
+    _give_again(heard)
+
+
+def _give_again(heard: list[Heard]) -> None:
+    # Under the filter "error" the first one is raised, as it would have been without us.
+    for one in kinds(heard):
+        # Out of this function, `overheard`, contextlib, and to the `with` statement.
+        warnings.warn(one.text, one.category, stacklevel=4)
+
+
+def kinds(heard: list[Heard]) -> list[Heard]:
+    """Return the warnings without repetitions; those that differ in numbers only count as one."""
+    seen: dict[tuple[type[Warning], str], Heard] = {}
+    for one in heard:
+        seen.setdefault(kind(one), one)
+    return list(seen.values())
+
+
+def kind(one: Heard) -> tuple[type[Warning], str]:
+    """Return what a warning has in common with those that differ from it in numbers only."""
+    return one.category, re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", one.text)

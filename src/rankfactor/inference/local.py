@@ -1,0 +1,99 @@
+"""Local step: the factor scores of some samples given everything else.
+
+    P_n = I + sum_i tau_in E[a_i a_i^T],    h_n = sum_i ( rho_in E[a_i] - tau_in E[a_i c_i] )
+
+over the rows of all views, c_i being a row's intercept where it has one. Samples are independent
+given the rows, so this is also the encoder of new samples: the same step, without the labels' view.
+Features go tile by tile; no array of the size of the table is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.inference.threads import slices
+from rankfactor.kernels.packed import diagonal_positions, packed_order
+from rankfactor.latent import StandardNormal
+from rankfactor.laws.normal import Index, Normal, product_moments
+from rankfactor.likelihoods import Observed
+from rankfactor.model import View, ViewState
+
+TILE = 128  # features worked on together
+BLOCK = 256  # samples worked on together
+
+
+@dataclass
+class ObservedView:
+    """A view with its observations and its current state."""
+
+    view: View
+    observed: Observed
+    state: ViewState
+
+    def design(self, z: Normal) -> Normal:
+        """What the rows multiply: the scores, with a constant where rows have an intercept."""
+        return z.with_one() if self.view.has_intercept else z
+
+
+def update_scores(
+    views: Sequence[ObservedView], latent: StandardNormal, z: Normal, samples: Index
+) -> Normal:
+    """One update of the scores ``z`` (n, K) of the given samples."""
+    n, n_factors = z.mean.shape
+    precision, shift = latent.natural(n, n_factors)
+    for item in views:
+        likelihood = item.view.likelihood
+        design = item.design(z)
+        for tile in slices(item.observed.shape[0], TILE):
+            rows, params = item.state.rows.take(tile), item.state.params.take(tile)
+            w, var_w = product_moments(rows, design, likelihood.needs_variance)
+            sites = likelihood.sites(item.observed.tile(tile, samples), w, var_w, params)
+            second = sites.tau.T @ rows.second
+            shift += sites.rho.T @ rows.mean[:, :n_factors]
+            if item.view.has_intercept:
+                keep, last = _split_intercept(second.shape[1])
+                shift -= second[:, last]
+                second = second[:, keep]
+            precision += second
+    return Normal.from_natural(precision, shift)
+
+
+@cache
+def _split_intercept(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Packed positions of E[a a^T] and of E[a c] within those of the rows (a, c)."""
+    order = packed_order(size)
+    last = diagonal_positions(order)[:-1] + np.arange(order - 1, 0, -1)
+    everything = np.arange(size)
+    return np.setdiff1d(everything, np.append(last, size - 1)), last
+
+
+def encode(
+    views: Sequence[ObservedView],
+    latent: StandardNormal,
+    samples: slice,
+    n_factors: int,
+    *,
+    tol: float,
+    max_steps: int,
+) -> Normal:
+    """Scores of the samples from the prior to the fixed point of `update_scores`.
+
+    A sample stops by itself once no score moves by more than ``tol``, so its result does not depend
+    on which others are encoded with it.
+    """
+    index = np.arange(samples.start, samples.stop)
+    z = latent.prior(len(index), n_factors)
+    active = np.arange(len(index))
+    for _ in range(max_steps):
+        old = z.take(active)
+        new = update_scores(views, latent, old, index[active])
+        z.put(active, new)
+        active = active[np.abs(new.mean - old.mean).max(axis=1) > tol]
+        if not len(active):
+            break
+    return z

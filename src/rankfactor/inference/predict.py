@@ -1,0 +1,69 @@
+"""Label-free encoding, and the classifier that is fitted on it.
+
+A training score that has seen its label separates the classes by itself, and a classifier fitted to
+such scores expects something no new sample has. So prediction, of training and of new samples
+alike, encodes without the labels, and the coefficients that predict are fitted to label-free
+encodings.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankfactor.inference.globals import update_view, view_bound
+from rankfactor.inference.local import BLOCK, ObservedView, encode
+from rankfactor.inference.threads import Workers, slices
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal, product_moments
+from rankfactor.likelihoods import NoParameters, Observed
+from rankfactor.model import Model, ViewState
+
+ENCODE_TOL = 1e-4  # in units of a score, whose prior standard deviation is 1
+ENCODE_STEPS = 200
+REFIT_TOL = 1e-7
+REFIT_STEPS = 500
+
+
+def encode_samples(model: Model, data: ObservedView, pool: Workers, block: int = BLOCK) -> Normal:
+    """Label-free scores of all samples of ``data``, shape (N, K)."""
+    n = data.observed.shape[1]
+    if n == 0:
+        return model.latent.prior(0, model.n_factors)
+
+    def encode_block(samples: slice) -> Normal:
+        return encode(
+            [data], model.latent, samples, model.n_factors, tol=ENCODE_TOL, max_steps=ENCODE_STEPS
+        )
+
+    parts = pool.map(encode_block, slices(n, block))
+    return Normal(
+        np.concatenate([part.mean for part in parts]),
+        np.concatenate([part.cov for part in parts]),
+        np.concatenate([part.log_det for part in parts]),
+    )
+
+
+def refit_labels(
+    model: Model, labels: Observed, z: Normal, pool: Workers, start: ViewState | None = None
+) -> ViewState:
+    """Fit the labels' rows and scales to fixed scores, to convergence."""
+    view = model.label_view
+    if start is None:
+        rows = Normal.isotropic(np.zeros((labels.shape[0], model.n_factors + 1)), 0.01)
+        scales = view.shrinkage.start(labels.shape[0], model.n_factors)
+        start = ViewState(rows, NoParameters(), scales)
+    item = ObservedView(view, labels, start.copy())
+    previous = -np.inf
+    for step in range(REFIT_STEPS):
+        before = view_bound(item, model.n_factors)
+        bound = before + update_view(item, z, pool)
+        if step > 1 and abs(bound - previous) < REFIT_TOL * max(abs(bound), 1.0):
+            break
+        previous = bound
+    return item.state
+
+
+def decisions(rows: Normal, z: Normal) -> tuple[Floats, Floats]:
+    """Mean and variance of every row's decision for every sample, shape (N, rows)."""
+    f, var_f = product_moments(rows, z.with_one(), True)
+    return f.T, var_f.T

@@ -1,0 +1,61 @@
+"""One pool of threads for everything.
+
+Work is split by blocks of samples or tiles of features that do not depend on one another; BLAS
+stays at one thread inside them. The answer is therefore the same, to the last bit, for any number
+of threads, and no more cores are used than asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import joblib
+from threadpoolctl import threadpool_limits
+
+from rankfactor.kernels.packed import Floats
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Workers:
+    """Applies a function to items, in order of the items, on a number of threads."""
+
+    def __init__(self, pool: ThreadPoolExecutor | None = None, count: int = 1) -> None:
+        self._pool, self._count = pool, count
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """``[function(item) for item in items]``."""
+        if self._pool is None:
+            return [function(item) for item in items]
+        return list(self._pool.map(function, items))
+
+    def sum(self, function: Callable[[Item], Floats], items: Sequence[Item]) -> Floats:
+        """Sum of ``function(item)``, added in the order of the items, a few held at a time."""
+        total: Floats | None = None
+        for some in slices(len(items), self._count):
+            for part in self.map(function, items[some]):
+                total = part if total is None else total + part
+        if total is None:
+            raise ValueError("nothing to sum.")
+        return total
+
+
+@contextmanager
+def workers(n_threads: int | None) -> Iterator[Workers]:
+    """Threads for the length of a fit or a prediction; None uses every core there is."""
+    count = joblib.cpu_count() if n_threads is None else n_threads
+    with threadpool_limits(limits=1, user_api="blas"):
+        if count == 1:
+            yield Workers()
+        else:
+            with ThreadPoolExecutor(count, thread_name_prefix="rankfactor") as pool:
+                yield Workers(pool, count)
+
+
+def slices(size: int, length: int) -> list[slice]:
+    """Consecutive slices of at most ``length`` that cover ``range(size)``."""
+    return [slice(first, min(first + length, size)) for first in range(0, size, length)]

@@ -1,0 +1,234 @@
+"""Variational Bayes: coordinate ascent on the evidence lower bound.
+
+One iteration is the local step over all blocks of samples, then the global step over all tiles of
+features and the labels. The sites of the global step are taken at (rows before it, scores after the
+local step), so their bound completes the ELBO of exactly that state; every update maximises it in
+its own block of the posterior, so the sequence never decreases (but for rounding).
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfactor.inference.globals import update_view, view_bound
+from rankfactor.inference.local import BLOCK, ObservedView, update_scores
+from rankfactor.inference.start import principal_components
+from rankfactor.inference.threads import Workers, slices
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed
+from rankfactor.model import Model, ViewState
+
+logger = logging.getLogger(__name__)
+
+# A factor counts as active if it has at least this share of the squared standardised loadings.
+ACTIVE_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long and how carefully to fit.
+
+    Attributes
+    ----------
+    max_iter : int
+    tol : float
+        Relative change of the ELBO at which the fit has converged.
+    n_restarts : int
+        Starting points tried; the first is the principal components as they are, the others are
+        rotated at random. The fit with the highest ELBO is kept.
+    block : int
+        Samples worked on together; changes the result by rounding only.
+    """
+
+    max_iter: int = 500
+    tol: float = 1e-4
+    n_restarts: int = 1
+    block: int = BLOCK
+
+
+@dataclass
+class History:
+    """What happened at every iteration."""
+
+    elbo: list[float] = field(default_factory=list)
+    sd_w: list[float] = field(default_factory=list)
+    n_active: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Fit:
+    """A fitted model: the views as they ended, the scores that saw the labels, the history."""
+
+    data: ObservedView
+    labels: ObservedView | None
+    z: Normal
+    history: History
+    converged: bool
+
+
+Progress = Callable[[int, float, float], None]  # iteration, ELBO, relative change
+
+
+def loading_units(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
+    """What turns loadings into standardised ones, shape (d, K).
+
+    A standardised loading is ``a_ik sd(z_k) / sd(w_i + noise_i)``: between -1 and 1, comparable
+    across features whatever their number of levels, like a correlation.
+    """
+    moment = scores.T @ scores / len(scores)  # (K, K)
+    variance = np.einsum("ik,kl,il->i", loadings, moment, loadings, optimize=True) + noise
+    return np.asarray(np.sqrt(np.diag(moment) / variance[:, None]))
+
+
+def factor_shares(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
+    """Share of each factor in the squares of all standardised loadings, shape (K,)."""
+    power = ((loadings * loading_units(loadings, scores, noise)) ** 2).sum(axis=0)
+    return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
+
+
+def fit(
+    model: Model,
+    coding: Coding,
+    observed: Observed,
+    labels: Observed | None,
+    settings: Settings,
+    rng: np.random.Generator,
+    pool: Workers,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit a model to a coded table and its labels.
+
+    Parameters
+    ----------
+    model : Model
+    coding : Coding
+        The coding of the table.
+    observed : Observed
+        The coded table, features by samples.
+    labels : Observed or None
+        Signed labels, rows by samples; None fits without labels.
+    settings : Settings
+    rng : numpy.random.Generator
+    pool : Workers
+    progress : callable, optional
+        Called after every iteration.
+    """
+    scores = model.data.normal_scores(observed)
+    loadings, factors = principal_components(scores, model.n_factors, rng, pool)
+    best: Fit | None = None
+    for restart in range(settings.n_restarts):
+        if restart:
+            # Any rotation of the components fits the table equally well at the start, but leads to
+            # another optimum of the sparse loadings.
+            turn = np.linalg.qr(rng.standard_normal((model.n_factors,) * 2))[0]
+            loadings, factors = loadings @ turn, factors @ turn
+        candidate = _start(model, coding, observed, labels, loadings, factors)
+        _ascend(model, candidate, settings, pool, progress)
+        if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
+            best = candidate
+    assert best is not None
+    if not best.converged:
+        _warn_unconverged(best.history, settings)
+    return best
+
+
+def _start(
+    model: Model,
+    coding: Coding,
+    observed: Observed,
+    labels: Observed | None,
+    loadings: Floats,
+    factors: Floats,
+) -> Fit:
+    """State at the starting loadings (d, K) and factor scores (N, K)."""
+    n_factors = model.n_factors
+
+    def view_state(view: Any, loadings: Floats, params: Any) -> ViewState:
+        mean = np.column_stack([loadings, np.zeros((len(loadings), int(view.has_intercept)))])
+        scales = view.shrinkage.start(len(loadings), n_factors)
+        rows = Normal.isotropic(mean, 0.01)
+        scales = view.shrinkage.update(scales, rows.squares[:, :n_factors])
+        return ViewState(rows, params, scales)
+
+    params = model.data.start(coding, observed, loadings)
+    data = ObservedView(model.data_view, observed, view_state(model.data_view, loadings, params))
+    label_view = None
+    if labels is not None:
+        nothing = np.zeros((labels.shape[0], n_factors))
+        state = view_state(model.label_view, nothing, NoParameters())
+        label_view = ObservedView(model.label_view, labels, state)
+    z = Normal.isotropic(factors.copy(), 0.05)
+    return Fit(data, label_view, z, History(), converged=False)
+
+
+def _ascend(
+    model: Model, fit: Fit, settings: Settings, pool: Workers, progress: Progress | None
+) -> None:
+    """Iterate to convergence, in place."""
+    views = [fit.data] if fit.labels is None else [fit.data, fit.labels]
+    blocks = slices(len(fit.z.mean), settings.block)
+
+    def local_step(samples: slice) -> None:
+        fit.z.put(samples, update_scores(views, model.latent, fit.z.take(samples), samples))
+
+    previous = -np.inf
+    try:
+        for iteration in range(settings.max_iter + 1):
+            # The first pass only fits the rows to the starting scores.
+            if iteration:
+                pool.map(local_step, blocks)
+            elbo = model.latent.bound(fit.z)
+            elbo += sum(view_bound(item, model.n_factors) for item in views)
+            elbo += sum(update_view(item, fit.z, pool, settings.block) for item in views)
+            change = (elbo - previous) / max(abs(elbo), 1.0)
+            _record(fit, elbo)
+            logger.debug("iteration %d: ELBO %.6g, change %.2g", iteration, elbo, change)
+            if progress is not None and iteration:
+                progress(iteration, elbo, change)
+            if iteration > 1 and abs(change) < settings.tol:
+                fit.converged = True
+                return
+            previous = elbo
+    except KeyboardInterrupt:
+        if not fit.history.elbo:
+            raise
+        warnings.warn(
+            f"interrupted after {len(fit.history.elbo) - 1} iterations; the fit so far is kept.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        fit.converged = True  # the user has been told; no second warning
+
+
+def _record(fit: Fit, elbo: float) -> None:
+    """Add an iteration to the history."""
+    loadings = fit.data.state.rows.mean[:, : fit.z.order]
+    moment = fit.z.mean.T @ fit.z.mean / len(fit.z.mean)  # (K, K)
+    variance = np.einsum("ik,kl,il->i", loadings, moment, loadings, optimize=True).mean()
+    likelihood = fit.data.view.likelihood
+    assert isinstance(likelihood, DataLikelihood)
+    noise = likelihood.noise_variance(fit.data.state.params, len(fit.z.mean))
+    shares = factor_shares(loadings, fit.z.mean, noise)
+    fit.history.elbo.append(elbo)
+    fit.history.sd_w.append(float(np.sqrt(variance)))
+    fit.history.n_active.append(int((shares >= ACTIVE_SHARE).sum()))
+
+
+def _warn_unconverged(history: History, settings: Settings) -> None:
+    last = history.elbo[-2:]
+    change = abs(last[-1] - last[0]) / max(abs(last[-1]), 1.0)
+    warnings.warn(
+        f"the ELBO still changed by {change:.1e} of itself after {settings.max_iter} iterations "
+        f"(tol={settings.tol:g}): raise max_iter, or raise tol if that change is small enough "
+        "for you.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )

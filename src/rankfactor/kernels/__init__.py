@@ -1,0 +1,1 @@
+"""Compiled loops on plain arrays; this package imports nothing else of rankfactor."""

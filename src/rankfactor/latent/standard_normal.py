@@ -1,0 +1,31 @@
+"""Standard normal factor scores: z_n ~ N(0, I)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.laws.normal import Normal
+
+
+@dataclass(frozen=True)
+class StandardNormal:
+    """Independent standard normal scores."""
+
+    def prior(self, n_samples: int, n_factors: int) -> Normal:
+        """The prior as the law of every sample's scores."""
+        return Normal.isotropic(np.zeros((n_samples, n_factors)), 1.0)
+
+    def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
+        """Packed precision (n, P) and shift (n, K) of the prior, in arrays of their own."""
+        precision = np.zeros((n_samples, packed_size(n_factors)))
+        precision[:, diagonal_positions(n_factors)] = 1.0
+        return precision, np.zeros((n_samples, n_factors))
+
+    def bound(self, z: Normal) -> float:
+        """E[log p(z)] - E[log q(z)]."""
+        n, order = z.mean.shape
+        prior = -0.5 * (n * order * np.log(2 * np.pi) + float(z.squares.sum()))
+        return float(prior + z.entropy())

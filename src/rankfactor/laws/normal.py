@@ -1,0 +1,136 @@
+"""Independent multivariate normals, one per row, with packed covariances.
+
+In natural form a row has density ``exp(-x^T P x / 2 + h^T x)``; its mean is ``P^-1 h`` and its
+covariance ``P^-1``. Factor scores z_n, loadings a_i and classifier coefficients beta are all rows
+of this law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import (
+    Floats,
+    add_outer,
+    append_one,
+    diagonal_positions,
+    packed_size,
+    pair_weights,
+)
+from rankfactor.kernels.solve import solve_packed
+
+Index = slice | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Rows of independent K-dimensional normals.
+
+    Attributes
+    ----------
+    mean : array, shape (n, K)
+    cov : array, shape (n, P)
+        Packed covariances, P = K (K + 1) / 2.
+    log_det : array, shape (n,)
+        Log determinants of the covariances.
+    """
+
+    mean: Floats
+    cov: Floats
+    log_det: Floats
+
+    @classmethod
+    def from_natural(cls, precision: Floats, shift: Floats) -> Normal:
+        """Law with packed precision (n, P) and shift (n, K)."""
+        mean, cov, log_det = solve_packed(precision, shift)
+        if not np.isfinite(log_det).all():
+            # Rounding can make a nearly singular precision indefinite; a ridge of the size of
+            # that rounding is the smallest change that gives a law again.
+            bad = ~np.isfinite(log_det)
+            ridged = precision[bad]
+            positions = diagonal_positions(shift.shape[1])
+            ridged[:, positions] += 1e-10 * ridged[:, positions].max(axis=1, keepdims=True)
+            mean[bad], cov[bad], log_det[bad] = solve_packed(ridged, shift[bad])
+        return cls(mean, cov, log_det)
+
+    @classmethod
+    def isotropic(cls, mean: Floats, variance: float) -> Normal:
+        """Law with the given means (n, K) and covariance ``variance`` times the identity."""
+        n, order = mean.shape
+        cov = np.zeros((n, packed_size(order)))
+        cov[:, diagonal_positions(order)] = variance
+        return cls(mean, cov, np.full(n, order * np.log(variance)))
+
+    @property
+    def order(self) -> int:
+        """Dimension K of a row."""
+        return int(self.mean.shape[1])
+
+    @property
+    def variance(self) -> Floats:
+        """Marginal variances, shape (n, K)."""
+        return self.cov[:, diagonal_positions(self.order)]
+
+    @property
+    def second(self) -> Floats:
+        """E[x x^T], packed, shape (n, P)."""
+        return np.asarray(add_outer(self.mean, self.cov))
+
+    @property
+    def squares(self) -> Floats:
+        """E[x^2], shape (n, K)."""
+        return np.asarray(self.mean**2 + self.variance)
+
+    def take(self, rows: Index) -> Normal:
+        """Some of the rows."""
+        return Normal(self.mean[rows], self.cov[rows], self.log_det[rows])
+
+    def with_one(self) -> Normal:
+        """Law of (x, 1); the constant adds nothing to ``log_det``."""
+        mean, cov = append_one(self.mean, self.cov)
+        return Normal(mean, cov, self.log_det)
+
+    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Normal:
+        """Law of the coordinates ``sign * x[order]``."""
+        first, second = np.triu_indices(self.order)
+        old_first = np.minimum(order[first], order[second])
+        old_second = np.maximum(order[first], order[second])
+        positions = diagonal_positions(self.order)[old_first] + old_second - old_first
+        cov = self.cov[:, positions] * (sign[first] * sign[second])
+        return Normal(self.mean[:, order] * sign, cov, self.log_det)
+
+    def put(self, rows: Index, part: Normal) -> None:
+        """Overwrite some of the rows in place."""
+        self.mean[rows], self.cov[rows], self.log_det[rows] = part.mean, part.cov, part.log_det
+
+    def copy(self) -> Normal:
+        """Law with arrays of its own."""
+        return Normal(self.mean.copy(), self.cov.copy(), self.log_det.copy())
+
+    def entropy(self) -> float:
+        """Sum of the rows' differential entropies."""
+        n, order = self.mean.shape
+        return float(0.5 * (n * order * (1.0 + np.log(2 * np.pi)) + self.log_det.sum()))
+
+
+def product_moments(rows: Normal, columns: Normal, variance: bool) -> tuple[Floats, Floats]:
+    """Mean and variance of ``w = a . z`` for every row a and column z.
+
+    The variance is ``<a a^T, Cov z> + <Cov a, E[z z^T]>``: a sum of positive terms, whereas
+    ``E[w^2] - E[w]^2`` loses digits.
+
+    Returns
+    -------
+    w, var_w : array, shape (rows, columns)
+        ``var_w`` is empty unless ``variance`` is true.
+    """
+    w = rows.mean @ columns.mean.T
+    if not variance:
+        return w, np.empty((0, 0))
+    weights = pair_weights(rows.order)
+    left = np.hstack([add_outer(rows.mean, np.zeros_like(rows.cov)), rows.cov])
+    right = np.hstack([columns.cov * weights, columns.second * weights])
+    return w, np.maximum(left @ right.T, 0.0)

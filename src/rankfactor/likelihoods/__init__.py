@@ -1,0 +1,44 @@
+"""Likelihoods of data and of labels; a new one is one file here and a line in the registry."""
+
+from rankfactor.likelihoods.base import (
+    Coding,
+    DataLikelihood,
+    LabelLikelihood,
+    Likelihood,
+    NoParameters,
+    Observed,
+    ObservedArray,
+    RowArrays,
+)
+from rankfactor.likelihoods.gaussian import Gaussian, Noise, Scaling
+from rankfactor.likelihoods.hinge import Hinge
+from rankfactor.likelihoods.margin_rank import CutPoints, Cuts, MarginRank
+from rankfactor.likelihoods.probit import Probit
+
+DATA_LIKELIHOODS: dict[str, type[DataLikelihood]] = {  # type: ignore[type-arg]
+    "gaussian": Gaussian,
+    "margin_rank": MarginRank,
+}
+# What each data likelihood keeps: its coding and its parameters.
+CODINGS: dict[str, type[Coding]] = {"gaussian": Scaling, "margin_rank": Cuts}
+PARAMETERS: dict[str, type[RowArrays]] = {"gaussian": Noise, "margin_rank": CutPoints}
+LABEL_LIKELIHOODS: dict[str, type[LabelLikelihood]] = {"hinge": Hinge, "probit": Probit}
+
+__all__ = [
+    "CODINGS",
+    "DATA_LIKELIHOODS",
+    "LABEL_LIKELIHOODS",
+    "PARAMETERS",
+    "Coding",
+    "DataLikelihood",
+    "Gaussian",
+    "Hinge",
+    "LabelLikelihood",
+    "Likelihood",
+    "MarginRank",
+    "NoParameters",
+    "Observed",
+    "ObservedArray",
+    "Probit",
+    "RowArrays",
+]

@@ -1,0 +1,201 @@
+r"""What every likelihood provides.
+
+After augmentation a likelihood is locally Gaussian in the predictor ``w_in = a_i . z_n``:
+
+    exp( -tau_in w_in^2 / 2 + rho_in w_in ),
+
+the *site* (tau, rho); a missing entry is the site (0, 0). Factor scores need only the sites.
+Rows need *statistics*, sums over samples that are additive over blocks, from which the likelihood
+first updates its own parameters (cut points, noise) and then states each row's natural parameters
+
+    P_i = sum_n tau_in E[z z^T],      h_i = sum_n rho_in E[z_n].
+
+A likelihood is a frozen dataclass of hyper-parameters; what is learned travels in a `RowArrays`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Index, Normal
+
+Statistics = dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class RowArrays:
+    """Parameters of a view's rows: arrays that share their first dimension, the rows."""
+
+    def take(self, rows: Index) -> Self:
+        """Parameters of some of the rows."""
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def put(self, rows: Index, part: Self) -> None:
+        """Overwrite some of the rows in place."""
+        for field in fields(self):
+            getattr(self, field.name)[rows] = getattr(part, field.name)
+
+    def copy(self) -> Self:
+        """Parameters with arrays of their own."""
+        return type(self)(*(getattr(self, field.name).copy() for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class NoParameters(RowArrays):
+    """For likelihoods that learn nothing of their own."""
+
+
+Params = TypeVar("Params", bound=RowArrays)
+
+
+class Sites(NamedTuple):
+    """Local Gaussian approximation of a tile: ``tau`` and ``rho``, shape (rows, samples)."""
+
+    tau: Floats
+    rho: Floats
+
+
+class Observed(Protocol):
+    """A view's observations, rows by samples, read tile by tile."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of samples."""
+        ...
+
+    def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
+        """Observations of some rows and samples, in the form that the likelihood reads."""
+        ...
+
+
+@dataclass(frozen=True)
+class ObservedArray:
+    """Observations that are held as they are: one-byte codes or signed labels."""
+
+    array: NDArray[Any]  # (rows, samples)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of samples."""
+        rows, samples = self.array.shape
+        return rows, samples
+
+    def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
+        """Some rows and samples."""
+        return self.array[rows, samples]
+
+
+class Coding(Protocol):
+    """How a table's values become observations; learned from training data, kept by the model."""
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Columns of the table that carry information."""
+        ...
+
+    def observe(self, values: Floats) -> Observed:
+        """Observations of a table, shape (samples, all columns)."""
+        ...
+
+
+class Likelihood(ABC, Generic[Params]):
+    """Base of all likelihoods."""
+
+    has_intercept: ClassVar[bool] = False  # the rows end in an intercept
+    needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
+
+    @abstractmethod
+    def sites(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Params) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+
+    @abstractmethod
+    def statistics(
+        self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Params, design: Normal
+    ) -> Statistics:
+        """Sums over the samples of a tile; additive over blocks of samples."""
+
+    @abstractmethod
+    def bound(self, statistics: Statistics, rows: Normal, params: Params) -> float:
+        """E[log likelihood] and its auxiliary variables, at the rows the statistics were made."""
+
+    def update(self, statistics: Statistics, rows: Normal, params: Params) -> Params:
+        """Likelihood's own parameters given the rows."""
+        return params
+
+    def system(self, statistics: Statistics, params: Params) -> tuple[Floats, Floats]:
+        """Packed precision (rows, P) and shift (rows, K) that the data add to each row."""
+        return statistics["second"], statistics["shift"]
+
+    def params_bound(self, params: Params) -> float:
+        """E[log p] - E[log q] of the likelihood's own parameters."""
+        return 0.0
+
+
+class DataLikelihood(Likelihood[Params]):
+    """A likelihood for the features of a table."""
+
+    @abstractmethod
+    def learn(self, values: Floats) -> Coding:
+        """Coding of a training table, shape (samples, features), NaN where missing."""
+
+    @abstractmethod
+    def normal_scores(self, observed: Observed) -> Observed:
+        """Centred values of roughly unit variance for the starting point, zero where missing."""
+
+    @abstractmethod
+    def noise_variance(self, params: Params, n_samples: int) -> Floats:
+        """Variance of what w leaves unexplained, on the scale of w, shape (d,).
+
+        The inverse of a row's mean site precision; it puts the loadings of features of different
+        kinds on a common scale.
+        """
+
+    @abstractmethod
+    def start(self, coding: Any, observed: Observed, loadings: Floats) -> Params:
+        """Parameters at the starting loadings, shape (features, K)."""
+
+
+class LabelLikelihood(Likelihood[NoParameters]):
+    """A likelihood for labels: rows of signed weights, +c and -c for the two sides, 0 = missing."""
+
+    has_intercept: ClassVar[bool] = True
+
+    @abstractmethod
+    def label_sites(self, signed: Floats, f: Floats, var_f: Floats) -> tuple[Sites, Floats]:
+        """Sites and bound terms, each of shape (rows, samples)."""
+
+    @abstractmethod
+    def probability(self, f: Floats, var_f: Floats) -> Floats:
+        """Probability of the positive side, averaged over f ~ N(f, var_f); 1/2 where f = 0."""
+
+    def sites(
+        self, observed: NDArray[Any], w: Floats, var_w: Floats, params: NoParameters
+    ) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+        return self.label_sites(observed, w, var_w)[0]
+
+    def statistics(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: NoParameters,
+        design: Normal,
+    ) -> Statistics:
+        """Sums over the samples of a tile: second (rows, P), shift (rows, K), bound (rows,)."""
+        sites, terms = self.label_sites(observed, w, var_w)
+        return {
+            "second": sites.tau @ design.second,
+            "shift": sites.rho @ design.mean,
+            "bound": terms.sum(axis=1),
+        }
+
+    def bound(self, statistics: Statistics, rows: Normal, params: NoParameters) -> float:
+        """Sum of the bound terms."""
+        return float(statistics["bound"].sum())

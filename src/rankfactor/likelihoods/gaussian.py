@@ -1,0 +1,182 @@
+"""Gaussian features with a mean and a noise precision each.
+
+    x_in ~ N(a_i . z_n + m_i, 1/t_i),   t_i ~ Ga(shape, rate)
+
+The mean m_i is the row's intercept, so it is updated jointly with a_i. Values are standardised with
+the training table's mean and standard deviation, tile by tile: the table itself is never copied.
+Site: tau = t_i, rho = t_i x. Noise: q(t_i) = Ga(shape + N_i/2, rate + sum_n E[(x - w)^2]/2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import Floats, pair_weights
+from rankfactor.laws.gamma import Gamma
+from rankfactor.laws.normal import Index, Normal
+from rankfactor.likelihoods.base import (
+    DataLikelihood,
+    Observed,
+    RowArrays,
+    Sites,
+    Statistics,
+)
+
+
+@dataclass(frozen=True)
+class Noise(RowArrays):
+    """Gamma law of each row's noise precision; arrays of shape (d,)."""
+
+    shape: Floats
+    rate: Floats
+
+    @property
+    def law(self) -> Gamma:
+        """The law as such."""
+        return Gamma(self.shape, self.rate)
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """Standardised values of a table, made tile by tile; NaN where missing."""
+
+    values: Floats  # (N, D), not copied
+    columns: NDArray[np.int64]  # (d,)
+    centre: Floats  # (d,)
+    scale: Floats  # (d,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows (features) and of samples."""
+        return len(self.columns), len(self.values)
+
+    def tile(self, rows: slice, samples: Index) -> Floats:
+        """Standardised values of some features and samples, shape (rows, samples)."""
+        part = self.values[samples][:, self.columns[rows]]
+        scaled = (part - self.centre[rows]) / self.scale[rows]
+        return np.ascontiguousarray(scaled.T, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Centre and scale of the features that vary."""
+
+    columns: NDArray[np.int64]  # (d,)
+    centre: Floats  # (d,)
+    scale: Floats  # (d,)
+
+    def observe(self, values: Floats) -> Standardised:
+        """Observations of a table, shape (samples, all columns)."""
+        return Standardised(values, self.columns, self.centre, self.scale)
+
+
+@dataclass(frozen=True)
+class _FilledScores:
+    """Standardised values with zeros where missing."""
+
+    observed: Observed
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.observed.shape
+
+    def tile(self, rows: slice, samples: Index) -> Floats:
+        return np.asarray(np.nan_to_num(self.observed.tile(rows, samples), nan=0.0))
+
+
+@dataclass(frozen=True)
+class Gaussian(DataLikelihood[Noise]):
+    """Gaussian likelihood.
+
+    Attributes
+    ----------
+    shape, rate : float
+        Prior of the noise precision of a standardised feature.
+    """
+
+    shape: float = 1e-2
+    rate: float = 1e-2
+
+    has_intercept: ClassVar[bool] = True
+    needs_variance: ClassVar[bool] = False
+
+    def learn(self, values: Floats) -> Scaling:
+        """Mean and standard deviation of every feature that varies."""
+        n_columns = values.shape[1]
+        centre, scale = np.zeros(n_columns), np.zeros(n_columns)
+        for i in range(n_columns):  # a column at a time: no array of the table's size
+            column = values[:, i]
+            column = column[~np.isnan(column)]
+            if column.size and column.min() < column.max():
+                # Scaling by the range first keeps huge and tiny values from overflowing.
+                reach = np.abs(column).max()
+                centre[i] = (column / reach).mean() * reach
+                scale[i] = ((column - centre[i]) / reach).std() * reach
+        columns = np.flatnonzero(scale > 0)
+        return Scaling(columns, centre[columns], scale[columns])
+
+    def normal_scores(self, observed: Observed) -> Observed:
+        """Return the standardised values themselves."""
+        return _FilledScores(observed)
+
+    def start(self, coding: Scaling, observed: Observed, loadings: Floats) -> Noise:
+        """Noise that the loadings leave of a unit variance."""
+        left = np.clip(1.0 - (loadings**2).sum(axis=1), 0.05, 1.0)
+        return Noise(np.ones(len(loadings)), left)
+
+    def noise_variance(self, params: Noise, n_samples: int) -> Floats:
+        """Inverse of the noise precision, shape (d,)."""
+        return np.asarray(1.0 / params.law.mean)
+
+    def sites(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Noise) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+        t = params.law.mean[:, None]
+        return Sites(t * ~np.isnan(observed), t * np.nan_to_num(observed, nan=0.0))
+
+    def statistics(
+        self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Noise, design: Normal
+    ) -> Statistics:
+        """Sums over samples for unit precision; `system` multiplies by the precision."""
+        x = np.nan_to_num(observed, nan=0.0)
+        seen = (~np.isnan(observed)).astype(np.float64)
+        return {
+            "second": seen @ design.second,
+            "shift": x @ design.mean,
+            "count": seen.sum(axis=1),
+            "squares": (x**2).sum(axis=1),
+        }
+
+    def _residuals(self, statistics: Statistics, rows: Normal) -> Floats:
+        """Sum over samples of E[(x - w)^2], shape (rows,)."""
+        cross = np.einsum("ik,ik->i", rows.mean, statistics["shift"])
+        weights = pair_weights(rows.order)
+        squares = np.einsum("ip,ip,p->i", rows.second, statistics["second"], weights)
+        return np.asarray(np.maximum(statistics["squares"] - 2 * cross + squares, 0.0))
+
+    def bound(self, statistics: Statistics, rows: Normal, params: Noise) -> float:
+        """E[log N(x; w, 1/t)]."""
+        t = params.law
+        terms = statistics["count"] * (t.log_mean - np.log(2 * np.pi))
+        return 0.5 * float(np.sum(terms - t.mean * self._residuals(statistics, rows)))
+
+    def update(self, statistics: Statistics, rows: Normal, params: Noise) -> Noise:
+        """Noise precision given the rows."""
+        return Noise(
+            self.shape + 0.5 * statistics["count"],
+            self.rate + 0.5 * self._residuals(statistics, rows),
+        )
+
+    def system(self, statistics: Statistics, params: Noise) -> tuple[Floats, Floats]:
+        """Packed precision (rows, P) and shift (rows, K)."""
+        t = params.law.mean[:, None]
+        return t * statistics["second"], t * statistics["shift"]
+
+    def params_bound(self, params: Noise) -> float:
+        """E[log p(t)] - E[log q(t)]."""
+        rate = np.full(params.rate.shape, self.rate)
+        law = params.law
+        return law.expected_log_prior(self.shape, rate, np.log(rate)) + law.entropy()

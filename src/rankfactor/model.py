@@ -1,0 +1,166 @@
+"""A model is a product of parts: views (likelihood x shrinkage) and a latent prior.
+
+A view is a block of rows ``w_in = a_i . z_n`` with one likelihood and one shrinkage prior. The
+table is a view; the labels are a view whose rows are the coefficients of the classifiers. Parts
+are frozen dataclasses of hyper-parameters; everything learned travels in a `State`.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.codes import MAX_CUTS
+from rankfactor.latent import StandardNormal
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import (
+    DATA_LIKELIHOODS,
+    LABEL_LIKELIHOODS,
+    DataLikelihood,
+    LabelLikelihood,
+    Likelihood,
+    MarginRank,
+    RowArrays,
+)
+from rankfactor.shrinkage import SHRINKAGE, TPBN, AnyShrinkage
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows with a likelihood and a shrinkage prior.
+
+    Attributes
+    ----------
+    likelihood : Likelihood
+    shrinkage : Shrinkage
+    intercept_precision : float
+        Prior precision of the rows' intercept, where the likelihood has one.
+    """
+
+    likelihood: Likelihood[Any]
+    shrinkage: AnyShrinkage
+    intercept_precision: float = 1e-3
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether the rows end in an intercept."""
+        return self.likelihood.has_intercept
+
+
+@dataclass
+class ViewState:
+    """What is learned of a view."""
+
+    rows: Normal  # (d, K) or, with an intercept, (d, K + 1)
+    params: RowArrays
+    scales: Any
+
+    def copy(self) -> ViewState:
+        """State with arrays of its own; scales are replaced, never written, so they are shared."""
+        return ViewState(self.rows.copy(), self.params.copy(), self.scales)
+
+
+@dataclass
+class State:
+    """What is learned of a model: the views' states and the factor scores."""
+
+    views: list[ViewState]
+    z: Normal  # (N, K)
+
+
+@dataclass(frozen=True)
+class Model:
+    """The parts of a model, checked when it is built.
+
+    Attributes
+    ----------
+    n_factors : int
+    data : DataLikelihood
+        Likelihood of the table.
+    label : LabelLikelihood or None
+        Likelihood of the labels; None for an unsupervised model.
+    loading_shrinkage, coefficient_shrinkage : Shrinkage
+    latent : StandardNormal
+    """
+
+    n_factors: int
+    data: DataLikelihood[Any]
+    label: LabelLikelihood | None = None
+    loading_shrinkage: AnyShrinkage = TPBN()
+    coefficient_shrinkage: AnyShrinkage = TPBN(scope="row")
+    latent: StandardNormal = StandardNormal()
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together."""
+        check_count("n_factors", self.n_factors)
+        if not isinstance(self.data, DataLikelihood):
+            raise InputError(
+                f"likelihood {self.data!r} is not a likelihood for data: "
+                f"choose one of {', '.join(DATA_LIKELIHOODS)}."
+            )
+        if self.label is not None and not isinstance(self.label, LabelLikelihood):
+            raise InputError(
+                f"classifier {self.label!r} is not a likelihood for labels: "
+                f"choose one of {', '.join(LABEL_LIKELIHOODS)}."
+            )
+        if isinstance(self.data, MarginRank):
+            check_count("max_cuts", self.data.max_cuts, most=MAX_CUTS)
+            if not (
+                isinstance(self.data.margin, int | float) and 0 < self.data.margin < float("inf")
+            ):
+                raise InputError(f"margin must be a positive number, not {self.data.margin!r}.")
+
+    @property
+    def data_view(self) -> View:
+        """The table's view."""
+        return View(self.data, self.loading_shrinkage)
+
+    @property
+    def label_view(self) -> View:
+        """The labels' view."""
+        if self.label is None:
+            raise InputError("an unsupervised model has no labels.")
+        return View(self.label, self.coefficient_shrinkage)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Parts and hyper-parameters as plain values."""
+
+        def part(registry: dict[str, Any], value: Any) -> dict[str, Any]:
+            names = {cls: name for name, cls in registry.items()}
+            return {"part": names[type(value)], **asdict(value)}
+
+        return {
+            "n_factors": int(self.n_factors),
+            "data": part(DATA_LIKELIHOODS, self.data),
+            "label": None if self.label is None else part(LABEL_LIKELIHOODS, self.label),
+            "loading_shrinkage": part(SHRINKAGE, self.loading_shrinkage),
+            "coefficient_shrinkage": part(SHRINKAGE, self.coefficient_shrinkage),
+        }
+
+    @classmethod
+    def from_dict(cls, parts: dict[str, Any]) -> Model:
+        """Model of `to_dict`'s values."""
+
+        def build(registry: dict[str, Any], values: dict[str, Any]) -> Any:
+            arguments = {key: value for key, value in values.items() if key != "part"}
+            return registry[values["part"]](**arguments)
+
+        label = parts["label"]
+        return cls(
+            n_factors=parts["n_factors"],
+            data=build(DATA_LIKELIHOODS, parts["data"]),
+            label=None if label is None else build(LABEL_LIKELIHOODS, label),
+            loading_shrinkage=build(SHRINKAGE, parts["loading_shrinkage"]),
+            coefficient_shrinkage=build(SHRINKAGE, parts["coefficient_shrinkage"]),
+        )
+
+
+def check_count(name: str, value: object, most: int | None = None) -> int:
+    """Return ``value`` if it is a whole number from 1 to ``most``, else say what is wrong."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
+    if most is not None and int(value) > most:
+        raise InputError(f"{name} must be at most {most}, not {value!r}.")
+    return int(value)

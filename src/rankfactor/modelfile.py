@@ -1,0 +1,172 @@
+"""The model file: a zip of arrays with a JSON header, and no pickle.
+
+``header.json`` holds the format's name and version, the library's version, the parts with their
+hyper-parameters and the shapes of what follows; every array is a ``.npy`` member. A file is written
+beside its destination and renamed, so a reader never meets half a file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.__about__ import __version__
+from rankfactor.errors import InputError
+from rankfactor.files import check_destinations, written_together
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import CODINGS, PARAMETERS
+from rankfactor.model import Model
+from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.tasks import Task
+
+FORMAT = "rankfactor model"
+VERSION = 1
+_HEADER = "header.json"
+Arrays = dict[str, NDArray[Any]]
+
+
+def save_model(posterior: Posterior, path: str | os.PathLike[str]) -> Path:
+    """Write a posterior to a model file.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    path : path
+        Replaced if it exists; its folder must exist.
+    """
+    path = Path(path)
+    check_destinations(path)
+    header, arrays = _disassemble(posterior)
+    with written_together(path) as (part,), zipfile.ZipFile(part, "w") as archive:
+        archive.writestr(_member(_HEADER), json.dumps(header, indent=1))
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, allow_pickle=False)
+            archive.writestr(_member(f"{name}.npy"), content.getvalue())
+    return path
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """Zip entry with a fixed date, so that the same model gives the same bytes."""
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+def load_model(path: str | os.PathLike[str]) -> Posterior:
+    """Read a posterior from a model file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is damaged, foreign, or of a newer format.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no model file {path}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(archive.read(_HEADER))
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+                if name != _HEADER
+            }
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as problem:
+        raise InputError(
+            f"{path} is no rankfactor model, or is damaged ({problem}): write it again."
+        ) from problem
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError(f"{path} is no rankfactor model.")
+    if header.get("version") != VERSION:
+        raise InputError(
+            f"{path} has format version {header.get('version')}, written by rankfactor "
+            f"{header.get('library')}; this is rankfactor {__version__}, which reads version "
+            f"{VERSION}: install the version that wrote it, or a newer one."
+        )
+    try:
+        return _assemble(header, arrays)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise InputError(f"{path} is damaged ({problem!r}): write it again.") from problem
+
+
+def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
+    arrays: Arrays = {
+        "feature_names": posterior.feature_names,
+        "sample_names": posterior.sample_names,
+        "elbo": posterior.elbo,
+        "sd_w": posterior.sd_w,
+        "n_active": posterior.n_active,
+    }
+    arrays |= _parts_of("rows", posterior.rows) | _parts_of("scores", posterior.scores)
+    arrays |= _parts_of("coding", posterior.coding) | _parts_of("params", posterior.params)
+    classifiers = posterior.classifiers
+    tasks = []
+    if classifiers is not None:
+        arrays |= _parts_of("coefficients", classifiers.rows)
+        arrays |= _parts_of("joint_coefficients", classifiers.joint_rows)
+        arrays["label_codes"] = classifiers.codes
+        for number, task in enumerate(classifiers.tasks):
+            tasks.append(task.name)
+            arrays[f"classes_{number}"] = task.classes
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": __version__,
+        "model": posterior.model.to_dict(),
+        "tasks": tasks,
+        "converged": posterior.converged,
+        "named_features": posterior.named_features,
+    }
+    return header, arrays
+
+
+def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
+    model = Model.from_dict(header["model"])
+    part = header["model"]["data"]["part"]
+    classifiers = None
+    if header["tasks"]:
+        tasks = tuple(
+            Task(name, arrays[f"classes_{number}"]) for number, name in enumerate(header["tasks"])
+        )
+        classifiers = Classifiers(
+            tasks,
+            _whole("coefficients", Normal, arrays),
+            _whole("joint_coefficients", Normal, arrays),
+            arrays["label_codes"],
+        )
+    return Posterior(
+        model=model,
+        feature_names=arrays["feature_names"],
+        named_features=bool(header["named_features"]),
+        sample_names=arrays["sample_names"],
+        coding=_whole("coding", CODINGS[part], arrays),
+        rows=_whole("rows", Normal, arrays),
+        params=_whole("params", PARAMETERS[part], arrays),
+        scores=_whole("scores", Normal, arrays),
+        classifiers=classifiers,
+        elbo=arrays["elbo"],
+        sd_w=arrays["sd_w"],
+        n_active=arrays["n_active"],
+        converged=bool(header["converged"]),
+    )
+
+
+def _parts_of(prefix: str, value: Any) -> Arrays:
+    """Arrays of a dataclass whose fields are all arrays."""
+    return {f"{prefix}.{field.name}": getattr(value, field.name) for field in fields(value)}
+
+
+def _whole(prefix: str, kind: Any, arrays: Arrays) -> Any:
+    """Dataclass of the arrays that `_parts_of` named."""
+    return kind(**{field.name: arrays[f"{prefix}.{field.name}"] for field in fields(kind)})

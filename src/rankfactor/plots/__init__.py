@@ -1,0 +1,23 @@
+"""Figures of a `Posterior`, each a function that returns a matplotlib `Figure`.
+
+They need no pyplot and change no global setting; show one in a notebook by naming it last in a
+cell, or write it with ``figure.savefig("scores.pdf")``.
+"""
+
+from rankfactor.plots.coefficients import coefficient_figure
+from rankfactor.plots.comparison import comparison_figure
+from rankfactor.plots.history import history_figure
+from rankfactor.plots.loadings import loading_figure
+from rankfactor.plots.roc import roc_figure
+from rankfactor.plots.scores import score_figure
+from rankfactor.plots.shares import share_figure
+
+__all__ = [
+    "coefficient_figure",
+    "comparison_figure",
+    "history_figure",
+    "loading_figure",
+    "roc_figure",
+    "score_figure",
+    "share_figure",
+]

@@ -1,0 +1,89 @@
+"""Coefficients of a task's classifiers with their intervals: the paper's figure."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rankfactor.plots.select import INTERVAL_90, classifiers_of, shown_factors, task_number
+from rankfactor.plots.style import (
+    FAINT,
+    MUTED,
+    PALETTE,
+    UNCLEAR,
+    Floats,
+    figure_style,
+    finish,
+    new_figure,
+    percent,
+    shorten,
+    tidy,
+)
+from rankfactor.posterior import Posterior
+
+
+def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
+    """Draw the coefficient of every factor in use, with its 90 % interval.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        A model fitted with labels.
+    task : int or str, default 0
+        Number or name of the task.
+
+    Returns
+    -------
+    Figure
+        One panel for two classes, else one per class. Coefficients whose interval leaves zero out
+        are filled and have the colour of the class they speak for; the others are hollow and grey.
+    """
+    number = task_number(posterior, task)
+    classifiers = classifiers_of(posterior)
+    classes = [shorten(label, 16) for label in classifiers.tasks[number].classes]
+    rows = classifiers.rows_of(number)
+    factors = shown_factors(posterior)
+    mean = classifiers.rows.mean[rows][:, factors]
+    half = INTERVAL_90 * np.sqrt(classifiers.rows.variance[rows][:, factors])
+    n_panels = len(mean)
+    across = min(n_panels, 3)
+    down = -(-n_panels // across)
+    with figure_style():
+        height = down * (0.95 + 0.215 * len(factors))
+        figure = new_figure(5.0 if across == 1 else 1.5 + 2.1 * across, max(height, 1.8))
+        panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+        names = [f"{posterior.factor_names[k]} ({percent(posterior.shares[k])})" for k in factors]
+        for panel, axes in enumerate(panels.flat):
+            if panel >= n_panels:
+                axes.set_visible(False)
+                continue
+            if n_panels == 1:
+                colours, sides = (PALETTE[0], PALETTE[1]), (classes[0], classes[1])
+            else:
+                colours = (MUTED, PALETTE[panel % len(PALETTE)])
+                sides = ("", classes[panel])
+            _draw(axes, mean[panel], half[panel], colours)
+            axes.set_yticks(np.arange(len(factors)), names)
+            if sides[0]:
+                axes.set_title(f"← {sides[0]}", loc="left", color=colours[0], fontsize=9)
+            axes.set_title(f"{sides[1]} →", loc="right", color=colours[1], fontsize=9)
+            axes.set_xlabel("Coefficient")
+            axes.tick_params(labelbottom=True)
+        panels[0, 0].set_ylim(len(factors) - 0.4, -0.6)
+        return finish(figure)
+
+
+def _draw(axes: Axes, mean: Floats, half: Floats, colours: tuple[str, str]) -> None:
+    """Points and intervals of one classifier, each of shape (factors,)."""
+    tidy(axes)
+    axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
+    for k in range(len(mean)):
+        axes.axhline(k, color=FAINT, linewidth=0.6, zorder=0)
+        clear = abs(mean[k]) > half[k]
+        colour = colours[int(mean[k] > 0)] if clear else UNCLEAR
+        axes.plot([mean[k] - half[k], mean[k] + half[k]], [k, k], color=colour, linewidth=2)
+        face = colour if clear else "white"
+        axes.plot(mean[k], k, "o", color=colour, markerfacecolor=face, markersize=5)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)

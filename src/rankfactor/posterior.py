@@ -1,0 +1,236 @@
+"""What a fit leaves: laws of loadings, coefficients and scores, names, history; and prediction.
+
+A posterior holds no training data: new samples are coded with the stored coding and encoded with
+the stored loadings. Features that did not vary in training are not part of the model; they have
+zero loadings in everything that is given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.inference.local import ObservedView
+from rankfactor.inference.predict import decisions, encode_samples
+from rankfactor.inference.threads import Workers
+from rankfactor.inference.vb import ACTIVE_SHARE, factor_shares, loading_units
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding, RowArrays
+from rankfactor.model import Model, ViewState
+from rankfactor.tasks import Task
+
+Strings = NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class Classifiers:
+    """The classifiers of all tasks, rows in the order of the tasks.
+
+    Attributes
+    ----------
+    tasks : tuple of Task
+    rows : Normal, shape (rows, K + 1)
+        Coefficients and intercept fitted to label-free scores: what predicts.
+    joint_rows : Normal, shape (rows, K + 1)
+        Those of the joint fit, whose scores have seen the labels.
+    codes : int array, shape (N, n_tasks)
+        Class numbers of the training samples, -1 where missing.
+    """
+
+    tasks: tuple[Task, ...]
+    rows: Normal
+    joint_rows: Normal
+    codes: NDArray[np.int64]
+
+    def rows_of(self, task: int) -> slice:
+        """Which rows belong to a task."""
+        counts = np.cumsum([0] + [t.n_rows for t in self.tasks])
+        return slice(int(counts[task]), int(counts[task + 1]))
+
+    def row_names(self) -> list[str]:
+        """One readable name per row: the task, and the class that a positive decision means."""
+        names = []
+        for task in self.tasks:
+            positive = task.classes[1:] if task.n_rows == 1 else task.classes
+            names += [f"{task.name}: {label}" for label in positive]
+        return names
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A fitted model.
+
+    Attributes
+    ----------
+    model : Model
+    feature_names, sample_names : str array, shapes (D,) and (N,)
+    named_features : bool
+        Whether the names came with the table, so that new tables are matched by name.
+    coding : Coding
+        How values become observations; ``coding.columns`` are the features in the model.
+    rows : Normal, shape (d, K) or (d, K + 1)
+        Loadings (and means) of the features in the model, d <= D.
+    params : RowArrays
+        Parameters of the data likelihood.
+    scores : Normal, shape (N, K)
+        Label-free scores of the training samples.
+    classifiers : Classifiers or None
+    elbo, sd_w, n_active : array, shape (iterations + 1,)
+        History of the fit.
+    converged : bool
+    """
+
+    model: Model
+    feature_names: Strings
+    named_features: bool
+    sample_names: Strings
+    coding: Coding
+    rows: Normal
+    params: RowArrays
+    scores: Normal
+    classifiers: Classifiers | None
+    elbo: Floats
+    sd_w: Floats
+    n_active: NDArray[np.int64]
+    converged: bool
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors K."""
+        return int(self.model.n_factors)
+
+    @property
+    def factor_names(self) -> list[str]:
+        """Names of the factors, in order of their share."""
+        return [f"Factor {k + 1}" for k in range(self.n_factors)]
+
+    @property
+    def loadings(self) -> Floats:
+        """Posterior mean loadings of all features, shape (D, K)."""
+        return self._all_features(self.rows.mean)
+
+    @property
+    def loadings_sd(self) -> Floats:
+        """Posterior standard deviations of the loadings, shape (D, K)."""
+        return self._all_features(np.sqrt(self.rows.variance))
+
+    def _all_features(self, values: Floats) -> Floats:
+        full = np.zeros((len(self.feature_names), self.n_factors))
+        full[self.coding.columns] = values[:, : self.n_factors]
+        return full
+
+    @property
+    def noise_variance(self) -> Floats:
+        """Variance of what w leaves unexplained, features in the model, shape (d,)."""
+        return self.model.data.noise_variance(self.params, len(self.scores.mean))
+
+    @property
+    def _units(self) -> Floats:
+        loadings = self.rows.mean[:, : self.n_factors]
+        return loading_units(loadings, self.scores.mean, self.noise_variance)
+
+    @property
+    def standardised_loadings(self) -> Floats:
+        """Loadings in units of a feature's total spread, shape (D, K), between -1 and 1.
+
+        ``a_ik sd(z_k) / sd(w_i + noise_i)``: comparable across features of any kind.
+        """
+        return self._all_features(self.rows.mean[:, : self.n_factors] * self._units)
+
+    @property
+    def standardised_loadings_sd(self) -> Floats:
+        """Posterior standard deviations of the standardised loadings, shape (D, K)."""
+        return self._all_features(np.sqrt(self.rows.variance[:, : self.n_factors]) * self._units)
+
+    @property
+    def shares(self) -> Floats:
+        """Share of each factor in the squared standardised loadings, shape (K,)."""
+        loadings = self.rows.mean[:, : self.n_factors]
+        return factor_shares(loadings, self.scores.mean, self.noise_variance)
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """Which factors are in use, by the table or by a classifier, shape (K,).
+
+        A classifier uses a factor if its coefficient is clearly not zero: the 90 % interval of its
+        effect leaves zero out.
+        """
+        used = self.shares >= ACTIVE_SHARE
+        if self.classifiers is not None:
+            rows, k = self.classifiers.rows, self.n_factors
+            clear = np.abs(rows.mean[:, :k]) > 1.645 * np.sqrt(rows.variance[:, :k])
+            used = used | clear.any(axis=0)
+        return np.asarray(used)
+
+    def encode(self, values: Floats, pool: Workers) -> Normal:
+        """Label-free scores of samples, shape (N, K); ``values`` has the training columns."""
+        view = self.model.data_view
+        state = ViewState(self.rows, self.params, None)
+        item = ObservedView(view, self.coding.observe(values), state)
+        return encode_samples(self.model, item, pool)
+
+    def decide(self, scores: Normal) -> tuple[Floats, Floats]:
+        """Mean and variance of every classifier's decision, each of shape (N, rows)."""
+        return decisions(self._classifiers.rows, scores)
+
+    def probabilities(self, decision: tuple[Floats, Floats]) -> list[Floats]:
+        """Class probabilities of every task, shape (N, n_classes) each.
+
+        With two classes, the averaged pseudo-likelihood. With more, each class's own probability,
+        averaged with the sample's mean variance over the classes and normalised: all classes go
+        through the same increasing function, so the largest is that of the largest decision.
+        """
+        mean, variance = decision
+        label = self.model.label
+        assert label is not None
+        result = []
+        for number, task in enumerate(self._classifiers.tasks):
+            rows = self._classifiers.rows_of(number)
+            if task.n_rows == 1:
+                positive = label.probability(mean[:, rows.start], variance[:, rows.start])
+                result.append(np.column_stack([1.0 - positive, positive]))
+            else:
+                spread = variance[:, rows].mean(axis=1, keepdims=True)
+                each = label.probability(mean[:, rows], spread)
+                each = np.maximum(each, np.finfo(float).tiny)
+                result.append(each / each.sum(axis=1, keepdims=True))
+        return result
+
+    def predictions(self, decision: Floats) -> list[NDArray[Any]]:
+        """Class of every sample for every task, shape (N,) each."""
+        result = []
+        for number, task in enumerate(self._classifiers.tasks):
+            part = decision[:, self._classifiers.rows_of(number)]
+            chosen = (part[:, 0] > 0).astype(int) if task.n_rows == 1 else part.argmax(axis=1)
+            result.append(task.classes[chosen])
+        return result
+
+    @property
+    def _classifiers(self) -> Classifiers:
+        if self.classifiers is None:
+            raise ValueError("this model was fitted without labels, so it has no decisions.")
+        return self.classifiers
+
+
+def readable_order(
+    loadings: Floats, scores: Floats, noise: Floats
+) -> tuple[NDArray[np.int64], Floats]:
+    """Order (K,) by decreasing share, and signs (K,) that make each factor's loadings skew upwards.
+
+    Neither depends on the labels or on the order of samples and features.
+    """
+    order = np.argsort(-factor_shares(loadings, scores, noise), kind="stable")
+    sign = np.where((loadings[:, order] ** 3).sum(axis=0) < 0, -1.0, 1.0)
+    return order, sign
+
+
+def names_or_default(names: Sequence[object] | None, prefix: str, count: int) -> Strings:
+    """Names as strings, or prefix0, prefix1, ... where there are none."""
+    if names is None:
+        return np.array([f"{prefix}{i}" for i in range(count)], dtype=np.str_)
+    return np.array([str(name) for name in names], dtype=np.str_)

@@ -1,0 +1,213 @@
+"""Write the report of a fitted model: one page that opens offline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from rankfactor.__about__ import __version__
+from rankfactor.files import check_destinations, written_together
+from rankfactor.plots.style import plain
+from rankfactor.posterior import Posterior
+from rankfactor.report import sections, words
+from rankfactor.report.comparison import Score, scores_by_task
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    posterior: Posterior,
+    *,
+    title: str,
+    description: str = "",
+    source: str = "",
+    comparison: pd.DataFrame | None = None,
+    decisions: pd.DataFrame | None = None,
+    warnings: Sequence[str] = (),
+    settings: Mapping[str, object] | None = None,
+) -> Path:
+    """Write the report of a fitted model as one HTML file that needs nothing else.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; its folder must exist. The file is replaced at once, never half written.
+    posterior : Posterior
+        Fitted with labels or without.
+    title : str
+    description : str, optional
+        What the data are, in a sentence or two.
+    source : str, optional
+        Where the data come from.
+    comparison : DataFrame, optional
+        Cross-validated numbers, one row per task and model: columns ``task``, ``model``, ``auc``,
+        ``auc_sd``, ``accuracy``, ``accuracy_sd`` and ``seconds``. The first row of each task is
+        the model of this report; standard deviations are over folds.
+    decisions : DataFrame, optional
+        Out-of-fold decisions: columns ``sample``, ``task``, ``model``, ``label`` and ``decision``.
+        Tasks with two classes get an ROC.
+    warnings : sequence of str
+        Further things the reader should know.
+    settings : mapping, optional
+        Names and values to list under the methods; ``seed`` or ``random_state`` is named there.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or the file cannot be written, or if a frame lacks a column.
+    """
+    target = Path(path)
+    check_destinations(target)
+    if isinstance(warnings, str):
+        warnings = (warnings,)
+    page = render(
+        posterior,
+        title=title,
+        description=description,
+        source=source,
+        comparison=comparison,
+        decisions=decisions,
+        warnings=warnings,
+        settings=settings or {},
+    )
+    with written_together(target) as (part,):
+        part.write_text(page, encoding="utf-8", newline="\n")
+    return target
+
+
+def render(
+    posterior: Posterior,
+    *,
+    title: str,
+    description: str,
+    source: str,
+    comparison: pd.DataFrame | None,
+    decisions: pd.DataFrame | None,
+    warnings: Sequence[str],
+    settings: Mapping[str, object],
+) -> str:
+    """HTML of the report; the same input always gives the same page."""
+    scores = scores_by_task(comparison)
+    tasks = _task_cards(posterior, scores)
+    factors = words.largest(posterior) if posterior.classifiers is None else []
+    spoken_of = {k for card in tasks for k, _ in card["strongest"]} | {k for k, _ in factors[:3]}
+    tables = sections.factor_tables(posterior, spoken_of)
+    seed = settings.get("seed", settings.get("random_state"))
+    roc = sections.roc_figures(posterior, decisions)
+    supervised = posterior.classifiers is not None
+    contents = [
+        ("summary", "At a glance"),
+        *([("cross-validation", "Cross-validation")] if scores or roc else []),
+        ("factors", "Factors and tasks" if supervised else "Factors"),
+        ("scores", "Scores"),
+        ("loadings", "Loadings"),
+        ("features", "Top features per factor"),
+        ("fit", "Fit"),
+        ("methods", "Methods"),
+    ]
+    # The cards have said it of the tasks of the model.
+    named = {card["name"] for card in tasks}
+    said = [words.verdict(task, rows) for task, rows in scores.items() if task not in named]
+    sentences = [text for card in tasks for _, text in card["strongest"]]
+    sentences += [text for _, text in factors]
+    environment = Environment(
+        loader=PackageLoader("rankfactor.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("template.html").render(
+        title=plain(title),
+        description=description,
+        source=source,
+        contents=contents,
+        facts=_facts(posterior),
+        supervised=supervised,
+        tasks=tasks,
+        largest=factors,
+        says_inverse=any("(inverse)" in text for text in sentences),
+        lists_inverse=any("(inverse)" in table.leaders for table in tables),
+        cautions=words.cautions(posterior, warnings),
+        verdicts=said,
+        comparison=sections.formatted(scores),
+        comparison_figure=(
+            sections.comparison_overview(comparison) if comparison is not None and scores else None
+        ),
+        roc_figures=roc,
+        coefficient_figures=sections.coefficient_figures(posterior) if supervised else [],
+        share_figure=sections.share_overview(posterior),
+        score_figures=sections.score_figures(posterior),
+        loading_figure=sections.loading_overview(posterior),
+        tables=tables,
+        features_in_table=sections.FEATURES_IN_TABLE,
+        history_figure=sections.history_overview(posterior),
+        fit=_fit_facts(posterior),
+        methods=words.methods(posterior, seed),
+        settings=[(str(key), _setting(value)) for key, value in settings.items()],
+        citation=words.CITATION,
+        version=__version__,
+    )
+
+
+def _task_cards(
+    posterior: Posterior, scores: Mapping[str, Sequence[Score]]
+) -> list[dict[str, Any]]:
+    """What the first screen says about every task."""
+    if posterior.classifiers is None:
+        return []
+    cards = []
+    for number, task in enumerate(posterior.classifiers.tasks):
+        codes = posterior.classifiers.codes[:, number]
+        counts = np.bincount(codes[codes >= 0], minlength=len(task.classes))
+        groups = [f"{n} {plain(label)}" for n, label in zip(counts, task.classes, strict=True)]
+        unknown = int((codes < 0).sum())
+        rows = scores.get(plain(task.name), [])
+        cards.append(
+            {
+                "name": plain(task.name),
+                "classes": ", ".join(groups + ([f"{unknown} unknown"] if unknown else [])),
+                "auc": words.number(rows[0].auc) if rows else "",
+                "auc_sd": words.number(rows[0].auc_sd) if rows else "",
+                "verdict": words.verdict(plain(task.name), rows) if rows else "",
+                "strongest": words.strongest(posterior, number),
+            }
+        )
+    return cards
+
+
+def _facts(posterior: Posterior) -> list[str]:
+    facts = [
+        f"{len(posterior.sample_names)} samples",
+        f"{len(posterior.feature_names)} features",
+        f"{int(posterior.active.sum())} of {posterior.n_factors} factors in use",
+    ]
+    if posterior.classifiers is not None:
+        n_tasks = len(posterior.classifiers.tasks)
+        facts.insert(2, "1 task" if n_tasks == 1 else f"{n_tasks} tasks")
+    return facts
+
+
+def _fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
+    return [
+        ("Converged", "yes" if posterior.converged else "no"),
+        ("Iterations", str(len(posterior.elbo) - 1)),
+        ("ELBO", words.number(float(posterior.elbo[-1]), 1)),
+        ("Standard deviation of w", words.number(float(posterior.sd_w[-1]), 3)),
+        ("Factors in use", f"{int(posterior.active.sum())} of {posterior.n_factors}"),
+    ]
+
+
+def _setting(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

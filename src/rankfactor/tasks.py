@@ -1,0 +1,155 @@
+"""Label columns as rows of signs.
+
+A column with two classes is one row: +1 for the second class, -1 for the first. More classes are
+one row each, one against the rest, on shared factors. A missing label is 0 and tells the model
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.packed import Floats
+
+ClassWeight = str | Mapping[Any, Any] | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One label column.
+
+    Attributes
+    ----------
+    name : str
+    classes : array, shape (n_classes,)
+        The labels in increasing order.
+    """
+
+    name: str
+    classes: NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of classifiers: one for two classes, else one per class."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    def signs(self, codes: NDArray[np.int64]) -> Floats:
+        """Signs of every row, shape (n_rows, N), of class numbers (-1 = missing)."""
+        if self.n_rows == 1:
+            sign = np.where(codes == 1, 1.0, -1.0)[None]
+        else:
+            sign = np.where(codes == np.arange(self.n_rows)[:, None], 1.0, -1.0)
+        return np.asarray(sign * (codes >= 0))
+
+    def weights(self, codes: NDArray[np.int64], class_weight: ClassWeight) -> Floats:
+        """Weight of every sample's label, shape (N,)."""
+        n_classes = len(self.classes)
+        if class_weight is None:
+            table = np.ones(n_classes)
+        elif isinstance(class_weight, str):
+            if class_weight != "balanced":
+                raise InputError(
+                    f"class_weight must be None, 'balanced' or a dictionary, not {class_weight!r}."
+                )
+            counts = np.bincount(codes[codes >= 0], minlength=n_classes)
+            table = counts.sum() / (n_classes * np.maximum(counts, 1))
+        else:
+            unknown = [label for label in class_weight if label not in set(self.classes.tolist())]
+            if unknown:
+                raise InputError(
+                    f"class_weight names {unknown[0]!r}, which is no class of {self.name!r} "
+                    f"({', '.join(map(str, self.classes))})."
+                )
+            table = np.array([float(class_weight.get(c, 1.0)) for c in self.classes.tolist()])
+        if not (np.isfinite(table).all() and (table > 0).all()):
+            raise InputError("class_weight must hold positive, finite numbers.")
+        return np.asarray(table[codes])
+
+
+def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.int64]]:
+    """Tasks of a label column or table, and class numbers of shape (n_samples, n_tasks).
+
+    Parameters
+    ----------
+    y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
+        NaN, None and pandas.NA mark a missing label; the class number is then -1.
+    n_samples : int
+        Number of samples of the table that the labels belong to.
+    """
+    columns = label_columns(y)
+    tasks, numbers = [], []
+    for name, column in columns:
+        if len(column) != n_samples:
+            raise InputError(
+                f"the table has {n_samples} samples but {name!r} has {len(column)} labels: "
+                "give one label per sample, NaN where it is unknown."
+            )
+        missing = np.asarray(pd.isna(column), bool)
+        known = np.array(column[~missing].tolist())
+        if known.size == 0:
+            raise InputError(
+                f"every label of {name!r} is missing: at least two classes are needed."
+            )
+        if known.dtype.kind == "f" and not np.isfinite(known).all():
+            raise InputError(f"Input y contains infinity: {name!r} has an infinite label.")
+        check_classification_targets(known)
+        classes, found = np.unique(known, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(
+                f"{name!r} has one class only ({classes[0]}): a classifier needs at least two "
+                "classes among the known labels."
+            )
+        codes = np.full(n_samples, -1, np.int64)
+        codes[~missing] = found
+        tasks.append(Task(name, classes))
+        numbers.append(codes)
+    return tuple(tasks), np.column_stack(numbers)
+
+
+def label_columns(y: Any) -> list[tuple[str, NDArray[np.object_]]]:
+    """Name and values of every label column."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None.")
+    if isinstance(y, pd.DataFrame):
+        return [(str(name), y[name].to_numpy(object)) for name in y.columns]
+    if isinstance(y, pd.Series):
+        return [(str(y.name if y.name is not None else "label"), y.to_numpy(object))]
+    values = np.asarray(y, object)
+    if values.ndim == 1:
+        return [("label", values)]
+    if values.ndim == 2 and values.shape[1] > 0:
+        return [(f"label_{i}", values[:, i]) for i in range(values.shape[1])]
+    raise InputError(f"labels must have one or two dimensions, not shape {values.shape}.")
+
+
+def signed_labels(
+    tasks: Sequence[Task], codes: NDArray[np.int64], class_weight: ClassWeight
+) -> Floats:
+    """Signed weights of all tasks' rows, shape (rows, N).
+
+    ``class_weight`` is None, "balanced", a dictionary from class to weight or, with several tasks,
+    a dictionary from task name to any of these.
+    """
+    parts = []
+    names = {task.name for task in tasks}
+    for column, task in enumerate(tasks):
+        weight = class_weight
+        if isinstance(weight, Mapping) and len(tasks) > 1:
+            unknown = [name for name in weight if name not in names]
+            if unknown:
+                raise InputError(
+                    f"class_weight names {unknown[0]!r}, which is no task "
+                    f"({', '.join(sorted(names))})."
+                )
+            weight = weight.get(task.name)
+        number = codes[:, column]
+        parts.append(task.signs(number) * task.weights(number, weight))
+    return np.ascontiguousarray(np.vstack(parts))

@@ -1,0 +1,30 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The first example of a test may have to compile a kernel.
+settings.register_profile("rankfactor", deadline=None)
+settings.load_profile("rankfactor")
+
+
+@pytest.fixture
+def shared_data() -> Callable[[str], Path]:
+    """Give the path of a file in the data folder, or skip the test if there is none."""
+
+    def find(name: str) -> Path:
+        folder = os.environ.get("RANKFACTOR_DATA")
+        if not folder:
+            pytest.skip(f"RANKFACTOR_DATA is not set: needs {name}")
+        path = Path(folder) / name
+        if not path.exists():
+            pytest.skip(f"RANKFACTOR_DATA has no {name}")
+        return path
+
+    return find

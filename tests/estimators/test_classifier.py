@@ -1,0 +1,246 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from tests.simulate import simulate, with_holes
+
+from rankfactor import InputError, RankFactorAnalysis, RankFactorClassifier
+from rankfactor.estimators import PRESETS
+from rankfactor.likelihoods import Gaussian, MarginRank, Probit
+from rankfactor.shrinkage import TPBN
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def small(model="R-L-BSVM", **settings):
+    settings = {"n_factors": 3, "max_iter": 15, "random_state": 0} | settings
+    return RankFactorClassifier(model, **settings)
+
+
+@pytest.fixture(scope="module")
+def data():
+    simulated = simulate(n=120, d=20, k=3, noise=0.3)
+    names = [f"gene{i}" for i in range(20)]
+    index = [f"s{i}" for i in range(120)]
+    table = pd.DataFrame(with_holes(simulated.X, 0.03), index=index, columns=names)
+    three = np.array(["low", "mid", "high"])[np.digitize(simulated.scores[:, 1], [-0.6, 0.6])]
+    labels = pd.DataFrame(
+        {"sick": np.where(simulated.y == 1, "yes", "no"), "dose": three}, index=index
+    )
+    labels.loc["s3", "dose"] = np.nan
+    return table, labels
+
+
+@pytest.mark.parametrize("model", PRESETS)
+def test_presets_learn(model, data):
+    table, labels = data
+    train, test = slice(0, 80), slice(80, 120)
+    fitted = small(model, max_iter=100).fit(table.iloc[train], labels["sick"].iloc[train])
+    assert fitted.score(table.iloc[test], labels["sick"].iloc[test]) > 0.8
+    assert_array_equal(fitted.classes_, ["no", "yes"])
+    assert fitted.loadings_.shape == (20, 3)
+    assert fitted.coef_.shape == fitted.joint_coef_.shape == (1, 3)
+    assert fitted.intercept_.shape == (1,)
+    assert fitted.scores_.shape == (80, 3)
+    assert 0 < fitted.n_active_ <= 3
+    assert fitted.n_iter_ == len(fitted.posterior_.elbo) - 1
+    assert_array_equal(fitted.feature_names_in_, table.columns)
+
+
+def test_explicit_parts_override_the_preset(data):
+    table, labels = data
+    fitted = small(
+        likelihood=MarginRank(margin=0.1, max_cuts=5),
+        classifier="probit",
+        shrinkage=TPBN(1.0, 0.5),
+    ).fit(table, labels["sick"])
+    model = fitted.posterior_.model
+    assert model.data == MarginRank(margin=0.1, max_cuts=5)
+    assert model.label == Probit()
+    assert model.loading_shrinkage == TPBN(1.0, 0.5)
+    assert (
+        small(likelihood="gaussian").fit(table, labels["sick"]).posterior_.model.data == Gaussian()
+    )
+
+
+def test_several_label_columns_share_the_factors(data):
+    table, labels = data
+    fitted = small(max_iter=60).fit(table, labels)
+    assert [list(c) for c in fitted.classes_] == [["no", "yes"], ["high", "low", "mid"]]
+    assert fitted.coef_.shape == (4, 3)
+    sick, dose = fitted.decision_function(table)
+    assert sick.shape == (120,)
+    assert dose.shape == (120, 3)
+    predicted = fitted.predict(table)
+    assert predicted.shape == (120, 2)
+    known = labels["dose"].notna().to_numpy()
+    assert (predicted[known, 1] == labels["dose"][known]).mean() > 0.6
+    both = np.mean(
+        [
+            (predicted[:, 0] == labels["sick"]).mean(),
+            (predicted[known, 1] == labels["dose"][known]).mean(),
+        ]
+    )
+    assert fitted.score(table, labels) == pytest.approx(both)
+
+
+@pytest.mark.parametrize("model", PRESETS)
+def test_probabilities_never_disagree_with_predictions(model, data):
+    table, labels = data
+    fitted = small(model).fit(table, labels)
+    rng = np.random.default_rng(1)
+    new = pd.DataFrame(rng.standard_normal((300, 20)) * 3, columns=table.columns)
+    new = new.mask(rng.random(new.shape) < 0.3)
+    predicted = fitted.predict(new)
+    for column, (p, classes) in enumerate(
+        zip(fitted.predict_proba(new), fitted.classes_, strict=True)
+    ):
+        assert_allclose(p.sum(axis=1), 1)
+        assert_array_equal(classes[p.argmax(axis=1)], predicted[:, column])
+
+
+def test_scores_are_what_transform_gives(data):
+    table, labels = data
+    fitted = small().fit(table, labels["sick"])
+    assert_allclose(fitted.transform(table), fitted.scores_, atol=1e-10)
+    assert_array_equal(fitted.get_feature_names_out(), ["factor1", "factor2", "factor3"])
+    analysis = RankFactorAnalysis(n_factors=3, max_iter=15, random_state=0)
+    assert_allclose(analysis.fit_transform(table), analysis.transform(table), atol=1e-10)
+
+
+def test_factors_come_in_order_of_their_share(data):
+    table, labels = data
+    shares = small(n_factors=6).fit(table, labels["sick"]).posterior_.shares
+    assert (np.diff(shares) <= 1e-3).all()
+    assert shares.sum() == pytest.approx(1.0)
+
+
+def test_class_weight_moves_the_intercept(data):
+    table, _ = data
+    rng = np.random.default_rng(0)
+    rare = np.where(rng.random(120) < 0.15, "rare", "common")
+    plain = small().fit(table, rare)
+    balanced = small(class_weight="balanced").fit(table, rare)
+    rare_column = list(plain.classes_).index("rare")
+    assert (
+        balanced.predict_proba(table)[:, rare_column].mean()
+        > plain.predict_proba(table)[:, rare_column].mean() + 0.1
+    )
+    counts = {
+        "rare": 120 / (2 * (rare == "rare").sum()),
+        "common": 120 / (2 * (rare != "rare").sum()),
+    }
+    by_hand = small(class_weight=counts).fit(table, rare)
+    assert_allclose(by_hand.coef_, balanced.coef_)
+
+
+def test_class_weight_by_task(data):
+    table, labels = data
+    fitted = small(class_weight={"sick": "balanced"}).fit(table, labels)
+    assert fitted.coef_.shape == (4, 3)
+    with pytest.raises(InputError, match="class_weight names 'nobody', which is no task"):
+        small(class_weight={"nobody": "balanced"}).fit(table, labels)
+
+
+def test_missing_columns_are_named_or_treated_as_missing(data):
+    table, labels = data
+    fitted = small().fit(table, labels["sick"])
+    fewer = table.drop(columns=["gene3", "gene7"])
+    with pytest.raises(InputError, match="lacks 2 of the model's 20 features: 'gene3', 'gene7'"):
+        fitted.predict(fewer)
+    fitted.set_params(missing_features="missing")
+    holed = table.assign(gene3=np.nan, gene7=np.nan)
+    assert_array_equal(fitted.decision_function(fewer), fitted.decision_function(holed))
+    with pytest.raises(InputError, match="none of the 20 features"):
+        fitted.predict(table.T)
+
+
+def test_names_that_appear_or_vanish_are_warned_about(data):
+    table, labels = data
+    fitted = small().fit(table, labels["sick"])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        fitted.predict(table.to_numpy())
+    unnamed = small().fit(table.to_numpy(), labels["sick"].to_numpy())
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        unnamed.predict(table)
+
+
+def test_same_seed_same_answer(data):
+    table, labels = data
+    one, two = (small(n_factors=5, n_restarts=2).fit(table, labels["sick"]) for _ in range(2))
+    assert_array_equal(one.loadings_, two.loadings_)
+    assert clone(one).get_params() == one.get_params()
+
+
+BAD = {
+    "n_factors=0": ({"n_factors": 0}, "n_factors must be a whole number of at least 1, not 0"),
+    "n_factors text": ({"n_factors": "20"}, "n_factors must be a whole number"),
+    "n_factors bool": ({"n_factors": True}, "n_factors must be a whole number"),
+    "too many": ({"n_factors": 121}, "needs at least as many samples, but the table has 120"),
+    "margin": ({"margin": -1.0}, "margin must be a positive number"),
+    "margin text": ({"margin": "wide"}, "margin must be a positive number"),
+    "max_cuts": ({"max_cuts": 255}, "max_cuts must be at most 254"),
+    "model": ({"model": "R-X"}, "model must be one of G-L-Probit, G-L-BSVM, R-L-BSVM"),
+    "likelihood": ({"likelihood": "poisson"}, "likelihood must be one of gaussian, margin_rank"),
+    "likelihood part": ({"likelihood": Probit()}, "is not a likelihood for data"),
+    "classifier part": ({"classifier": Gaussian()}, "is not a likelihood for labels"),
+    "shrinkage": ({"shrinkage": "lasso"}, "shrinkage must be one of tpbn"),
+    "training": ({"training": "magic"}, "training must be 'bayes'"),
+    "tol": ({"tol": -1}, "tol must be a number of at least 0"),
+    "max_iter": ({"max_iter": 0}, "max_iter must be a whole number"),
+    "threads": ({"n_threads": 0}, "n_threads must be a whole number"),
+    "class_weight": ({"class_weight": "even"}, "class_weight must be None, 'balanced'"),
+    "class_weight class": ({"class_weight": {"maybe": 2.0}}, "is no class of 'sick'"),
+    "class_weight sign": ({"class_weight": {"yes": -2.0}}, "positive, finite numbers"),
+    "missing_features": ({"missing_features": "guess"}, "must be 'error' or 'missing'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments_get_one_sentence(case, data):
+    arguments, message = BAD[case]
+    table, labels = data
+    with pytest.raises(InputError, match=message) as caught:
+        small(**arguments).fit(table, labels["sick"])
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_tables_get_one_sentence(data):
+    table, labels = data
+    y = labels["sick"]
+    text = table.astype(object)
+    text.loc["s5", "gene2"] = "high"
+    with pytest.raises(
+        InputError, match="row 's5', column 'gene2' holds 'high', which is no number"
+    ):
+        small().fit(text, y)
+    infinite = table.copy()
+    infinite.loc["s7", "gene4"] = np.inf
+    with pytest.raises(InputError, match="row 's7', column 'gene4' holds an infinite value"):
+        small().fit(infinite, y)
+    with pytest.raises(InputError, match="row 7, column 4 holds an infinite value"):
+        small().fit(infinite.to_numpy(), y)
+    twice = table.rename(columns={"gene1": "gene0"})
+    with pytest.raises(InputError, match="duplicate feature names: 'gene0'"):
+        small().fit(twice, y)
+    with pytest.raises(InputError, match="the table is empty: it has 0 samples and 20 features"):
+        small().fit(table.iloc[:0], y.iloc[:0])
+    with pytest.raises(InputError, match="the table is empty: it has 120 samples and 0 features"):
+        small().fit(table.iloc[:, :0], y)
+    with pytest.raises(InputError, match="no feature varies"):
+        small().fit(table * 0 + 1, y)
+
+
+def test_bad_labels_get_one_sentence(data):
+    table, labels = data
+    with pytest.raises(InputError, match=r"'sick' has one class only \(no\)"):
+        small().fit(table, labels["sick"].where(labels["sick"] == "no"))
+    with pytest.raises(InputError, match="every label of 'sick' is missing"):
+        small().fit(table, labels["sick"].where(labels["sick"] == "nothing"))
+    with pytest.raises(InputError, match="has 120 samples but 'sick' has 119 labels"):
+        small().fit(table, labels["sick"].iloc[:119])
+    with pytest.raises(InputError, match="same samples in different orders"):
+        small().fit(table, labels["sick"].iloc[::-1])
+    with pytest.raises(ValueError, match="Unknown label type"):
+        small().fit(table, np.linspace(0, 1, 120))

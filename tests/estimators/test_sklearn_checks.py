@@ -1,0 +1,26 @@
+"""scikit-learn's own checks; what is expected to fail, and why, is written beside it."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rankfactor import RankFactorAnalysis, RankFactorClassifier
+
+OWN_CLASSES = "every label column has classes of its own, so several columns give lists"
+EXPECTED_FAILURES = {
+    "check_classifier_multioutput": OWN_CLASSES,
+    "check_classifiers_multilabel_output_format_decision_function": OWN_CLASSES,
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:.*features are constant or all missing:UserWarning")
+@parametrize_with_checks(
+    [
+        RankFactorClassifier(n_factors=2, max_iter=30, random_state=0),
+        RankFactorClassifier("G-L-Probit", n_factors=2, max_iter=30, random_state=0),
+        RankFactorAnalysis(n_factors=2, max_iter=30, random_state=0),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from tests import reference
+
+from rankfactor.kernels.sites import margin_rank_sites
+
+
+@pytest.fixture
+def tile():
+    rng = np.random.default_rng(0)
+    t, n, j = 5, 13, 4
+    n_cuts = np.array([4, 1, 0, 3, 4])
+    codes = (rng.random((t, n)) * (n_cuts[:, None] + 1)).astype(np.uint8)
+    codes[rng.random((t, n)) < 0.2] = 255
+    b = np.sort(rng.standard_normal((t, j)), axis=1)
+    return codes, rng.standard_normal((t, n)), rng.random((t, n)), b, rng.random((t, j)), n_cuts
+
+
+@pytest.mark.parametrize("eps", [0.05, 1.0])
+def test_agrees_with_the_slow_twin(tile, eps):
+    eps = eps * np.arange(1.0, 6.0)
+    fast = margin_rank_sites(*tile, eps, True)
+    slow = reference.margin_rank_sites(*tile, eps)
+    for one, other in zip(fast, slow, strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_certain_predictor_on_the_margin_stays_finite():
+    codes, zero = np.array([[1]], np.uint8), np.zeros((1, 1))
+    result = margin_rank_sites(
+        codes, zero + 0.1, zero, zero, zero, np.array([1]), np.array([0.1]), True
+    )
+    assert all(np.isfinite(part).all() for part in result)

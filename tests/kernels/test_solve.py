@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankfactor.kernels.packed import pack, unpack
+from rankfactor.kernels.solve import LANES, solve_packed
+
+
+@pytest.mark.parametrize("n", [1, LANES - 1, LANES, 3 * LANES + 2])
+@pytest.mark.parametrize("order", [1, 2, 7, 20])
+def test_agrees_with_numpy(n, order):
+    rng = np.random.default_rng(n * 100 + order)
+    a = rng.standard_normal((n, order, order + 3))
+    precision = a @ a.transpose(0, 2, 1) + 0.1 * np.eye(order)
+    shift = rng.standard_normal((n, order))
+    mean, cov, log_det = solve_packed(pack(precision), shift)
+    inverse = np.linalg.inv(precision)
+    assert_allclose(unpack(cov), inverse, rtol=1e-8, atol=1e-10)
+    assert_allclose(mean, np.einsum("nkl,nl->nk", inverse, shift), rtol=1e-8, atol=1e-10)
+    assert_allclose(log_det, np.linalg.slogdet(inverse)[1], rtol=1e-8, atol=1e-10)
+
+
+def test_a_system_does_not_depend_on_its_neighbours():
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((LANES + 3, 4, 6))
+    precision, shift = pack(a @ a.transpose(0, 2, 1)), rng.standard_normal((LANES + 3, 4))
+    whole = solve_packed(precision, shift)
+    alone = solve_packed(precision[5:6], shift[5:6])
+    for one, other in zip(whole, alone, strict=True):
+        np.testing.assert_array_equal(one[5:6], other)
+
+
+def test_indefinite_matrix_is_reported_by_nan():
+    precision = pack(np.array([np.diag([1.0, -1.0]), np.eye(2)]))
+    _, _, log_det = solve_packed(precision, np.zeros((2, 2)))
+    assert np.isnan(log_det[0])
+    assert log_det[1] == 0.0

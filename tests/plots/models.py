@@ -1,0 +1,106 @@
+"""Small fitted models for the figures and the report."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
+from rankfactor.laws.normal import Normal
+from rankfactor.posterior import Posterior
+
+SCRIPT = '<script>alert("x")</script>'
+QUOTES = "a & b \"quoted\" 'x' $y_1$ and $z$"
+LONG = "ENSG00000139618.a_very_long_name_of_a_probe_set_that_does_not_seem_to_end_201_at"
+CHINESE = "蛋白质\x01\n二"
+
+
+@cache
+def table() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """60 samples; the four awkward features follow the first factor, which makes the group."""
+    rng = np.random.default_rng(3)
+    n = 60
+    scores = rng.standard_normal((n, 2))
+    loadings = np.zeros((13, 2))
+    loadings[:4, 0] = (2.0, 1.8, 1.6, -1.4)
+    loadings[4:8, 1] = (2.2, 2.0, 1.8, 1.6)
+    X = scores @ loadings.T + 0.3 * rng.standard_normal((n, 13))
+    X[:, 12] = 7.0
+    names = [SCRIPT, QUOTES, LONG, CHINESE, *(f"f{i}" for i in range(4, 12)), "constant"]
+    group = np.where(scores[:, 0] > 0, "case <b>", "control & co")
+    stage = np.array(["I", "II", "III"], object)[np.digitize(scores[:, 1], [-0.5, 0.5])]
+    stage[:5] = None
+    samples = [f"s{i}" for i in range(n)]
+    labels = pd.DataFrame({"group": group, "stage": stage}, index=samples).astype(object)
+    return pd.DataFrame(X, columns=names, index=samples), labels
+
+
+def _fit(estimator, *args) -> Posterior:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="1 of 13 features are constant")
+        return estimator.fit(*args).posterior_
+
+
+@cache
+def two_tasks() -> Posterior:
+    """A task of two classes and one of three with missing labels."""
+    return _fit(RankFactorClassifier(n_factors=3, max_iter=10, random_state=0), *table())
+
+
+@cache
+def unsupervised() -> Posterior:
+    return _fit(RankFactorAnalysis(n_factors=3, max_iter=10, random_state=0), table()[0])
+
+
+@cache
+def one_factor() -> Posterior:
+    X, labels = table()
+    return _fit(RankFactorClassifier(n_factors=1, max_iter=5, random_state=0), X, labels["stage"])
+
+
+def with_coefficients(posterior: Posterior, mean, sd: float = 0.1) -> Posterior:
+    """The posterior with other coefficients, shape (rows, K); intercepts are zero."""
+    mean = np.column_stack([np.asarray(mean, float), np.zeros(len(mean))])
+    rows = Normal.isotropic(mean, sd**2)
+    return replace(posterior, classifiers=replace(posterior.classifiers, rows=rows))
+
+
+def comparison() -> pd.DataFrame:
+    columns = ["task", "model", "auc", "auc_sd", "accuracy", "accuracy_sd", "seconds"]
+    rows = [
+        ("group", "R-L-BSVM", 0.91, 0.04, 0.85, 0.05, 3.2),
+        ("group", "linear <SVM>", 0.93, 0.03, 0.86, 0.04, 0.2),
+        ("stage", "R-L-BSVM", 0.88, 0.02, 0.7, 0.06, 3.2),
+        ("stage", "linear <SVM>", 0.71, 0.05, 0.6, 0.07, 123.4),
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def decisions() -> pd.DataFrame:
+    """Decisions on both tasks; only the first has two classes."""
+    rng = np.random.default_rng(0)
+    labels = table()[1]
+    frames = []
+    for task in labels:
+        for model, noise in (("R-L-BSVM", 0.8), ("linear <SVM>", 1.0)):
+            label = labels[task]
+            high = (label == sorted(label.dropna().unique())[1]).to_numpy(float)
+            decision = 2 * high - 1 + noise * rng.standard_normal(len(label))
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "sample": label.index,
+                        "task": task,
+                        "model": model,
+                        "label": label.to_numpy(),
+                        "decision": decision,
+                    }
+                )
+            )
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,196 @@
+"""Every figure shows the posterior's numbers, and its labels neither collide nor get cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib._pylab_helpers import Gcf
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from sklearn.metrics import roc_auc_score
+from tests.plots import models
+
+from rankfactor import plots
+from rankfactor.errors import InputError
+from rankfactor.laws.normal import Normal
+from rankfactor.plots.style import PALETTE, UNCLEAR, figure_style, percent, shorten
+
+FIGURES = {
+    "coefficients, two classes": lambda: plots.coefficient_figure(models.two_tasks(), "group"),
+    "coefficients, three classes": lambda: plots.coefficient_figure(models.two_tasks(), 1),
+    "scores": lambda: plots.score_figure(models.two_tasks(), "stage"),
+    "scores without labels": lambda: plots.score_figure(models.unsupervised()),
+    "scores on one factor": lambda: plots.score_figure(models.one_factor(), 0),
+    "loadings": lambda: plots.loading_figure(models.two_tasks()),
+    "history": lambda: plots.history_figure(models.two_tasks()),
+    "shares": lambda: plots.share_figure(models.two_tasks()),
+    "comparison": lambda: plots.comparison_figure(models.comparison()),
+    "roc": lambda: plots.roc_figure(models.decisions(), "group"),
+}
+
+
+def drawn(figure):
+    """Renderer after drawing; outside our style, as in a notebook."""
+    canvas = FigureCanvasAgg(figure)
+    with figure_style():
+        canvas.draw()
+    return canvas.get_renderer()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_labels_lie_inside_the_figure_and_apart(name):
+    figure = FIGURES[name]()
+    renderer = drawn(figure)
+    page = figure.bbox
+    for axes in figure.axes:
+        if not axes.get_visible():
+            continue
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            boxes = [
+                tick.label1.get_window_extent(renderer)
+                for tick in axis.get_major_ticks()
+                if low <= tick.get_loc() <= high
+                and tick.label1.get_visible()
+                and tick.label1.get_text()
+            ]
+            for box in boxes:
+                assert page.x0 - 1 <= box.x0 < box.x1 <= page.x1 + 1
+                assert page.y0 - 1 <= box.y0 < box.y1 <= page.y1 + 1
+            for i, one in enumerate(boxes):
+                assert not any(one.overlaps(other) for other in boxes[i + 1 :])
+
+
+def test_no_figure_changes_matplotlib_or_makes_a_pyplot_figure():
+    before = dict(matplotlib.rcParams)
+    FIGURES["shares"]()
+    FIGURES["roc"]()
+    assert dict(matplotlib.rcParams) == before
+    assert not Gcf.figs
+
+
+def test_coefficients_and_intervals_are_the_posteriors():
+    posterior = models.with_coefficients(
+        models.two_tasks(), [[1.0, -0.5, 0.1], *np.zeros((3, 3))], sd=0.1
+    )
+    assert posterior.active.all()
+    (axes,) = plots.coefficient_figure(posterior, "group").axes
+    points = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [float(p.get_xdata()[0]) for p in points] == pytest.approx([1.0, -0.5, 0.1])
+    intervals = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 2]
+    assert intervals[0] == pytest.approx([1 - 0.164, 1 + 0.164])
+    # The second class to the right in its colour, the first to the left, unclear ones grey.
+    assert [to_hex(p.get_color()).lower() for p in points] == [
+        PALETTE[1].lower(),
+        PALETTE[0].lower(),
+        UNCLEAR,
+    ]
+    assert axes.get_title("left") == "← case <b>"
+    assert axes.get_title("right") == "control & co →"
+
+
+def test_scores_are_drawn_class_by_class():
+    posterior = models.with_coefficients(
+        models.two_tasks(), [[0.1, 0.0, 2.0], *np.zeros((3, 3))], sd=0.1
+    )
+    (axes,) = plots.score_figure(posterior, "group").axes
+    codes = posterior.classifiers.codes[:, 0]
+    shown = {}
+    for part in axes.collections:
+        if len(part.get_offsets()):
+            shown[to_hex(part.get_facecolor()[0]).lower()] = np.asarray(part.get_offsets())
+    for number in (0, 1):
+        expected = posterior.scores.mean[codes == number][:, [2, 0]]
+        np.testing.assert_allclose(shown[PALETTE[number].lower()], expected)
+
+
+def test_unknown_labels_are_shown_as_such():
+    figure = plots.score_figure(models.two_tasks(), "stage")
+    assert "unknown (5)" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_many_points_become_pixels():
+    posterior = models.two_tasks()
+    few = plots.score_figure(posterior).axes[0].collections[0]
+    assert not few.get_rasterized()
+    many = replace(posterior, scores=Normal.isotropic(np.zeros((2500, 3)), 1.0))
+    assert plots.score_figure(many).axes[0].collections[0].get_rasterized()
+
+
+def test_heat_map_holds_the_loadings_in_readable_order():
+    posterior = models.unsupervised()
+    figure = plots.loading_figure(posterior, features_per_factor=3)
+    axes = figure.axes[0]
+    values = np.asarray(axes.images[0].get_array())
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    index = {shorten(name): i for i, name in enumerate(posterior.feature_names)}
+    factors = np.flatnonzero(posterior.active)
+    rows = [index[label] for label in labels]
+    np.testing.assert_allclose(values, posterior.standardised_loadings[np.ix_(rows, factors)])
+    home = (
+        np.abs(values) / np.abs(posterior.standardised_loadings[:, factors]).max(axis=0)
+    ).argmax(axis=1)
+    assert (np.diff(home) >= 0).all()
+    assert "constant" not in labels
+    # The largest loading of every factor is there.
+    for k in factors:
+        assert int(np.abs(posterior.standardised_loadings[:, k]).argmax()) in rows
+
+
+def test_at_most_so_many_features():
+    figure = plots.loading_figure(models.unsupervised(), most_features=5)
+    assert len(figure.axes[0].get_yticklabels()) == 5
+
+
+def test_roc_is_that_of_the_positive_class():
+    frame = models.decisions()
+    part = frame[(frame["task"] == "group") & (frame["model"] == "R-L-BSVM")]
+    for positive in ("control & co", "case <b>"):
+        auc = roc_auc_score(part["label"] == positive, part["decision"])
+        figure = plots.roc_figure(frame, "group", positive=positive)
+        texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert texts[0] == f"R-L-BSVM ({auc:.2f})"
+    assert auc < 0.5
+
+
+def test_history_starts_after_the_starting_point():
+    posterior = models.two_tasks()
+    elbo, sd_w, n_active = plots.history_figure(posterior).axes
+    np.testing.assert_array_equal(elbo.lines[0].get_ydata(), posterior.elbo[1:])
+    np.testing.assert_array_equal(sd_w.lines[0].get_ydata(), posterior.sd_w)
+    np.testing.assert_array_equal(n_active.lines[0].get_ydata(), posterior.n_active)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: plots.coefficient_figure(models.unsupervised()), "without labels"),
+        (lambda: plots.coefficient_figure(models.two_tasks(), "nothing"), "group, stage"),
+        (lambda: plots.coefficient_figure(models.two_tasks(), 2), "the model has 2"),
+        (lambda: plots.score_figure(models.two_tasks(), factors=(0, 9)), "between 0 and 2"),
+        (lambda: plots.roc_figure(models.decisions(), "stage"), "has 3"),
+        (lambda: plots.roc_figure(models.decisions(), "group", positive="x"), "'x' is no class"),
+        (lambda: plots.roc_figure(pd.DataFrame({"task": []}), "group"), "'model'"),
+        (lambda: plots.comparison_figure(pd.DataFrame({"task": []})), "'model'"),
+    ],
+)
+def test_bad_arguments_are_named(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+def test_names_that_fit():
+    assert shorten("short") == "short"
+    assert len(shorten(models.LONG)) <= 34
+    assert shorten(models.LONG).startswith("ENSG00000139618")
+    assert shorten(models.LONG).endswith("_201_at")
+    assert shorten(models.CHINESE) == "蛋白质 二"
+
+
+def test_percent():
+    shares = [percent(s) for s in (0.42, 0.0996, 0.055, 0.0001)]
+    assert shares == ["42 %", "10 %", "5.5 %", "< 0.1 %"]

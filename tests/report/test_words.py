@@ -1,0 +1,201 @@
+"""The sentences say what the numbers show, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.plots import models
+
+from rankfactor.plots.select import effects
+from rankfactor.report import words
+from rankfactor.report.comparison import Score
+
+
+def score(model, auc, sd=0.05):
+    return Score(model, auc, sd, 0.8, 0.05, 1.0, False)
+
+
+def test_verdict_names_all_numbers():
+    said = words.verdict("Impairment", [score("R-L-BSVM", 0.87), score("linear SVM", 0.85)])
+    assert said == (
+        "Impairment: cross-validated AUC 0.87 (sd 0.05 over folds); linear SVM 0.85. "
+        "R-L-BSVM is 0.02 above linear SVM: a difference within the spread over folds."
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "words_said"),
+    [
+        ((0.90, 0.02), (0.80, 0.03), "0.10 above linear SVM: more than the spread"),
+        ((0.80, 0.02), (0.90, 0.03), "0.10 below linear SVM: more than the spread"),
+        ((0.80, 0.02), (0.90, 0.15), "0.10 below linear SVM: a difference within the spread"),
+        ((0.801, 0.02), (0.80, 0.03), "are level"),
+        ((0.85, np.nan), (0.80, np.nan), "above linear SVM: the spread over folds is not known"),
+        ((0.52, 0.04), (0.51, 0.04), "within the spread over folds of chance"),
+        ((0.49, 0.04), (0.60, 0.04), "no better than chance"),
+        ((np.nan, np.nan), (0.60, 0.04), "no cross-validated AUC"),
+    ],
+)
+def test_verdict_claims_only_what_exceeds_the_spread(own, other, words_said):
+    said = words.verdict("t", [score("R-L-BSVM", *own), score("linear SVM", *other)])
+    assert words_said in said
+
+
+def test_verdict_compares_with_the_best_baseline():
+    others = [score("weak", 0.6), score("strong", 0.95), score("unknown", np.nan)]
+    said = words.verdict("t", [score("ours", 0.8), *others])
+    assert "; strong 0.95; weak 0.60." in said
+    assert "ours is 0.15 below the best baseline, strong: more than" in said
+    assert "unknown" not in said
+
+
+def group_factor():
+    """The factor that follows the group, and in which class it is higher."""
+    posterior = models.two_tasks()
+    codes = posterior.classifiers.codes[:, 0]
+    difference = posterior.scores.mean[codes == 1].mean(axis=0) - posterior.scores.mean[
+        codes == 0
+    ].mean(axis=0)
+    k = int(np.abs(difference).argmax())
+    return posterior, k, ["case <b>", "control & co"][int(difference[k] > 0)]
+
+
+def test_fitted_direction_is_that_of_the_data():
+    posterior, k, higher = group_factor()
+    (first, said), *_ = words.strongest(posterior, 0)
+    assert first == k
+    assert f": higher in {higher}; led by " in said
+    X, labels = models.table()
+    # Independently of the model: where the first leading feature is higher.
+    feature = said.split("led by ")[1].split(", ")[0]
+    mean = X.groupby(labels["group"])[feature].mean()
+    assert mean.idxmax() == higher
+    assert said.startswith(f"Factor {k + 1} ({100 * posterior.shares[k]:.0f} % of the explained")
+
+
+def coefficients(k, value):
+    mean = np.zeros((4, 3))
+    mean[0, k] = value
+    return mean
+
+
+def test_direction_follows_the_sign_of_the_coefficient():
+    posterior, k, higher = group_factor()
+    sign = 1.0 if higher == "control & co" else -1.0
+    agreeing = models.with_coefficients(posterior, coefficients(k, sign))
+    assert f"higher in {higher};" in words.strongest(agreeing, 0)[0][1]
+    lower = {"case <b>": "control & co", "control & co": "case <b>"}[higher]
+    # A coefficient against the class means must not be called "higher in".
+    opposed = models.with_coefficients(posterior, coefficients(k, -sign))
+    said = words.strongest(opposed, 0)[0][1]
+    assert f"with the other factors held fixed, higher values speak for {lower};" in said
+    assert "higher in" not in said
+    # With the labels turned round as well, both agree again, on the other class.
+    turned = replace(opposed.classifiers, codes=opposed.classifiers.codes.copy())
+    turned.codes[:, 0] = 1 - turned.codes[:, 0]
+    assert f"higher in {lower};" in words.strongest(replace(opposed, classifiers=turned), 0)[0][1]
+
+
+def test_direction_with_three_classes_names_the_class():
+    posterior = models.two_tasks()
+    codes = posterior.classifiers.codes[:, 1]
+    scores = posterior.scores.mean
+    gap = scores[codes == 2].mean(axis=0) - scores[(codes >= 0) & (codes != 2)].mean(axis=0)
+    k = int(np.abs(gap).argmax())
+    mean = np.zeros((4, 3))
+    mean[3, k] = np.sign(gap[k])  # row 0 is the group, rows 1 to 3 are I, II and III
+    said = words.strongest(models.with_coefficients(posterior, mean), 1)[0][1]
+    word = "higher" if gap[k] > 0 else "lower"
+    assert f"{word} in III than in the other classes" in said
+
+
+def test_only_clear_coefficients_are_mentioned_strongest_first():
+    posterior = models.two_tasks()
+    mean = np.zeros((4, 3))
+    mean[0] = (0.3, -0.163, 0.9)
+    said = words.strongest(models.with_coefficients(posterior, mean, sd=0.1), 0)
+    assert [k for k, _ in said] == [2, 0]
+    assert words.strongest(models.with_coefficients(posterior, mean, sd=1.0), 0) == []
+
+
+def test_a_factor_that_only_a_classifier_uses_is_in_use():
+    posterior = models.two_tasks()
+    # Nearly switch the last factor off in the table, and let the labels follow it.
+    rows = posterior.rows.copy()
+    rows.mean[:, 2] *= 1e-4
+    mean = np.zeros((4, 3))
+    mean[0] = (0.5, 0.0, 5.0)
+    faint = models.with_coefficients(replace(posterior, rows=rows), mean, sd=0.1)
+    assert faint.active.tolist() == [True, True, True]
+    assert [k for k, _ in words.strongest(faint, 0)] == [2, 0]
+    unsure = models.with_coefficients(faint, mean, sd=10.0)
+    assert unsure.active.tolist() == [True, True, False]
+
+
+def test_strength_is_coefficient_times_spread_of_the_scores():
+    posterior = models.two_tasks()
+    found = effects(posterior, "group")
+    spread = posterior.scores.mean.std(axis=0)
+    rows = posterior.classifiers.rows
+    for effect in found:
+        assert effect.mean == rows.mean[0, effect.factor]
+        assert effect.strength == pytest.approx(abs(effect.mean) * spread[effect.factor])
+    assert [e.strength for e in found] == sorted([e.strength for e in found], reverse=True)
+
+
+def test_negative_loadings_are_called_inverse():
+    posterior = models.unsupervised()
+    for k in range(3):
+        for text in words.leaders(posterior, k, 5).split(", "):
+            name = text.removesuffix(" (inverse)")
+            (i,) = [i for i, f in enumerate(posterior.feature_names) if words.plain(f) == name]
+            assert text.endswith(" (inverse)") == (posterior.standardised_loadings[i, k] < 0)
+
+
+def test_cautions():
+    posterior = models.two_tasks()
+    assert not posterior.converged
+    said = words.cautions(posterior, ["mine", "mine"])
+    assert said.count("mine") == 1
+    assert any("not converged after 10 iterations" in text for text in said)
+    assert any("1 of 13 features are constant" in text for text in said)
+    assert not any("unbalanced" in text or "only" in text for text in said)
+    codes = posterior.classifiers.codes.copy()
+    codes[:, 0] = 0
+    codes[:7, 0] = 1
+    skewed = replace(posterior, classifiers=replace(posterior.classifiers, codes=codes))
+    said = " ".join(words.cautions(replace(skewed, converged=True), []))
+    assert "53 of 60 samples are case <b>" in said
+    assert "an accuracy of 0.88" in said
+    assert "only 7 samples of control & co" in said
+    assert "not converged" not in said
+    few = replace(posterior, sample_names=posterior.sample_names[:20])
+    assert any("only 20 samples" in text for text in words.cautions(few, []))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-0.1234, "−0.123"), (0.0, "0.000"), (-0.0001, "0.000"), (np.nan, "–"), (12.0, "12.000")],
+)
+def test_numbers(value, text):
+    assert words.number(value, 3) == text
+
+
+def test_a_probability_is_never_one():
+    assert words.probability(1.0) == "> 0.999"
+    assert words.probability(0.9994) == "0.999"
+    assert words.probability(0.5) == "0.500"
+
+
+def test_methods_name_model_settings_and_version():
+    from rankfactor import __version__
+
+    said = " ".join(words.methods(models.two_tasks(), 7))
+    for part in ("K = 3", "max-margin rank likelihood", "margin = 0.05", "hinge", "seed 7"):
+        assert part in said
+    assert f"rankfactor {__version__}" in said
+    alone = " ".join(words.methods(models.unsupervised(), None))
+    assert "hinge" not in alone
+    assert "seed" not in alone

@@ -1,0 +1,142 @@
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from tests.simulate import simulate
+
+from rankfactor import (
+    InputError,
+    RankFactorAnalysis,
+    RankFactorClassifier,
+    load_model,
+    save_model,
+)
+from rankfactor.estimators import PRESETS
+from rankfactor.inference.threads import Workers
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def table_and_labels():
+    simulated = simulate(n=60, d=10)
+    table = pd.DataFrame(simulated.X, columns=[f"g{i}" for i in range(10)])
+    labels = pd.DataFrame({"y": simulated.y, "three": ["a", "b", "c"] * 20})
+    return table, labels
+
+
+@pytest.fixture(params=sorted(PRESETS))
+def fitted(request):
+    return RankFactorClassifier(request.param, n_factors=2, max_iter=5, random_state=0).fit(
+        *table_and_labels()
+    )
+
+
+def test_predictions_are_the_same_to_the_last_bit(fitted, tmp_path):
+    table, _ = table_and_labels()
+    path = save_model(fitted.posterior_, tmp_path / "model.rankfactor")
+    loaded = load_model(path)
+    decision = loaded.decide(loaded.encode(table.to_numpy(), Workers()))
+    for one, other in zip(loaded.probabilities(decision), fitted.predict_proba(table), strict=True):
+        assert_array_equal(one, other)
+    assert loaded.model == fitted.posterior_.model
+    assert_array_equal(loaded.loadings, fitted.loadings_)
+    assert [list(task.classes) for task in loaded.classifiers.tasks] == [[0, 1], ["a", "b", "c"]]
+    assert loaded.named_features
+
+
+def test_another_process_reads_it(fitted, tmp_path):
+    save_model(fitted.posterior_, tmp_path / "model.rankfactor")
+    code = (
+        "import sys; from rankfactor import load_model;"
+        "print(load_model(sys.argv[1]).loadings.sum().hex())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "model.rankfactor")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == float(fitted.loadings_.sum()).hex()
+
+
+def test_unsupervised_model(tmp_path):
+    table, _ = table_and_labels()
+    fitted = RankFactorAnalysis(n_factors=2, max_iter=5, random_state=0).fit(table.to_numpy())
+    loaded = load_model(save_model(fitted.posterior_, tmp_path / "m"))
+    assert loaded.classifiers is None
+    assert not loaded.named_features
+    assert_array_equal(loaded.scores.mean, fitted.scores_)
+
+
+def test_the_same_model_gives_the_same_bytes(fitted, tmp_path):
+    one = save_model(fitted.posterior_, tmp_path / "one")
+    two = save_model(fitted.posterior_, tmp_path / "two")
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_no_training_data_inside(fitted, tmp_path):
+    """The file grows with features and scores, not with features times samples."""
+    path = save_model(fitted.posterior_, tmp_path / "m")
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            if name.endswith(".npy"):
+                with archive.open(name) as member:
+                    shape = np.lib.format.read_array(member).shape
+                assert shape[:2] not in [(60, 10), (10, 60)]
+
+
+def rewrite(path, change):
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["header.json"])
+    change(header, members)
+    members["header.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def test_bad_files_get_one_sentence(fitted, tmp_path):
+    path = save_model(fitted.posterior_, tmp_path / "model.rankfactor")
+    whole = path.read_bytes()
+    with pytest.raises(InputError, match="there is no model file"):
+        load_model(tmp_path / "absent")
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="no rankfactor model, or is damaged"):
+        load_model(path)
+    path.write_text("sample,gene\n1,2\n")
+    with pytest.raises(InputError, match="no rankfactor model, or is damaged"):
+        load_model(path)
+    path.write_bytes(whole)
+    rewrite(path, lambda header, members: header.update(version=99))
+    with pytest.raises(InputError, match="has format version 99"):
+        load_model(path)
+    path.write_bytes(whole)
+    rewrite(path, lambda header, members: header.update(format="other"))
+    with pytest.raises(InputError, match="is no rankfactor model"):
+        load_model(path)
+    path.write_bytes(whole)
+    rewrite(path, lambda header, members: members.pop("rows.mean.npy"))
+    with pytest.raises(InputError, match="is damaged"):
+        load_model(path)
+
+
+def test_nothing_is_half_written(fitted, tmp_path, monkeypatch):
+    target = tmp_path / "model.rankfactor"
+    target.write_text("what was there before")
+
+    def fail(*arguments, **settings):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np.lib.format, "write_array", fail)
+    with pytest.raises(InputError, match=r"cannot be written \(disk full\)"):
+        save_model(fitted.posterior_, target)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.rankfactor"]
+    assert target.read_text() == "what was there before"
+    with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
+        save_model(fitted.posterior_, tmp_path / "nowhere" / "m")
