@@ -18,6 +18,7 @@ from rankfactor import (
 )
 from rankfactor.estimators import PRESETS
 from rankfactor.inference.threads import Workers
+from rankfactor.likelihoods import MarginRank
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -140,3 +141,15 @@ def test_nothing_is_half_written(fitted, tmp_path, monkeypatch):
     assert target.read_text() == "what was there before"
     with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
         save_model(fitted.posterior_, tmp_path / "nowhere" / "m")
+
+
+def test_a_part_of_ones_own_cannot_be_saved(tmp_path):
+    class Mine(MarginRank):
+        pass
+
+    table, labels = table_and_labels()
+    fitted = RankFactorClassifier(likelihood=Mine(), n_factors=2, max_iter=5, random_state=0)
+    fitted.fit(table, labels)
+    with pytest.raises(InputError, match="Mine is no part of rankfactor's own"):
+        save_model(fitted.posterior_, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,7 @@
 
 A view is a block of rows ``w_in = a_i . z_n`` with one likelihood and one shrinkage prior. The
 table is a view; the labels are a view whose rows are the coefficients of the classifiers. Parts
-are frozen dataclasses of hyper-parameters; everything learned travels in a `State`.
+are frozen dataclasses of hyper-parameters; everything learned travels in a `ViewState`.
 """
 
 from __future__ import annotations
@@ -60,14 +60,6 @@ class ViewState:
     def copy(self) -> ViewState:
         """State with arrays of its own; scales are replaced, never written, so they are shared."""
         return ViewState(self.rows.copy(), self.params.copy(), self.scales)
-
-
-@dataclass
-class State:
-    """What is learned of a model: the views' states and the factor scores."""
-
-    views: list[ViewState]
-    z: Normal  # (N, K)
 
 
 @dataclass(frozen=True)
@@ -129,6 +121,11 @@ class Model:
 
         def part(registry: dict[str, Any], value: Any) -> dict[str, Any]:
             names = {cls: name for name, cls in registry.items()}
+            if type(value) not in names:
+                raise InputError(
+                    f"{type(value).__name__} is no part of rankfactor's own, so a model with it "
+                    "cannot be saved: add it to the registry first (CONTRIBUTING.md)."
+                )
             return {"part": names[type(value)], **asdict(value)}
 
         return {

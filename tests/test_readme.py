@@ -1,0 +1,58 @@
+"""The README's examples run as they stand."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rankfactor import load_alzheimer
+from rankfactor.cli import app
+
+README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def working_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python(code, working_folder):
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert names["model"].predict(names["new"]).shape == (83, 2)
+    assert names["model"].transform(names["new"]).shape == (83, 20)
+    assert {path.name for path in working_folder.iterdir()} == {"model.rankfactor", "report.html"}
+
+
+@pytest.mark.parametrize("commands", blocks("console"))
+def test_commands(commands, working_folder):
+    data = load_alzheimer()
+    data.table.iloc[:250].to_csv("proteins.csv")
+    data.table.iloc[250:].to_csv("new.csv")
+    data.labels.rename(columns={"Impairment": "status"}).iloc[:250].to_csv("patients.csv")
+    for line in commands.splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "rankfactor"
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+    assert Path("report.html").stat().st_size > 10_000
+    assert len(Path("predictions.csv").read_text().splitlines()) == 84
+
+
+def test_there_is_something_to_run():
+    assert len(blocks("python")) == 1
+    assert len(blocks("console")) == 1
+
+
+def test_models_are_the_ones_there_are():
+    from rankfactor.estimators import PRESETS
+
+    assert set(re.findall(r'^\| `"([\w-]+)"` \|', README, re.MULTILINE)) == set(PRESETS)
