@@ -2,8 +2,8 @@
 
     RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/cuts.py
 
-Training data only; the sets are those of benchmarks/margin.py. Seconds are of one fold on one thread,
-side by side in one run: compare them within a row only.
+Training data only; the sets are those of benchmarks/margin.py. Seconds are of one fold on one
+thread, side by side in one run: compare them within a row only.
 """
 
 import warnings
