@@ -17,6 +17,7 @@ from rankfactor import (
     save_model,
 )
 from rankfactor.estimators import PRESETS
+from rankfactor.inference.gibbs import Gibbs
 from rankfactor.inference.threads import Workers
 from rankfactor.likelihoods import MarginRank
 
@@ -41,13 +42,34 @@ def test_predictions_are_the_same_to_the_last_bit(fitted, tmp_path):
     table, _ = table_and_labels()
     path = save_model(fitted.posterior_, tmp_path / "model.rankfactor")
     loaded = load_model(path)
-    decision = loaded.decide(loaded.encode(table.to_numpy(), Workers()))
+    decision = loaded.decide(table.to_numpy(), Workers())
     for one, other in zip(loaded.probabilities(decision), fitted.predict_proba(table), strict=True):
         assert_array_equal(one, other)
     assert loaded.model == fitted.posterior_.model
     assert_array_equal(loaded.loadings, fitted.loadings_)
     assert [list(task.classes) for task in loaded.classifiers.tasks] == [[0, 1], ["a", "b", "c"]]
     assert loaded.named_features
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_draws_are_kept(labelled, tmp_path):
+    table, labels = table_and_labels()
+    engine = Gibbs(n_draws=4, burn_in=2, n_predict=3)
+    settings = {"engine": engine, "n_factors": 2, "max_iter": 5, "random_state": 0}
+    if labelled:
+        fitted = RankFactorClassifier(**settings).fit(table, labels)
+    else:
+        fitted = RankFactorAnalysis(**settings).fit(table)
+    loaded = load_model(save_model(fitted.posterior_, tmp_path / "m"))
+    assert_array_equal(loaded.draws.loadings, fitted.posterior_.draws.loadings)
+    assert_array_equal(loaded.draws.chain, [0] * 4 + [1] * 4)
+    if labelled:
+        mean, variance = loaded.decide(table.to_numpy(), Workers())
+        expected = fitted.posterior_.decide(table.to_numpy(), Workers())
+        assert_array_equal(mean, expected[0])
+        assert_array_equal(variance, expected[1])
+    else:
+        assert_array_equal(loaded.scores.mean, fitted.scores_)
 
 
 def test_another_process_reads_it(fitted, tmp_path):

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from rankfactor.data import Dataset, load_alzheimer, read_table
     from rankfactor.errors import InputError
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
+    from rankfactor.inference.gibbs import Gibbs
     from rankfactor.modelfile import load_model, save_model
     from rankfactor.posterior import Posterior
     from rankfactor.report import write_report
 
 _HOMES = {
     "Dataset": "data",
+    "Gibbs": "inference.gibbs",
     "InputError": "errors",
     "Posterior": "posterior",
     "RankFactorAnalysis": "estimators",
@@ -31,6 +33,7 @@ _HOMES = {
 
 __all__ = [
     "Dataset",
+    "Gibbs",
     "InputError",
     "Posterior",
     "RankFactorAnalysis",

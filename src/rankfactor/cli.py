@@ -250,7 +250,7 @@ def _predictions(
     given: Any = table if posterior.named_features else table.to_numpy()
     values = match_columns(given, names, n_features, missing_features, estimator=posterior)
     with workers(threads) as pool:
-        decision = posterior.decide(posterior.encode(values, pool))
+        decision = posterior.decide(values, pool)
     columns: dict[str, Any] = {"sample": table.index.astype(str)}
     answers = zip(
         classifiers.tasks,

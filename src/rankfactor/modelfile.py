@@ -11,6 +11,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from rankfactor.__about__ import __version__
 from rankfactor.errors import InputError
 from rankfactor.files import check_destinations, written_together
+from rankfactor.inference.draws import Draws
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
@@ -30,6 +32,7 @@ from rankfactor.tasks import Task
 FORMAT = "rankfactor model"
 VERSION = 1
 _HEADER = "header.json"
+_DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -119,6 +122,11 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         for number, task in enumerate(classifiers.tasks):
             tasks.append(task.name)
             arrays[f"classes_{number}"] = task.classes
+    draws = posterior.draws
+    if draws is not None:
+        arrays |= {f"draws.{name}": getattr(draws, name) for name in _DRAWN}
+        arrays |= _stacked("draws.params", draws.params)
+        arrays |= _stacked("draws.classifiers", draws.classifiers)
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -127,6 +135,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "tasks": tasks,
         "converged": posterior.converged,
         "named_features": posterior.named_features,
+        "draws": draws is not None,
     }
     return header, arrays
 
@@ -159,7 +168,33 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         sd_w=arrays["sd_w"],
         n_active=arrays["n_active"],
         converged=bool(header["converged"]),
+        draws=_drawn(PARAMETERS[part], arrays) if header["draws"] else None,
     )
+
+
+def _drawn(kind: Any, arrays: Arrays) -> Draws:
+    return Draws(
+        **{name: arrays[f"draws.{name}"] for name in _DRAWN},
+        params=_unstacked("draws.params", kind, arrays),
+        classifiers=_unstacked("draws.classifiers", Normal, arrays),
+    )
+
+
+def _stacked(prefix: str, values: Sequence[Any]) -> Arrays:
+    """Arrays of dataclasses of one kind, each field's one upon another."""
+    if not values:
+        return {}
+    parts = [_parts_of(prefix, value) for value in values]
+    return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+
+
+def _unstacked(prefix: str, kind: Any, arrays: Arrays) -> tuple[Any, ...]:
+    """Dataclasses of the arrays that `_stacked` made."""
+    names = [field.name for field in fields(kind)]
+    if f"{prefix}.{names[0]}" not in arrays:
+        return ()
+    columns = [arrays[f"{prefix}.{name}"] for name in names]
+    return tuple(kind(*values) for values in zip(*columns, strict=True))
 
 
 def _parts_of(prefix: str, value: Any) -> Arrays:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfactor.inference.draws import Draws
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import decisions, encode_samples
 from rankfactor.inference.threads import Workers
@@ -83,6 +84,9 @@ class Posterior:
     elbo, sd_w, n_active : array, shape (iterations + 1,)
         History of the fit.
     converged : bool
+    draws : Draws or None
+        The draws of Gibbs sampling; ``rows``, ``params`` and ``scores`` then have their means and
+        variances.
     """
 
     model: Model
@@ -98,6 +102,7 @@ class Posterior:
     sd_w: Floats
     n_active: NDArray[np.int64]
     converged: bool
+    draws: Draws | None = None
 
     @property
     def n_factors(self) -> int:
@@ -127,7 +132,7 @@ class Posterior:
     @property
     def noise_variance(self) -> Floats:
         """Variance of what w leaves unexplained, features in the model, shape (d,)."""
-        return self.model.data.noise_variance(self.params, len(self.scores.mean))
+        return self.model.data.noise_variance(self.params)
 
     @property
     def _units(self) -> Floats:
@@ -174,9 +179,16 @@ class Posterior:
         item = ObservedView(view, self.coding.observe(values), state)
         return encode_samples(self.model, item, pool)
 
-    def decide(self, scores: Normal) -> tuple[Floats, Floats]:
-        """Mean and variance of every classifier's decision, each of shape (N, rows)."""
-        return decisions(self._classifiers.rows, scores)
+    def decide(self, values: Floats, pool: Workers) -> tuple[Floats, Floats]:
+        """Mean and variance of every classifier's decision for samples, each (N, rows).
+
+        Averaged over draws where there are any.
+        """
+        rows = self._classifiers.rows
+        if self.draws is None:
+            return decisions(rows, self.encode(values, pool))
+        observed = self.coding.observe(values)
+        return self.draws.decide(self.model, self.model.data_view, observed, pool)
 
     def probabilities(self, decision: tuple[Floats, Floats]) -> list[Floats]:
         """Class probabilities of every task, shape (N, n_classes) each.

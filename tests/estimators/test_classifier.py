@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from tests.simulate import simulate, with_holes
 
-from rankfactor import InputError, RankFactorAnalysis, RankFactorClassifier
+from rankfactor import Gibbs, InputError, RankFactorAnalysis, RankFactorClassifier
 from rankfactor.estimators import PRESETS
 from rankfactor.likelihoods import Gaussian, MarginRank, Probit
 from rankfactor.shrinkage import TPBN
@@ -183,6 +183,7 @@ BAD = {
     "max_cuts": ({"max_cuts": 255}, "max_cuts must be at most 254"),
     "model": ({"model": "R-X"}, "model must be one of G-L-Probit, G-L-BSVM, R-L-BSVM"),
     "likelihood": ({"likelihood": "poisson"}, "likelihood must be one of gaussian, margin_rank"),
+    "engine": ({"engine": "hmc"}, "engine must be one of vb, gibbs, not 'hmc'"),
     "likelihood part": ({"likelihood": Probit()}, "is not a likelihood for data"),
     "classifier part": ({"classifier": Gaussian()}, "is not a likelihood for labels"),
     "shrinkage": ({"shrinkage": "lasso"}, "shrinkage must be one of tpbn"),
@@ -204,6 +205,62 @@ def test_bad_arguments_get_one_sentence(case, data):
     with pytest.raises(InputError, match=message) as caught:
         small(**arguments).fit(table, labels["sick"])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("model", ["R-L-BSVM", "G-L-Probit"])
+def test_gibbs(model, data):
+    table, labels = data
+    train, test = slice(0, 80), slice(80, 120)
+    engine = Gibbs(n_draws=30, burn_in=30, n_predict=6)
+    fitted = small(model, engine=engine, max_iter=100)
+    fitted.fit(table.iloc[train], labels.iloc[train])
+    draws = fitted.posterior_.draws
+    assert draws.loadings.shape[0] == 60
+    assert len(draws.classifiers) == len(draws.chosen) == 6
+    new = table.iloc[test]
+    assert fitted.score(new, labels.iloc[test]) > 0.7
+    p = fitted.predict_proba(new)
+    assert_array_equal(fitted.classes_[1][p[1].argmax(axis=1)], fitted.predict(new)[:, 1])
+    one = fitted.predict_interval(new)[0]
+    f = fitted.decision_function(new)[0]
+    assert (one[:, 0] < f).all()
+    assert (f < one[:, 1]).all()
+    again = small(model, engine=engine, max_iter=100, n_threads=1)
+    assert_array_equal(again.fit(table.iloc[train], labels.iloc[train]).predict_proba(new)[0], p[0])
+
+
+def test_intervals_widen_with_their_level(data):
+    table, labels = data
+    fitted = small().fit(table, labels)
+    narrow, wide = fitted.predict_interval(table, 0.5), fitted.predict_interval(table, 0.99)
+    assert narrow[0].shape == (120, 2)
+    assert narrow[1].shape == (120, 3, 2)
+    for one, other in zip(narrow, wide, strict=True):
+        assert (np.diff(one, axis=-1) < np.diff(other, axis=-1)).all()
+    with pytest.raises(InputError, match="level must be a number between 0 and 1"):
+        fitted.predict_interval(table, 90)
+
+
+def test_bad_settings_of_the_sampler():
+    for arguments, message in [
+        ({"n_draws": 1}, "n_draws must be at least 2"),
+        ({"burn_in": -1}, "burn_in must be a whole number"),
+        ({"thin": 0}, "thin must be a whole number"),
+        ({"memory": 0}, "memory must be a positive number of megabytes"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            Gibbs(**arguments)
+
+
+def test_memory_thins_what_is_kept(data):
+    table, labels = data
+    tight = Gibbs(n_draws=20, burn_in=5, n_chains=1, memory=0.02)
+    fitted = small(engine=tight).fit(table, labels["sick"])
+    kept = len(fitted.posterior_.draws.loadings)
+    assert 0 < kept < 20
+    # Means use all draws all the same.
+    roomy = small(engine=Gibbs(n_draws=20, burn_in=5, n_chains=1)).fit(table, labels["sick"])
+    assert_allclose(fitted.loadings_, roomy.loadings_)
 
 
 def test_bad_tables_get_one_sentence(data):

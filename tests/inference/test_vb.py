@@ -15,12 +15,23 @@ from rankfactor.inference.local import ObservedView, update_scores
 from rankfactor.inference.threads import Workers, workers
 from rankfactor.kernels.packed import unpack
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Gaussian, Hinge, MarginRank, ObservedArray, Probit
+from rankfactor.likelihoods import (
+    Gaussian,
+    Hinge,
+    MarginRank,
+    ObservedArray,
+    OrdinalProbit,
+    Probit,
+)
 from rankfactor.model import Model
-from rankfactor.shrinkage import TPBN
+from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
 from rankfactor.tasks import encode_labels, signed_labels
 
-DATA = {"rank": MarginRank(max_cuts=6), "gaussian": Gaussian()}
+DATA = {
+    "rank": MarginRank(max_cuts=6),
+    "gaussian": Gaussian(),
+    "ordinal": OrdinalProbit(max_cuts=6),
+}
 LABEL = {"hinge": Hinge(), "probit": Probit(), "none": None}
 
 
@@ -73,7 +84,19 @@ def test_elbo_never_decreases(data, label, kind, holes):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("shrinkage", [TPBN(1.0, 0.5), TPBN(0.5, 0.5, "row"), TPBN(0.8, 1.2)])
+@pytest.mark.parametrize(
+    "shrinkage",
+    [
+        TPBN(1.0, 0.5),
+        TPBN(0.5, 0.5, "row"),
+        TPBN(0.8, 1.2),
+        NormalARD(),
+        NormalARD(2.0, 0.5, "row"),
+        MultiplicativeGamma(),
+        MultiplicativeGamma(1.0, 0.5, 6.0),
+    ],
+    ids=repr,
+)
 def test_elbo_never_decreases_for_other_shrinkage(shrinkage):
     simulated = simulate(n=60, d=20, seed=3)
     model = Model(4, MarginRank(max_cuts=6), Hinge(), loading_shrinkage=shrinkage)

@@ -1,9 +1,11 @@
 import numpy as np
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from tests import reference
+from tests.laws.goodness import N
 
 from rankfactor.kernels.packed import pack, unpack
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal, product_moments
 
 
@@ -42,3 +44,39 @@ def test_nearly_singular_precision_still_gives_a_law():
     rows = Normal.from_natural(precision, np.zeros((1, 3)))
     assert np.isfinite(rows.cov).all()
     assert np.isfinite(rows.log_det).all()
+
+
+def test_draws_have_the_moments():
+    one = law(1, 4)
+    many = one.take(np.zeros(N, np.int64))
+    draws = many.draw(Stream.from_seed(0))
+    scale = np.sqrt(one.variance[0])
+    assert_allclose(draws.mean.mean(axis=0) / scale, one.mean[0] / scale, atol=5 / np.sqrt(N))
+    found = np.cov(draws.mean.T) / np.outer(scale, scale)
+    expected = unpack(one.cov)[0] / np.outer(scale, scale)
+    assert_allclose(found, expected, atol=5 * np.sqrt(2 / N))
+
+
+def test_a_draw_is_a_law_without_variance():
+    draw = law(6, 4).draw(Stream.from_seed(0))
+    assert not draw.cov.any()
+    assert not draw.log_det.any()
+    assert_allclose(unpack(draw.second), draw.mean[:, :, None] * draw.mean[:, None, :])
+    # Drawing a point gives it again.
+    assert_array_equal(draw.draw(Stream.from_seed(1)).mean, draw.mean)
+    w, var_w = product_moments(draw, draw, True)
+    assert_allclose(w, draw.mean @ draw.mean.T)
+    assert not var_w.any()
+
+
+def test_a_constant_stays_constant():
+    draw = law(6, 4).with_one().draw(Stream.from_seed(0))
+    assert_array_equal(draw.mean[:, -1], np.ones(6))
+
+
+def test_slices_equal_whole():
+    rows, stream = law(29, 5), Stream.from_seed(4)
+    whole = rows.draw(stream).mean
+    for a, b in ((0, 1), (0, 13), (7, 29), (28, 29)):
+        assert_array_equal(rows.take(slice(a, b)).draw(stream, a).mean, whole[a:b])
+    assert not (rows.draw(stream, 1).mean == whole).any()

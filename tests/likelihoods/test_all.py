@@ -5,9 +5,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Gaussian, Hinge, MarginRank, NoParameters, Probit
+from rankfactor.likelihoods import (
+    Gaussian,
+    Hinge,
+    MarginRank,
+    NoParameters,
+    OrdinalProbit,
+    Probit,
+)
 from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.likelihoods.margin_rank import CutPoints
+from rankfactor.likelihoods.ordinal_probit import Thresholds
 
 N_ROWS, N_SAMPLES = 4, 7
 
@@ -17,14 +25,17 @@ def observations(name, rng):
     if name == "gaussian":
         x = rng.standard_normal((N_ROWS, N_SAMPLES))
         x[0, 0] = np.nan
-        return x, Noise(np.full(N_ROWS, 3.0), np.linspace(0.5, 2.0, N_ROWS))
-    if name == "margin_rank":
+        return x, Noise.of(np.full(N_ROWS, 3.0), np.linspace(0.5, 2.0, N_ROWS))
+    if name in ("margin_rank", "ordinal_probit"):
         codes = rng.integers(0, 4, (N_ROWS, N_SAMPLES)).astype(np.uint8)
         codes[0, 0] = 255
+        codes[2] = np.minimum(codes[2], 2)  # a row of two cuts
         cuts = np.sort(rng.standard_normal((N_ROWS, 3)), axis=1)
-        return codes, CutPoints(
-            cuts, rng.random((N_ROWS, 3)), np.array([3, 3, 2, 3]), np.full(4, 0.3)
-        )
+        n_cuts = np.array([3, 3, 2, 3])
+        if name == "ordinal_probit":
+            return codes, Thresholds(cuts, n_cuts)
+        variance, margin = rng.random((N_ROWS, 3)), np.full(N_ROWS, 0.3)
+        return codes, CutPoints(cuts, variance, n_cuts, margin, np.ones(N_ROWS))
     weights = rng.choice([-1.0, 1.0, 2.5, -0.5], (N_ROWS, N_SAMPLES))
     weights[0, 0] = 0.0
     return weights, NoParameters()
@@ -33,6 +44,7 @@ def observations(name, rng):
 LIKELIHOODS = {
     "gaussian": Gaussian(),
     "margin_rank": MarginRank(margin=0.3, max_cuts=3),
+    "ordinal_probit": OrdinalProbit(max_cuts=3),
     "hinge": Hinge(),
     "probit": Probit(),
 }
@@ -77,8 +89,7 @@ def test_sites_are_the_gradient_of_the_bound(case):
     by_mean = (bound(w + step, var_w) - bound(w - step, var_w)) / (2 * step)
     by_variance = (bound(w, var_w + step) - bound(w, var_w - step)) / (2 * step)
     assert_allclose(sites.rho - sites.tau * w, by_mean, rtol=1e-5, atol=1e-7)
-    if likelihood.needs_variance or isinstance(likelihood, Gaussian):
-        assert_allclose(-0.5 * sites.tau, by_variance, rtol=1e-5, atol=1e-7)
+    assert_allclose(-0.5 * sites.tau, by_variance, rtol=1e-5, atol=1e-7)
 
 
 def test_missing_entry_is_the_zero_site(case):

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rankfactor.kernels.sites import margin_rank_sites
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods.margin_rank import MarginRank, choose_cuts
+from rankfactor.likelihoods.coding import choose_cuts
+from rankfactor.likelihoods.margin_rank import MarginRank
 
 columns = arrays(np.float64, st.integers(2, 40), elements=st.integers(-9, 9).map(float))
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from rankfactor.estimators.base import FactorModel
 from rankfactor.features import table_values
+from rankfactor.inference.gibbs import Gibbs
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import DataLikelihood, MarginRank
@@ -19,7 +20,7 @@ class RankFactorAnalysis(FactorModel):
 
     Parameters
     ----------
-    likelihood : {"margin_rank", "gaussian"} or DataLikelihood, default "margin_rank"
+    likelihood : {"margin_rank", "gaussian", "ordinal_probit"} or DataLikelihood
         How features relate to factors; ranks need no transform of the data.
     n_factors : int, default 20
         Most factors; those that the data do not need switch off.
@@ -28,8 +29,11 @@ class RankFactorAnalysis(FactorModel):
         keep more and weaker factors, smaller ones fewer.
     max_cuts : int, default 16
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
-    shrinkage : {"tpbn"} or Shrinkage, default "tpbn"
+    shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
+    engine : {"vb", "gibbs"} or Gibbs, default "vb"
+        Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,
+        chains and so on.
     max_iter : int, default 500
         Most iterations.
     tol : float, default 1e-4
@@ -67,6 +71,7 @@ class RankFactorAnalysis(FactorModel):
         margin: float = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",
+        engine: str | Gibbs = "vb",
         max_iter: int = Settings.max_iter,
         tol: float = Settings.tol,
         n_restarts: int = 1,
@@ -80,6 +85,7 @@ class RankFactorAnalysis(FactorModel):
         self.margin = margin
         self.max_cuts = max_cuts
         self.shrinkage = shrinkage
+        self.engine = engine
         self.max_iter = max_iter
         self.tol = tol
         self.n_restarts = n_restarts

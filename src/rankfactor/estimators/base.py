@@ -6,10 +6,12 @@ keeps the `Posterior`; everything it predicts comes from there.
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,20 +22,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.errors import InputError
 from rankfactor.features import column_names, match_columns, row_names
+from rankfactor.inference.draws import Draws, certain, collect
+from rankfactor.inference.gibbs import Gibbs, Moments, pooled, sample
 from rankfactor.inference.predict import encode_samples, refit_labels
-from rankfactor.inference.threads import workers
+from rankfactor.inference.threads import Workers, thread_count, workers
 from rankfactor.inference.vb import Fit, Settings, fit
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
     DataLikelihood,
-    MarginRank,
+    Observed,
     ObservedArray,
 )
 from rankfactor.model import Model, check_count
 from rankfactor.posterior import Classifiers, Posterior, names_or_default, readable_order
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 from rankfactor.tasks import Task
+
+ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
 
 
 class Labels(NamedTuple):
@@ -59,6 +66,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any
     n_threads: int | None
     progress: Callable[[int, float, float], None] | None
+    engine: str | Gibbs
 
     @abstractmethod
     def _build_model(self) -> Model:
@@ -68,9 +76,9 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(likelihood, str):
             return likelihood
         kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)
-        if kind is MarginRank:
-            return MarginRank(margin=self.margin, max_cuts=self.max_cuts)
-        return kind()  # type: ignore[no-any-return]
+        # Every argument of ours that the part has a field for.
+        known = {field.name for field in fields(kind)} & {"margin", "max_cuts"}
+        return kind(**{name: getattr(self, name) for name in known})  # type: ignore[no-any-return]
 
     def _shrinkage_part(self) -> AnyShrinkage:
         if isinstance(self.shrinkage, str):
@@ -92,6 +100,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, values: Floats, labels: Labels | None) -> Self:
         """Fit to a table as given, its checked values, and labels where there are any."""
         model = self._build_model()
+        engine = self._gibbs()
         n = len(values)
         if n < 2:
             raise InputError(
@@ -111,8 +120,12 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with workers(self.n_threads) as pool:
             rows = None if labels is None else ObservedArray(labels.signed)
             result = fit(model, coding, observed, rows, settings, rng, pool, self.progress)
-            # Scores and everything fitted to them are label-free: what a new sample would get.
             self._order_factors(model, result)
+            draws = None
+            if engine is not None:
+                stream = Stream.from_seed(seed)
+                draws = self._sample(model, result, engine, stream, observed, rows, pool)
+            # Scores and everything fitted to them are label-free: what a new sample would get.
             scores = encode_samples(model, result.data, pool)
             classifiers = None
             if labels is not None and rows is not None and result.labels is not None:
@@ -136,8 +149,45 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             sd_w=np.array(result.history.sd_w),
             n_active=np.array(result.history.n_active),
             converged=result.converged,
+            draws=draws,
         )
         return self
+
+    def _gibbs(self) -> Gibbs | None:
+        """Settings of the sampler, None for variational Bayes."""
+        if isinstance(self.engine, Gibbs):
+            return self.engine
+        return registered("engine", self.engine, ENGINES)  # type: ignore[no-any-return]
+
+    def _sample(
+        self,
+        model: Model,
+        result: Fit,
+        engine: Gibbs,
+        stream: Stream,
+        observed: Observed,
+        labels: Observed | None,
+        pool: Workers,
+    ) -> Draws:
+        """Sample from the fit on; its laws become those of the draws, in place."""
+        progress = self.progress
+        tell = None
+        if progress is not None:
+
+            def tell(done: int, total: int) -> None:
+                progress(result.n_iter + done, math.nan, math.nan)
+
+        chains = sample(model, result, engine, stream, thread_count(self.n_threads), tell)
+        draws = collect(model, chains, observed, labels, engine.n_predict, pool)
+        state = result.data.state
+        state.rows = pooled([chain.rows for chain in chains])
+        state.params = type(state.params).pool(draws.params)
+        if result.labels is not None:
+            moments = Moments.empty(*result.labels.state.rows.mean.shape)
+            for rows in draws.coefficients:
+                moments.add(certain(rows))
+            result.labels.state.rows = moments.law()
+        return draws
 
     def _report_constant(self, n_constant: int, n_features: int) -> None:
         if n_constant == n_features:
@@ -157,7 +207,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Put the factors into a readable order, in place."""
         n_factors = result.z.order
         state = result.data.state
-        noise = model.data.noise_variance(state.params, len(result.z.mean))
+        noise = model.data.noise_variance(state.params)
         order, sign = readable_order(state.rows.mean[:, :n_factors], result.z.mean, noise)
         for item in (result.data, result.labels):
             if item is not None:
@@ -167,17 +217,16 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 item.state.rows = item.state.rows.reordered(full, signs)
         result.z = result.z.reordered(order, sign)
 
-    def _encode(self, X: Any) -> Any:
+    def _match(self, X: Any) -> Floats:
+        """Values of a new table in the columns of training."""
         check_is_fitted(self, "posterior_")
-        values = match_columns(
+        return match_columns(
             X,
             getattr(self, "feature_names_in_", None),
             self.n_features_in_,
             self.missing_features,
             estimator=self,
         )
-        with workers(self.n_threads) as pool:
-            return self.posterior_.encode(values, pool)
 
     def _remember_names(self, X: Any) -> None:
         names = column_names(X)
@@ -199,7 +248,9 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         array, shape (n_samples, n_factors)
             Posterior means, without any label seen.
         """
-        return np.asarray(self._encode(X).mean)
+        values = self._match(X)
+        with workers(self.n_threads) as pool:
+            return self.posterior_.encode(values, pool).mean
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`: factor1, factor2, ..."""

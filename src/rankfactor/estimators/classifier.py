@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import FactorModel, Labels, registered
 from rankfactor.features import table_values
+from rankfactor.inference.gibbs import Gibbs
+from rankfactor.inference.threads import workers
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
@@ -55,8 +58,11 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         label-free scores, which are what new samples have.
     likelihood, classifier : part or name, optional
         In place of the model's own data likelihood or classifier.
-    shrinkage : {"tpbn"} or Shrinkage, default "tpbn"
+    shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
+    engine : {"vb", "gibbs"} or Gibbs, default "vb"
+        Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,
+        chains and so on.
     max_iter : int, default 500
         Most iterations.
     tol : float, default 1e-4
@@ -114,6 +120,7 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         likelihood: str | DataLikelihood[Any] | None = None,
         classifier: str | LabelLikelihood | None = None,
         shrinkage: str | AnyShrinkage = "tpbn",
+        engine: str | Gibbs = "vb",
         max_iter: int = Settings.max_iter,
         tol: float = Settings.tol,
         n_restarts: int = 1,
@@ -131,6 +138,7 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         self.likelihood = likelihood
         self.classifier = classifier
         self.shrinkage = shrinkage
+        self.engine = engine
         self.max_iter = max_iter
         self.tol = tol
         self.n_restarts = n_restarts
@@ -237,6 +245,31 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         decision = self._decide(X)
         return self._unwrap(self.posterior_.probabilities(decision))
 
+    def predict_interval(self, X: Any, level: float = 0.9) -> Any:
+        """Intervals of the decisions of new samples.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape (n_samples, n_features)
+        level : float, default 0.9
+            Posterior probability of an interval.
+
+        Returns
+        -------
+        array of shape (n_samples, 2) for two classes, else (n_samples, n_classes, 2); or a list
+            Lower and upper ends. Those of variational Bayes are usually somewhat too narrow.
+        """
+        if not (isinstance(level, numbers.Real) and 0 < level < 1):
+            raise InputError(f"level must be a number between 0 and 1, not {level!r}.")
+        mean, variance = self._decide(X)
+        reach = ndtri(0.5 + 0.5 * level) * np.sqrt(variance)
+        ends = np.stack([mean - reach, mean + reach], axis=-1)  # (N, rows, 2)
+        parts = []
+        for number, task in enumerate(self._fitted.tasks):
+            part = ends[:, self._fitted.rows_of(number)]
+            parts.append(part[:, 0] if task.n_rows == 1 else part)
+        return self._unwrap(parts)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy, averaged over label columns; samples without a label do not count."""
         predicted = np.asarray(self.predict(X), object).reshape(-1, len(self._fitted.tasks))
@@ -249,8 +282,9 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         return float(np.mean(shares))
 
     def _decide(self, X: Any) -> tuple[Floats, Floats]:
-        check_is_fitted(self, "posterior_")
-        return self.posterior_.decide(self._encode(X))
+        values = self._match(X)
+        with workers(self.n_threads) as pool:
+            return self.posterior_.decide(values, pool)
 
     def _unwrap(self, parts: list[Any]) -> Any:
         return parts[0] if self._single else parts

@@ -10,34 +10,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfactor.inference.local import BLOCK, TILE, ObservedView
+from rankfactor.inference.local import BLOCK, TILE, ObservedView, tile_chance
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats, diagonal_positions
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal, product_moments
 from rankfactor.likelihoods.base import Statistics
 
 
-def row_statistics(item: ObservedView, z: Normal, tile: slice, block: int) -> Statistics:
+def row_statistics(
+    item: ObservedView, z: Normal, tile: slice, block: int, stream: Stream | None = None
+) -> Statistics:
     """Sums over all samples for the rows of a tile."""
     rows, params = item.state.rows.take(tile), item.state.params.take(tile)
     likelihood = item.view.likelihood
     total: Statistics = {}
     for samples in slices(item.observed.shape[1], block):
         design = item.design(z.take(samples))
-        w, var_w = product_moments(rows, design, likelihood.needs_variance)
+        w, var_w = product_moments(rows, design, likelihood.needs_variance and not stream)
         part = likelihood.statistics(
             item.observed.tile(tile, samples),
             w,
             var_w,
             params,
             design,
+            tile_chance(stream, 0, tile, samples),
         )
         total = {key: total[key] + value for key, value in part.items()} if total else part
     return total
 
 
-def update_view(item: ObservedView, z: Normal, pool: Workers, block: int = BLOCK) -> float:
-    """Update a view in place.
+def update_view(
+    item: ObservedView,
+    z: Normal,
+    pool: Workers,
+    block: int = BLOCK,
+    stream: Stream | None = None,
+) -> float:
+    """Update a view in place: conditionals or, with a stream, draws of them.
 
     Returns
     -------
@@ -49,21 +59,29 @@ def update_view(item: ObservedView, z: Normal, pool: Workers, block: int = BLOCK
     prior = row_prior(item)
 
     def update_tile(tile: slice) -> float:
-        statistics = row_statistics(item, z, tile, block)
+        statistics = row_statistics(item, z, tile, block, stream)
         rows, params = state.rows.take(tile), state.params.take(tile)
         bound = likelihood.bound(statistics, rows, params)
         params = likelihood.update(statistics, rows, params)
+        if stream is not None:
+            params = params.draw(stream.child("params"), tile.start)
         precision, shift = likelihood.system(statistics, params)
         precision = precision.copy()
         precision[:, diagonal_positions(rows.order)] += prior[tile]
         rows = Normal.from_natural(precision, shift)
+        if stream is None:
+            params = likelihood.update(statistics, rows, params)
+        else:
+            rows = rows.draw(stream.child("rows"), tile.start)
         state.rows.put(tile, rows)
-        state.params.put(tile, likelihood.update(statistics, rows, params))
+        state.params.put(tile, params)
         return bound
 
     bound = float(sum(pool.map(update_tile, slices(item.observed.shape[0], TILE))))
     n_factors = z.order
-    state.scales = view.shrinkage.update(state.scales, state.rows.squares[:, :n_factors])
+    scale_stream = None if stream is None else stream.child("scales")
+    squares = state.rows.squares[:, :n_factors]
+    state.scales = view.shrinkage.update(state.scales, squares, scale_stream)
     return bound
 
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from rankfactor.inference.threads import slices
 from rankfactor.kernels.packed import diagonal_positions, packed_order
+from rankfactor.kernels.rng import Stream
 from rankfactor.latent import StandardNormal
 from rankfactor.laws.normal import Index, Normal, product_moments
-from rankfactor.likelihoods import Observed
+from rankfactor.likelihoods.base import Chance, Observed
 from rankfactor.model import View, ViewState
 
 TILE = 128  # features worked on together
@@ -41,18 +42,27 @@ class ObservedView:
 
 
 def update_scores(
-    views: Sequence[ObservedView], latent: StandardNormal, z: Normal, samples: Index
+    views: Sequence[ObservedView],
+    latent: StandardNormal,
+    z: Normal,
+    samples: Index,
+    stream: Stream | None = None,
 ) -> Normal:
-    """One update of the scores ``z`` (n, K) of the given samples."""
+    """One update of the scores ``z`` (n, K) of the given samples.
+
+    With a stream, the conditional's draw in place of the conditional itself; the samples are then a
+    slice.
+    """
     n, n_factors = z.mean.shape
     precision, shift = latent.natural(n, n_factors)
-    for item in views:
+    for number, item in enumerate(views):
         likelihood = item.view.likelihood
         design = item.design(z)
         for tile in slices(item.observed.shape[0], TILE):
             rows, params = item.state.rows.take(tile), item.state.params.take(tile)
-            w, var_w = product_moments(rows, design, likelihood.needs_variance)
-            sites = likelihood.sites(item.observed.tile(tile, samples), w, var_w, params)
+            chance = tile_chance(stream, number, tile, samples)
+            w, var_w = product_moments(rows, design, likelihood.needs_variance and not stream)
+            sites = likelihood.sites(item.observed.tile(tile, samples), w, var_w, params, chance)
             second = sites.tau.T @ rows.second
             shift += sites.rho.T @ rows.mean[:, :n_factors]
             if item.view.has_intercept:
@@ -60,7 +70,19 @@ def update_scores(
                 shift -= second[:, last]
                 second = second[:, keep]
             precision += second
-    return Normal.from_natural(precision, shift)
+    law = Normal.from_natural(precision, shift)
+    if stream is None:
+        return law
+    assert isinstance(samples, slice)
+    return law.draw(stream.child("scores"), samples.start)
+
+
+def tile_chance(stream: Stream | None, view: int, tile: slice, samples: Index) -> Chance | None:
+    """Where a tile's auxiliary variables are drawn from, or None for their expectations."""
+    if stream is None:
+        return None
+    assert isinstance(samples, slice)
+    return Chance(stream.child("auxiliary", view), tile.start, samples.start)
 
 
 @cache

@@ -47,13 +47,18 @@ class Workers:
 @contextmanager
 def workers(n_threads: int | None) -> Iterator[Workers]:
     """Threads for the length of a fit or a prediction; None uses every core there is."""
-    count = joblib.cpu_count() if n_threads is None else n_threads
+    count = thread_count(n_threads)
     with threadpool_limits(limits=1, user_api="blas"):
         if count == 1:
             yield Workers()
         else:
             with ThreadPoolExecutor(count, thread_name_prefix="rankfactor") as pool:
                 yield Workers(pool, count)
+
+
+def thread_count(n_threads: int | None) -> int:
+    """The number asked for; None is every core there is."""
+    return int(joblib.cpu_count()) if n_threads is None else n_threads
 
 
 def slices(size: int, length: int) -> list[slice]:

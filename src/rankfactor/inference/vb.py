@@ -73,6 +73,11 @@ class Fit:
     history: History
     converged: bool
 
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return len(self.history.elbo) - 1
+
 
 Progress = Callable[[int, float, float], None]  # iteration, ELBO, relative change
 
@@ -215,7 +220,7 @@ def _record(fit: Fit, elbo: float) -> None:
     variance = np.einsum("ik,kl,il->i", loadings, moment, loadings, optimize=True).mean()
     likelihood = fit.data.view.likelihood
     assert isinstance(likelihood, DataLikelihood)
-    noise = likelihood.noise_variance(fit.data.state.params, len(fit.z.mean))
+    noise = likelihood.noise_variance(fit.data.state.params)
     shares = factor_shares(loadings, fit.z.mean, noise)
     fit.history.elbo.append(elbo)
     fit.history.sd_w.append(float(np.sqrt(variance)))

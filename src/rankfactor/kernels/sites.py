@@ -10,12 +10,21 @@ sign s = +1 above the cut, -1 below:
 
 Missing entries (code 255) have weight zero rather than a branch, so that the loop over samples can
 become vector instructions.
+
+The Gibbs sampler draws 1/lam ~ IG(1/|u|, 1) in place of its expectation, at certain w and b. That
+is the one branch of the loop; it is decided when the kernel is compiled, twice, from the same
+source. The bound is then the log pseudo-likelihood itself, -2 sum_j max(0, u_j).
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from rankfactor.kernels.codes import MISSING
+from rankfactor.kernels.draws import inverse_gaussian
+from rankfactor.kernels.rng import derive
 
 # Keeps 1/lam finite where the predictor is certain and sits exactly on the margin.
 TINY = 1e-10
@@ -23,59 +32,78 @@ TINY = 1e-10
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
-def margin_rank_sites(codes, w, var_w, b, var_b, n_cuts, eps, keep):  # type: ignore[no-untyped-def]
-    """Sites of a tile of features by samples.
+def _compile(draws: bool) -> Callable[..., Any]:
+    """The kernel that draws 1/lam, or the one that takes its expectation."""
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (t, n)
-    w, var_w : array, shape (t, n)
-    b, var_b : array, shape (t, J)
-    n_cuts : int array, shape (t,)
-    eps : array, shape (t,)
-    keep : bool
-        Whether to return every E[1/lam].
+    @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+    def sites(codes, w, var_w, b, var_b, n_cuts, eps, keep, key=0, row=0, sample=0):  # type: ignore[no-untyped-def]
+        """Sites of a tile of features by samples.
 
-    Returns
-    -------
-    tau, rho : array, shape (t, n)
-    inv_lam : array, shape (t, J, n)
-        E[1/lam], zero where the value is missing or the cut unused; empty unless kept.
-    weight : array, shape (t, J)
-        sum_n E[1/lam].
-    signed : array, shape (t, J)
-        sum_n s (eps E[1/lam] + 1).
-    bound : array, shape (t,)
-    """
-    t, n = w.shape
-    tau = np.zeros((t, n))
-    rho = np.zeros((t, n))
-    inv_lam = np.zeros((t, b.shape[1], n)) if keep else np.zeros((0, 0, 0))
-    weight = np.zeros(b.shape)
-    signed = np.zeros(b.shape)
-    bound = np.zeros(t)
-    seen = np.empty(n)
-    for i in range(t):
-        for m in range(n):
-            seen[m] = 0.0 if codes[i, m] == MISSING else 1.0
-        for j in range(n_cuts[i]):
-            cut, spread, margin = b[i, j], var_b[i, j] + TINY, eps[i]
-            total, net, loss = 0.0, 0.0, 0.0
+        Parameters
+        ----------
+        codes : uint8 array, shape (t, n)
+        w, var_w : array, shape (t, n)
+        b, var_b : array, shape (t, J)
+        n_cuts : int array, shape (t,)
+        eps : array, shape (t,)
+        keep : bool
+            Whether to return every 1/lam.
+        key : uint64
+            The stream of the draws; of no account where expectations are taken.
+        row, sample : int
+            Numbers of the tile's first feature and sample: they, not the tiling, decide the draws.
+
+        Returns
+        -------
+        tau, rho : array, shape (t, n)
+        inv_lam : array, shape (t, J, n)
+            1/lam, zero where the value is missing or the cut unused; empty unless kept.
+        weight : array, shape (t, J)
+            sum_n 1/lam.
+        signed : array, shape (t, J)
+            sum_n s (eps / lam + 1).
+        bound : array, shape (t,)
+        """
+        t, n = w.shape
+        tau = np.zeros((t, n))
+        rho = np.zeros((t, n))
+        inv_lam = np.zeros((t, b.shape[1], n)) if keep else np.zeros((0, 0, 0))
+        weight = np.zeros(b.shape)
+        signed = np.zeros(b.shape)
+        bound = np.zeros(t)
+        seen = np.empty(n)
+        for i in range(t):
+            row_key = derive(key, row + i)
             for m in range(n):
-                s = 1.0 if codes[i, m] > j else -1.0
-                target = cut + s * margin
-                r = w[i, m] - target
-                root = np.sqrt(r * r + var_w[i, m] + spread)
-                q = seen[m] / root
-                if keep:
-                    inv_lam[i, j, m] = q
-                tau[i, m] += q
-                rho[i, m] += q * target + s * seen[m]
-                total += q
-                net += s * (margin * q + seen[m])
-                loss += seen[m] * (root - s * r)
-            weight[i, j] = total
-            signed[i, j] = net
-            bound[i] -= loss
-    return tau, rho, inv_lam, weight, signed, bound
+                seen[m] = 0.0 if codes[i, m] == MISSING else 1.0
+            for j in range(n_cuts[i]):
+                cut, spread, margin = b[i, j], var_b[i, j] + TINY, eps[i]
+                total, net, loss = 0.0, 0.0, 0.0
+                for m in range(n):
+                    s = 1.0 if codes[i, m] > j else -1.0
+                    target = cut + s * margin
+                    r = w[i, m] - target
+                    if draws:
+                        chance = derive(derive(row_key, sample + m), j)
+                        q = seen[m] * inverse_gaussian(abs(r), chance)
+                        root = abs(r)
+                    else:
+                        root = np.sqrt(r * r + var_w[i, m] + spread)
+                        q = seen[m] / root
+                    if keep:
+                        inv_lam[i, j, m] = q
+                    tau[i, m] += q
+                    rho[i, m] += q * target + s * seen[m]
+                    total += q
+                    net += s * (margin * q + seen[m])
+                    loss += seen[m] * (root - s * r)
+                weight[i, j] = total
+                signed[i, j] = net
+                bound[i] -= loss
+        return tau, rho, inv_lam, weight, signed, bound
+
+    return sites
+
+
+margin_rank_sites = _compile(draws=False)
+margin_rank_draws = _compile(draws=True)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from rankfactor.kernels.draws import draw_elements, draw_gamma
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ class Gamma:
     def log_mean(self) -> Floats:
         """E[log x]."""
         return np.asarray(digamma(self.shape) - np.log(self.rate))
+
+    def draw(self, stream: Stream, first: int = 0) -> Floats:
+        """One draw of every element; element i has the index ``first + i`` in the stream."""
+        return draw_elements(draw_gamma, stream, first, self.shape, self.rate)
 
     def entropy(self) -> float:
         """Sum of the differential entropies."""

@@ -18,7 +18,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import k0e, k1e, kve
 
+from rankfactor.kernels.draws import draw_elements, draw_gig
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,7 @@ class GeneralisedInverseGaussian:
         """Log of the integral of ``x^(p-1) exp(-(a x + b/x)/2)``."""
         log_bessel = np.log(self._bessel(self.p)) - self._omega
         return np.asarray(np.log(2.0) + log_bessel + 0.5 * self.p * np.log(self.b / self.a))
+
+    def draw(self, stream: Stream, first: int = 0) -> Floats:
+        """One draw of every element; element i has the index ``first + i`` in the stream."""
+        return draw_elements(draw_gig, stream, first, self.p, self.a, self.b)

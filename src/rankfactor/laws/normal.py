@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfactor.kernels.draws import draw_rows
 from rankfactor.kernels.packed import (
     Floats,
     add_outer,
@@ -20,6 +21,7 @@ from rankfactor.kernels.packed import (
     packed_size,
     pair_weights,
 )
+from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.solve import solve_packed
 
 Index = slice | NDArray[np.int64]
@@ -83,6 +85,15 @@ class Normal:
     def squares(self) -> Floats:
         """E[x^2], shape (n, K)."""
         return np.asarray(self.mean**2 + self.variance)
+
+    def draw(self, stream: Stream, first: int = 0) -> Normal:
+        """One draw of every row, as a law without variance.
+
+        It can stand wherever a law can: its ``second`` is then ``x x^T`` itself. ``log_det`` is set
+        to zero, so an entropy of it means nothing. Row i has the index ``first + i`` in the stream.
+        """
+        mean = np.asarray(draw_rows(self.mean, self.cov, stream.word, first))
+        return Normal(mean, np.zeros(self.cov.shape), np.zeros(len(mean)))
 
     def take(self, rows: Index) -> Normal:
         """Some of the rows."""

@@ -10,18 +10,29 @@ from rankfactor.likelihoods.base import (
     ObservedArray,
     RowArrays,
 )
+from rankfactor.likelihoods.coding import Cuts
 from rankfactor.likelihoods.gaussian import Gaussian, Noise, Scaling
 from rankfactor.likelihoods.hinge import Hinge
-from rankfactor.likelihoods.margin_rank import CutPoints, Cuts, MarginRank
+from rankfactor.likelihoods.margin_rank import CutPoints, MarginRank
+from rankfactor.likelihoods.ordinal_probit import OrdinalProbit, Thresholds
 from rankfactor.likelihoods.probit import Probit
 
 DATA_LIKELIHOODS: dict[str, type[DataLikelihood]] = {  # type: ignore[type-arg]
     "gaussian": Gaussian,
     "margin_rank": MarginRank,
+    "ordinal_probit": OrdinalProbit,
 }
 # What each data likelihood keeps: its coding and its parameters.
-CODINGS: dict[str, type[Coding]] = {"gaussian": Scaling, "margin_rank": Cuts}
-PARAMETERS: dict[str, type[RowArrays]] = {"gaussian": Noise, "margin_rank": CutPoints}
+CODINGS: dict[str, type[Coding]] = {
+    "gaussian": Scaling,
+    "margin_rank": Cuts,
+    "ordinal_probit": Cuts,
+}
+PARAMETERS: dict[str, type[RowArrays]] = {
+    "gaussian": Noise,
+    "margin_rank": CutPoints,
+    "ordinal_probit": Thresholds,
+}
 LABEL_LIKELIHOODS: dict[str, type[LabelLikelihood]] = {"hinge": Hinge, "probit": Probit}
 
 __all__ = [
@@ -39,6 +50,7 @@ __all__ = [
     "NoParameters",
     "Observed",
     "ObservedArray",
+    "OrdinalProbit",
     "Probit",
     "RowArrays",
 ]

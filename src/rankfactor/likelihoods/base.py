@@ -16,6 +16,7 @@ A likelihood is a frozen dataclass of hyper-parameters; what is learned travels 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Index, Normal
 
 Statistics = dict[str, Floats]
@@ -40,6 +42,18 @@ class RowArrays:
         """Overwrite some of the rows in place."""
         for field in fields(self):
             getattr(self, field.name)[rows] = getattr(part, field.name)
+
+    def draw(self, stream: Stream, first: int = 0) -> Self:
+        """One draw of every row's parameters, as laws without variance.
+
+        Row i has the index ``first + i`` in the stream. Parameters that are no laws stay.
+        """
+        return self
+
+    @classmethod
+    def pool(cls, draws: Sequence[Self]) -> Self:
+        """The law with the mean and the variance of some draws."""
+        return draws[-1].copy()
 
     def copy(self) -> Self:
         """Parameters with arrays of their own."""
@@ -59,6 +73,29 @@ class Sites(NamedTuple):
 
     tau: Floats
     rho: Floats
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Where the random numbers of a tile come from.
+
+    A number belongs to a row and a sample, so it is the same however the table is cut into tiles.
+
+    Attributes
+    ----------
+    stream : Stream
+    row, sample : int
+        Numbers of the tile's first row and first sample.
+    """
+
+    stream: Stream
+    row: int
+    sample: int
+
+    def by_row(self, draw: Callable[[int, Stream, int], Floats], n_rows: int) -> Floats:
+        """``draw(i, stream of row i, number of the first sample)`` for all rows, stacked."""
+        parts = [draw(i, self.stream.child(self.row + i), self.sample) for i in range(n_rows)]
+        return np.stack(parts)
 
 
 class Observed(Protocol):
@@ -111,12 +148,29 @@ class Likelihood(ABC, Generic[Params]):
     needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
 
     @abstractmethod
-    def sites(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Params) -> Sites:
-        """Sites of a tile, each array of shape (rows, samples)."""
+    def sites(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Params,
+        chance: Chance | None = None,
+    ) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples).
+
+        Auxiliary variables take their expectations or, where ``chance`` is given, are drawn; the
+        predictor and the parameters are then certain, and ``var_w`` is not looked at.
+        """
 
     @abstractmethod
     def statistics(
-        self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Params, design: Normal
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Params,
+        design: Normal,
+        chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile; additive over blocks of samples."""
 
@@ -149,7 +203,7 @@ class DataLikelihood(Likelihood[Params]):
         """Centred values of roughly unit variance for the starting point, zero where missing."""
 
     @abstractmethod
-    def noise_variance(self, params: Params, n_samples: int) -> Floats:
+    def noise_variance(self, params: Params) -> Floats:
         """Variance of what w leaves unexplained, on the scale of w, shape (d,).
 
         The inverse of a row's mean site precision; it puts the loadings of features of different
@@ -167,7 +221,9 @@ class LabelLikelihood(Likelihood[NoParameters]):
     has_intercept: ClassVar[bool] = True
 
     @abstractmethod
-    def label_sites(self, signed: Floats, f: Floats, var_f: Floats) -> tuple[Sites, Floats]:
+    def label_sites(
+        self, signed: Floats, f: Floats, var_f: Floats, chance: Chance | None = None
+    ) -> tuple[Sites, Floats]:
         """Sites and bound terms, each of shape (rows, samples)."""
 
     @abstractmethod
@@ -175,10 +231,15 @@ class LabelLikelihood(Likelihood[NoParameters]):
         """Probability of the positive side, averaged over f ~ N(f, var_f); 1/2 where f = 0."""
 
     def sites(
-        self, observed: NDArray[Any], w: Floats, var_w: Floats, params: NoParameters
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: NoParameters,
+        chance: Chance | None = None,
     ) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        return self.label_sites(observed, w, var_w)[0]
+        return self.label_sites(observed, w, var_w, chance)[0]
 
     def statistics(
         self,
@@ -187,9 +248,10 @@ class LabelLikelihood(Likelihood[NoParameters]):
         var_w: Floats,
         params: NoParameters,
         design: Normal,
+        chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile: second (rows, P), shift (rows, K), bound (rows,)."""
-        sites, terms = self.label_sites(observed, w, var_w)
+        sites, terms = self.label_sites(observed, w, var_w, chance)
         return {
             "second": sites.tau @ design.second,
             "shift": sites.rho @ design.mean,

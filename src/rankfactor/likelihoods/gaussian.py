@@ -9,6 +9,7 @@ Site: tau = t_i, rho = t_i x. Noise: q(t_i) = Ga(shape + N_i/2, rate + sum_n E[(
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.kernels.packed import Floats, pair_weights
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Index, Normal
 from rankfactor.likelihoods.base import (
+    Chance,
     DataLikelihood,
     Observed,
     RowArrays,
@@ -33,11 +36,28 @@ class Noise(RowArrays):
 
     shape: Floats
     rate: Floats
+    precision: Floats  # E[t], or a draw of t
+
+    @classmethod
+    def of(cls, shape: Floats, rate: Floats) -> Noise:
+        """The law with its expectation."""
+        return cls(shape, rate, shape / rate)
 
     @property
     def law(self) -> Gamma:
         """The law as such."""
         return Gamma(self.shape, self.rate)
+
+    @classmethod
+    def pool(cls, draws: Sequence[Noise]) -> Noise:
+        """Gamma laws with the mean and the variance of some draws."""
+        values = np.array([one.precision for one in draws])
+        mean, variance = values.mean(axis=0), np.maximum(values.var(axis=0), 1e-12)
+        return cls(mean**2 / variance, mean / variance, mean)
+
+    def draw(self, stream: Stream, first: int = 0) -> Noise:
+        """One draw of every precision, beside the law that it comes from."""
+        return Noise(self.shape, self.rate, self.law.draw(stream, first))
 
 
 @dataclass(frozen=True)
@@ -126,19 +146,32 @@ class Gaussian(DataLikelihood[Noise]):
     def start(self, coding: Scaling, observed: Observed, loadings: Floats) -> Noise:
         """Noise that the loadings leave of a unit variance."""
         left = np.clip(1.0 - (loadings**2).sum(axis=1), 0.05, 1.0)
-        return Noise(np.ones(len(loadings)), left)
+        return Noise.of(np.ones(len(loadings)), left)
 
-    def noise_variance(self, params: Noise, n_samples: int) -> Floats:
+    def noise_variance(self, params: Noise) -> Floats:
         """Inverse of the noise precision, shape (d,)."""
-        return np.asarray(1.0 / params.law.mean)
+        return np.asarray(1.0 / params.precision)
 
-    def sites(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Noise) -> Sites:
+    def sites(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Noise,
+        chance: Chance | None = None,
+    ) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        t = params.law.mean[:, None]
+        t = params.precision[:, None]
         return Sites(t * ~np.isnan(observed), t * np.nan_to_num(observed, nan=0.0))
 
     def statistics(
-        self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Noise, design: Normal
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Noise,
+        design: Normal,
+        chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples for unit precision; `system` multiplies by the precision."""
         x = np.nan_to_num(observed, nan=0.0)
@@ -165,14 +198,14 @@ class Gaussian(DataLikelihood[Noise]):
 
     def update(self, statistics: Statistics, rows: Normal, params: Noise) -> Noise:
         """Noise precision given the rows."""
-        return Noise(
+        return Noise.of(
             self.shape + 0.5 * statistics["count"],
             self.rate + 0.5 * self._residuals(statistics, rows),
         )
 
     def system(self, statistics: Statistics, params: Noise) -> tuple[Floats, Floats]:
         """Packed precision (rows, P) and shift (rows, K)."""
-        t = params.law.mean[:, None]
+        t = params.precision[:, None]
         return t * statistics["second"], t * statistics["shift"]
 
     def params_bound(self, params: Noise) -> float:

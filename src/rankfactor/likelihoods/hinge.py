@@ -7,7 +7,7 @@ Label y = +1 or -1, decision f = beta . z + beta_0, u = 1 - y f, and the pseudo-
 Mean field: E[1/lam] = E[u^2]^(-1/2), with the variance of f inside (the paper's 1/|E u| is singular
 where E u = 0); site tau = E[1/lam], rho = y (1 + E[1/lam]); the term's whole part of the bound is
 -(E[u] + sqrt(E[u^2])). A weight c raises the pseudo-likelihood to the power c, which multiplies
-tau, rho and the bound by c.
+tau, rho and the bound by c. Gibbs: 1/lam ~ IG(1/(c |u|), 1) and tau = c^2 / lam.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit
 
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import TINY
-from rankfactor.likelihoods.base import LabelLikelihood, Sites
+from rankfactor.laws.inverse_gaussian import InverseGaussian
+from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
 
 _NODES, _WEIGHTS = hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -30,12 +32,23 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 class Hinge(LabelLikelihood):
     """Bayesian SVM."""
 
-    def label_sites(self, signed: Floats, f: Floats, var_f: Floats) -> tuple[Sites, Floats]:
+    def label_sites(
+        self, signed: Floats, f: Floats, var_f: Floats, chance: Chance | None = None
+    ) -> tuple[Sites, Floats]:
         """Sites and bound terms, each of shape (rows, samples)."""
         y, weight = np.sign(signed), np.abs(signed)
         u = 1.0 - y * f
-        root = np.sqrt(u**2 + var_f + TINY)
-        tau = weight / root
+        if chance is None:
+            root = np.sqrt(u**2 + var_f + TINY)
+            tau = weight / root
+        else:
+            root = np.abs(u)
+            scaled = weight * root
+
+            def draw(i: int, stream: Stream, first: int) -> Floats:
+                return InverseGaussian(scaled[i]).draw(stream, first)
+
+            tau = weight**2 * chance.by_row(draw, len(signed))
         return Sites(tau, signed + y * tau), -weight * (u + root)
 
     def probability(self, f: Floats, var_f: Floats) -> Floats:

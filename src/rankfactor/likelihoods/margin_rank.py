@@ -25,6 +25,7 @@ carries no training data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,18 +33,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from rankfactor.kernels.codes import MAX_CUTS, code_values, level_counts, look_up
+from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.packed import Floats
-from rankfactor.kernels.sites import margin_rank_sites
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.sites import margin_rank_draws, margin_rank_sites
+from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods.base import (
+    Chance,
     DataLikelihood,
     Observed,
-    ObservedArray,
     RowArrays,
     Sites,
     Statistics,
 )
+from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
 
 # The number of cuts at which a feature's margin is `MarginRank.margin` itself.
 REFERENCE_CUTS = 32
@@ -57,55 +60,29 @@ class CutPoints(RowArrays):
     variance: Floats  # (d, J)
     n_cuts: NDArray[np.int64]  # (d,)
     margin: Floats  # (d,)
+    noise: Floats  # (d,): inverse of the mean of tau
 
     @property
     def used(self) -> NDArray[np.bool_]:
         """Which of the J columns a row uses, shape (d, J)."""
         return np.arange(self.mean.shape[1]) < self.n_cuts[:, None]
 
+    @classmethod
+    def pool(cls, draws: Sequence[CutPoints]) -> CutPoints:
+        """Normal laws with the mean and the variance of some draws."""
+        values = np.array([one.mean for one in draws])
+        noise = np.mean([one.noise for one in draws], axis=0)
+        last = draws[-1]
+        return cls(values.mean(axis=0), values.var(axis=0), last.n_cuts, last.margin, noise)
 
-@dataclass(frozen=True)
-class Cuts:
-    """Cut values of the features that vary."""
-
-    columns: NDArray[np.int64]  # (d,)
-    values: Floats  # (d, J), increasing; +inf past n_cuts
-    n_cuts: NDArray[np.int64]  # (d,)
-
-    def observe(self, values: Floats) -> ObservedArray:
-        """Codes of a table, shape (samples, all columns)."""
-        codes = np.empty((len(self.columns), len(values)), np.uint8)
-        code_values(values, self.columns, self.values, self.n_cuts, codes)
-        return ObservedArray(codes)
-
-
-@dataclass(frozen=True)
-class _LevelScores:
-    """Mean normal score of every level, looked up tile by tile."""
-
-    observed: Observed
-    table: Floats  # (d, J + 1)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.observed.shape
-
-    def tile(self, rows: slice, samples: Index) -> Floats:
-        return np.asarray(look_up(self.observed.tile(rows, samples), self.table[rows]))
-
-
-def choose_cuts(column: Floats, max_cuts: int) -> Floats:
-    """Cuts of one feature: observed values that have a larger one.
-
-    All of them if there are at most ``max_cuts``, else those nearest to equally spaced quantiles.
-    """
-    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-    chosen, below = values[:-1], np.cumsum(counts)[:-1]
-    if len(chosen) > max_cuts:
-        wanted = np.arange(1, max_cuts + 1) / (max_cuts + 1) * counts.sum()
-        nearest = np.abs(below - wanted[:, None]).argmin(axis=1)
-        chosen = chosen[np.unique(nearest)]
-    return chosen
+    def draw(self, stream: Stream, first: int = 0) -> CutPoints:
+        """One draw of every cut point, as a law without variance."""
+        width = self.mean.shape[1]
+        law = Normal(self.mean.reshape(-1, 1), self.variance.reshape(-1, 1), np.zeros(0))
+        mean = law.draw(stream, first * width).mean.reshape(-1, width)
+        return CutPoints(
+            mean * self.used, np.zeros_like(mean), self.n_cuts, self.margin, self.noise
+        )
 
 
 @dataclass(frozen=True)
@@ -128,24 +105,11 @@ class MarginRank(DataLikelihood[CutPoints]):
 
     def learn(self, values: Floats) -> Cuts:
         """Cuts of every feature that varies."""
-        chosen = [choose_cuts(values[:, i], self.max_cuts) for i in range(values.shape[1])]
-        columns = np.array([i for i, cuts in enumerate(chosen) if len(cuts)], np.int64)
-        n_cuts = np.array([len(chosen[i]) for i in columns], np.int64)
-        table = np.full((len(columns), int(n_cuts.max(initial=0))), np.inf)
-        for row, i in enumerate(columns):
-            table[row, : n_cuts[row]] = chosen[i]
-        return Cuts(columns, table, n_cuts)
+        return learn_cuts(values, self.max_cuts)
 
     def normal_scores(self, observed: Observed) -> Observed:
         """Normal quantile of every level's middle rank, scaled to unit variance."""
-        codes = observed.tile(slice(None), slice(None))
-        counts = level_counts(codes, min(int(self.max_cuts), MAX_CUTS) + 1)
-        share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        middle = np.cumsum(share, axis=1) - 0.5 * share
-        table = np.where(share > 0, ndtri(np.clip(middle, 1e-6, 1 - 1e-6)), 0.0)
-        table -= (share * table).sum(axis=1, keepdims=True)
-        spread = np.sqrt((share * table**2).sum(axis=1, keepdims=True))
-        return _LevelScores(observed, np.divide(table, spread, where=spread > 0, out=table))
+        return level_scores(observed, self.max_cuts)
 
     def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> CutPoints:
         """Cut points at the normal quantiles of the starting predictor."""
@@ -156,34 +120,40 @@ class MarginRank(DataLikelihood[CutPoints]):
         spread = np.sqrt((loadings**2).sum(axis=1, keepdims=True))
         mean = spread * ndtri(np.clip(below, 1e-3, 1 - 1e-3))
         margin = self.margin * REFERENCE_CUTS / coding.n_cuts
-        return CutPoints(mean, np.full_like(mean, 0.01), coding.n_cuts.copy(), margin)
+        noise = np.clip(1.0 - spread[:, 0] ** 2, 0.05, 1.0)
+        return CutPoints(mean, np.full_like(mean, 0.01), coding.n_cuts.copy(), margin, noise)
 
-    def noise_variance(self, params: CutPoints, n_samples: int) -> Floats:
-        """Inverse of the mean of tau, shape (d,).
+    def noise_variance(self, params: CutPoints) -> Floats:
+        """Inverse of the mean of tau, shape (d,)."""
+        return params.noise
 
-        The precision of a cut point is its prior's plus sum_n E[1/lam], so the cut points know it.
-        """
-        weight = np.where(params.used, 1.0 / params.variance - self.cut_precision, 0.0).sum(axis=1)
-        return np.asarray(n_samples / np.maximum(weight, np.finfo(float).tiny))
-
-    def sites(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: CutPoints) -> Sites:
+    def sites(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: CutPoints,
+        chance: Chance | None = None,
+    ) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        tau, rho, *_ = margin_rank_sites(
-            observed, w, var_w, params.mean, params.variance, params.n_cuts, params.margin, False
-        )
+        tau, rho, *_ = _sites(observed, w, var_w, params, False, chance)
         return Sites(tau, rho)
 
     def statistics(
-        self, observed: NDArray[Any], w: Floats, var_w: Floats, params: CutPoints, design: Normal
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: CutPoints,
+        design: Normal,
+        chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples.
 
         ``cross`` (rows, J, K) holds sum_n E[1/lam_nj] z_n: with it, cut points and rows can be
         updated in turn without another pass over the data.
         """
-        tau, rho, inv_lam, weight, signed, bound = margin_rank_sites(
-            observed, w, var_w, params.mean, params.variance, params.n_cuts, params.margin, True
-        )
+        tau, rho, inv_lam, weight, signed, bound = _sites(observed, w, var_w, params, True, chance)
         t, width, n = inv_lam.shape
         cross = (inv_lam.reshape(t * width, n) @ design.mean).reshape(t, width, -1)
         pull = np.einsum("ij,ijk->ik", params.mean, cross)  # the part of rho z that the cuts make
@@ -193,6 +163,7 @@ class MarginRank(DataLikelihood[CutPoints]):
             "cross": cross,
             "weight": weight,
             "signed": signed,
+            "count": (observed != MISSING).sum(axis=1),
             "bound": bound,
         }
 
@@ -205,7 +176,9 @@ class MarginRank(DataLikelihood[CutPoints]):
         precision = self.cut_precision + statistics["weight"]
         reach = np.einsum("ijk,ik->ij", statistics["cross"], rows.mean)
         mean = (reach - statistics["signed"]) / precision
-        return CutPoints(mean * params.used, 1.0 / precision, params.n_cuts, params.margin)
+        total = np.maximum(statistics["weight"].sum(axis=1), np.finfo(float).tiny)
+        noise = statistics["count"] / total
+        return CutPoints(mean * params.used, 1.0 / precision, params.n_cuts, params.margin, noise)
 
     def system(self, statistics: Statistics, params: CutPoints) -> tuple[Floats, Floats]:
         """Packed precision (rows, P) and shift (rows, K)."""
@@ -217,3 +190,19 @@ class MarginRank(DataLikelihood[CutPoints]):
         mean, variance = params.mean[params.used], params.variance[params.used]
         squares = self.cut_precision * (mean**2 + variance)
         return 0.5 * float(np.sum(1.0 + np.log(self.cut_precision * variance) - squares))
+
+
+def _sites(
+    observed: NDArray[Any],
+    w: Floats,
+    var_w: Floats,
+    params: CutPoints,
+    keep: bool,
+    chance: Chance | None,
+) -> Any:
+    """What the kernel gives for a tile: expectations of 1/lam, or draws."""
+    law = (params.mean, params.variance, params.n_cuts, params.margin)
+    if chance is None:
+        return margin_rank_sites(observed, w, var_w, *law, keep)
+    place = (chance.stream.word, chance.row, chance.sample)
+    return margin_rank_draws(observed, w, var_w, *law, keep, *place)

@@ -13,20 +13,29 @@ import numpy as np
 from scipy.special import ndtr
 
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.truncated_normal import OneSidedNormal
-from rankfactor.likelihoods.base import LabelLikelihood, Sites
+from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
 
 
 @dataclass(frozen=True)
 class Probit(LabelLikelihood):
     """Probit regression on the factors."""
 
-    def label_sites(self, signed: Floats, f: Floats, var_f: Floats) -> tuple[Sites, Floats]:
+    def label_sites(
+        self, signed: Floats, f: Floats, var_f: Floats, chance: Chance | None = None
+    ) -> tuple[Sites, Floats]:
         """Sites and bound terms, each of shape (rows, samples)."""
         y, weight = np.sign(signed), np.abs(signed)
         side = OneSidedNormal(f, y)
-        terms = weight * (side.log_normaliser - 0.5 * var_f)
-        return Sites(weight, weight * side.mean), terms
+        if chance is None:
+            return Sites(weight, weight * side.mean), weight * (side.log_normaliser - 0.5 * var_f)
+
+        def draw(i: int, stream: Stream, first: int) -> Floats:
+            return OneSidedNormal(f[i], y[i]).draw(stream, first)
+
+        drawn = chance.by_row(draw, len(signed))
+        return Sites(weight, weight * drawn), weight * side.log_normaliser
 
     def probability(self, f: Floats, var_f: Floats) -> Floats:
         """E[Phi(f)] over f ~ N(f, var_f)."""

@@ -1,8 +1,14 @@
 """Shrinkage priors of loadings and coefficients."""
 
 from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage
+from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGamma
+from rankfactor.shrinkage.normal import NormalARD
 from rankfactor.shrinkage.tpbn import TPBN
 
-SHRINKAGE: dict[str, type[AnyShrinkage]] = {"tpbn": TPBN}
+SHRINKAGE: dict[str, type[AnyShrinkage]] = {
+    "tpbn": TPBN,
+    "multiplicative_gamma": MultiplicativeGamma,
+    "normal": NormalARD,
+}
 
-__all__ = ["SHRINKAGE", "TPBN", "AnyShrinkage", "Shrinkage"]
+__all__ = ["SHRINKAGE", "TPBN", "AnyShrinkage", "MultiplicativeGamma", "NormalARD", "Shrinkage"]

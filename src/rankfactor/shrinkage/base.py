@@ -6,10 +6,13 @@ A prior gives the entries of a view's rows independent normals of uncertain scal
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
+from rankfactor.errors import InputError
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 
 Scales = TypeVar("Scales")
 
@@ -22,8 +25,8 @@ class Shrinkage(ABC, Generic[Scales]):
         """Scales before anything is known."""
 
     @abstractmethod
-    def update(self, scales: Scales, squares: Floats) -> Scales:
-        """Scales given E[a^2], shape (rows, K)."""
+    def update(self, scales: Scales, squares: Floats, stream: Stream | None = None) -> Scales:
+        """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
 
     @abstractmethod
     def precision(self, scales: Scales) -> Floats:
@@ -35,3 +38,23 @@ class Shrinkage(ABC, Generic[Scales]):
 
 
 AnyShrinkage = Shrinkage[Any]
+
+
+def check_positive(prior: AnyShrinkage, *names: str) -> None:
+    """Refuse hyper-parameters that are no positive numbers."""
+    for name in names:
+        value = getattr(prior, name)
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not (real and 0 < value < float("inf")):
+            raise InputError(
+                f"{name} of {type(prior).__name__} must be a positive number, not {value!r}."
+            )
+
+
+def check_scope(prior: Any, *allowed: str) -> None:
+    """Refuse a scope that the prior does not have."""
+    if prior.scope not in allowed:
+        raise InputError(
+            f"scope of {type(prior).__name__} must be {' or '.join(map(repr, allowed))}, "
+            f"not {prior.scope!r}."
+        )

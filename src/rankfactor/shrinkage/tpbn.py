@@ -26,8 +26,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.gig import GeneralisedInverseGaussian
+from rankfactor.laws.point import Point, settle
 from rankfactor.shrinkage.base import Shrinkage
 
 # Below this E[a^2] an entry counts as zero; smaller values only push 1/xi out of range.
@@ -40,9 +42,9 @@ class TPBNScales:
 
     xi: Floats
     inv_xi: Floats
-    eta: Gamma  # (rows, K)
-    phi: Gamma  # (1, K) or (rows, 1)
-    top: Gamma  # (1, 1) or (rows, 1)
+    eta: Gamma | Point  # (rows, K)
+    phi: Gamma | Point  # (1, K) or (rows, 1)
+    top: Gamma | Point  # (1, 1) or (rows, 1)
 
 
 @dataclass(frozen=True)
@@ -74,19 +76,21 @@ class TPBN(Shrinkage[TPBNScales]):
         shape = self.r + self.s
         return TPBNScales(one, one, Gamma(shape, shape * one), Gamma(phi, phi), Gamma(top, top))
 
-    def update(self, scales: TPBNScales, squares: Floats) -> TPBNScales:
-        """Scales given E[a^2], shape (rows, K)."""
+    def update(
+        self, scales: TPBNScales, squares: Floats, stream: Stream | None = None
+    ) -> TPBNScales:
+        """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
         shared = squares.shape[self._axis]
-        eta = Gamma(self.r + self.s, scales.xi + scales.phi.mean)
+        eta = settle(Gamma(self.r + self.s, scales.xi + scales.phi.mean), stream, "eta")
         summed = eta.mean.sum(axis=self._axis, keepdims=True)
-        phi = Gamma(0.5 + self.s * shared, scales.top.mean + summed)
+        phi = settle(Gamma(0.5 + self.s * shared, scales.top.mean + summed), stream, "phi")
         top_sum = phi.mean.sum(axis=1, keepdims=True)
-        top = Gamma(0.5 + 0.5 * phi.rate.shape[1], 1.0 + top_sum)
-        law = self._xi_law(eta, squares)
-        return TPBNScales(law.mean, law.inv_mean, eta, phi, top)
+        top = settle(Gamma(0.5 + 0.5 * phi.mean.shape[1], 1.0 + top_sum), stream, "top")
+        xi = settle(self._xi_law(eta.mean, squares), stream, "xi")
+        return TPBNScales(xi.mean, xi.inv_mean, eta, phi, top)
 
-    def _xi_law(self, eta: Gamma, squares: Floats) -> GeneralisedInverseGaussian:
-        return GeneralisedInverseGaussian(self.r - 0.5, 2.0 * eta.mean, np.maximum(squares, FLOOR))
+    def _xi_law(self, eta: Floats, squares: Floats) -> GeneralisedInverseGaussian:
+        return GeneralisedInverseGaussian(self.r - 0.5, 2.0 * eta, np.maximum(squares, FLOOR))
 
     def precision(self, scales: TPBNScales) -> Floats:
         """E[1/xi], shape (rows, K)."""
@@ -95,8 +99,11 @@ class TPBN(Shrinkage[TPBNScales]):
     def bound(self, scales: TPBNScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
         eta, phi, top = scales.eta, scales.phi, scales.top
+        assert isinstance(eta, Gamma)
+        assert isinstance(phi, Gamma)
+        assert isinstance(top, Gamma)
         entries = (
-            self._xi_law(eta, squares).log_normaliser
+            self._xi_law(eta.mean, squares).log_normaliser
             + self.r * eta.log_mean
             - gammaln(self.r)
             - 0.5 * np.log(2 * np.pi)

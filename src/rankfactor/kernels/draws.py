@@ -1,0 +1,327 @@
+"""Exact draws from the laws of the Gibbs sampler.
+
+Scalar functions take the parameters and an item's key and use the item's words 0, 1, ... as they
+need them; array drivers give element i the key ``derive(key, first + i)``. Parameters that are not
+those of a law give NaN: a rejection loop would otherwise not end.
+
+Gamma(shape, rate): Marsaglia and Tsang (2000). For shape < 1, ``x(shape) = x(shape + 1)
+U^(1/shape)``, in logarithms, since the power underflows long before the product with 1/rate does.
+
+Inverse Gaussian of mean 1/u and shape 1: Michael, Schucany and Haas (1976) take the smaller root
+of ``y = (u x - 1)^2 / (2 x)``, y = chi2_1 / 2, or its conjugate. With
+``T = u + y + sqrt(y (y + 2 u))`` the roots are 1/T and T/u^2: sums of positive terms, so no digits
+are lost, and u = 0, where the law is that of 1/chi2_1, is no special case.
+
+Generalised inverse Gaussian, ``x^(p-1) exp(-(a x + b/x) / 2)``: Devroye (2014, Statistics and
+Computing 24). For p >= 0 the density of v = log(x / mode) is, up to a factor, exp(psi(v)),
+
+    psi(v) = -alpha (cosh v - 1) - p (e^v - v - 1),
+    alpha = sqrt(a b + p^2) - p,    mode = (p + sqrt(a b + p^2)) / a,
+
+concave with its maximum at 0. It lies under 0 and under its tangents at t > 0 and -s < 0; Devroye's
+t and s bound the rejections uniformly in all parameters. In this form b = 0 is the gamma law. For
+p < 0, 1/x has order -p with a and b exchanged.
+
+N(m, 1) on (low, high): with the ends measured from m, if they enclose 0 and lie far apart, normals
+until one falls inside. Otherwise, from the end nearer to m, at distance x, the excess e has density
+``exp(-x e - e^2/2)`` on (0, width): an exponential of rate c, cut at the width, accepted with
+probability ``exp(-(x + e - c)^2 / 2)``, which is valid for any c between the ends. Robert (1995)
+gives the best c for infinite width; the middle of the interval is taken if it comes before.
+Acceptance is never much below one half, however far in the tail, and e loses no digits there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream, derive, normal, uniform
+from rankfactor.kernels.solve import LANES
+
+# Positive draws stay within these, so that they and their reciprocals are positive and finite.
+SMALLEST, LARGEST = 1e-300, 1e300
+# cosh 1 - 1, e - 2 and 1/e: what psi(1) and psi(-1) are made of.
+_COSH_1, _EXP_1, _EXP_MINUS_1 = np.cosh(1.0) - 1.0, np.exp(1.0) - 2.0, np.exp(-1.0)
+# An interval that encloses the mode is wide from here on: both ways then accept about alike.
+_WIDE = 3.0
+# A pivot this small beside its variance is rounding: the direction has no variance of its own.
+_NO_PIVOT = 1e-14
+
+
+@njit(cache=True, nogil=True)
+def _inside(x):  # type: ignore[no-untyped-def]
+    return min(max(x, SMALLEST), LARGEST)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gamma(shape, rate, key):  # type: ignore[no-untyped-def]
+    """Gamma draw, ``x^(shape-1) exp(-rate x)``."""
+    if not (0.0 < shape < np.inf and rate > 0.0):
+        return np.nan
+    d = shape - 1.0 / 3.0 if shape >= 1.0 else shape + 2.0 / 3.0
+    c = 1.0 / (3.0 * np.sqrt(d))
+    v, word = 0.0, 1  # word 0 is kept for the power
+    while True:
+        z, u = normal(key, word), uniform(key, word + 1)
+        word += 2
+        v = 1.0 + c * z
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        if u < 1.0 - 0.0331 * z**4 or np.log(u) < 0.5 * z * z + d * (1.0 - v + np.log(v)):
+            break
+    if shape >= 1.0:
+        return _inside(d * v / rate)
+    return _inside(np.exp(np.log(d * v) + np.log(uniform(key, 0)) / shape - np.log(rate)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def inverse_gaussian(u, key):  # type: ignore[no-untyped-def]
+    """Inverse Gaussian draw of mean 1/u and shape 1, u >= 0."""
+    if not 0.0 <= u < np.inf:
+        return np.nan
+    z = normal(key, 0)
+    y = 0.5 * z * z
+    T = u + y + np.sqrt(y * (y + 2.0 * u))
+    if uniform(key, 1) * (u + T) <= T:
+        return _inside(1.0 / T)
+    return _inside(T / u / u)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _psi(v, alpha, p):  # type: ignore[no-untyped-def]
+    """Log density of v = log(x / mode) relative to its maximum, and its derivative; p >= 0."""
+    if v > -0.5:
+        less = np.expm1(v)  # e^v - 1
+        power = 1.0 + less
+    else:
+        power = np.exp(v)
+        less = power - 1.0
+    ratio = less / power
+    # cosh v - 1 = (e^v - 1)^2 / (2 e^v), without cancellation
+    value = -0.5 * alpha * less * ratio - p * (less - v)
+    return value, -0.5 * alpha * (less + ratio) - p * less
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _devroye(alpha, p, key):  # type: ignore[no-untyped-def]
+    """Draw of v with density exp(psi(v)): flat between the tangents, exponential beyond."""
+    drop = alpha * _COSH_1 + p * _EXP_1  # -psi(1)
+    if drop > 2.0:
+        t = np.sqrt(2.0 / (alpha + p))
+    elif drop < 0.5:
+        t = np.log(4.0 / (alpha + 2.0 * p))
+    else:
+        t = 1.0
+    drop = alpha * _COSH_1 + p * _EXP_MINUS_1  # -psi(-1)
+    if drop > 2.0:
+        s = np.sqrt(4.0 / (alpha * (_COSH_1 + 1.0) + p))
+    elif drop < 0.5:
+        s = min(1.0 / p, np.log(1.0 + (1.0 + np.sqrt(1.0 + 2.0 * alpha)) / alpha))
+    else:
+        s = 1.0
+    at_t, slope_t = _psi(t, alpha, p)
+    at_s, slope_s = _psi(-s, alpha, p)
+    right, left = -1.0 / slope_t, 1.0 / slope_s  # areas under the two tangents, below 0
+    high, low = t + at_t * right, -s - at_s * left  # where the tangents reach 0
+    centre = high - low
+    total = left + centre + right
+    word = 0
+    while True:
+        place = total * uniform(key, word)
+        u = uniform(key, word + 1)
+        height = uniform(key, word + 2)
+        word += 3
+        if place < centre:
+            v = low + centre * u
+        else:
+            # By construction the tangent's height at v is u itself.
+            height *= u
+            v = high - right * np.log(u) if place < centre + right else low + left * np.log(u)
+        if height <= np.exp(_psi(v, alpha, p)[0]):
+            return v
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def generalised_inverse_gaussian(p, a, b, key):  # type: ignore[no-untyped-def]
+    """Generalised inverse Gaussian draw, ``x^(p-1) exp(-(a x + b/x) / 2)``.
+
+    An ``a`` or ``b`` of zero is raised to ``SMALLEST``: where that still is a law nothing changes,
+    where it is not (b = 0, p <= 0) the draw is close to 0 but positive.
+    """
+    if not (np.isfinite(p) and 0.0 <= a < np.inf and 0.0 <= b < np.inf):
+        return np.nan
+    a, b = max(a, SMALLEST), max(b, SMALLEST)
+    omega, order = np.sqrt(a) * np.sqrt(b), abs(p)
+    # Root of omega^2 + p^2 by a ratio: the squares themselves may underflow or overflow.
+    longer, shorter = max(omega, order), min(omega, order)
+    scale = longer * np.sqrt(1.0 + (shorter / longer) ** 2) + order
+    v = _devroye(omega * (omega / scale), order, key)
+    if p >= 0.0:
+        return _inside(scale / a * np.exp(v))
+    return _inside(b / scale * np.exp(-v))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _excess(x, width, key):  # type: ignore[no-untyped-def]
+    """Draw of e with density exp(-x e - e^2/2) on (0, width)."""
+    ahead = min(2.0 / (x + np.sqrt(x * x + 4.0)), 0.5 * width)
+    rate = x + ahead
+    reach = np.expm1(-rate * width)
+    flat = abs(rate) * width < 1e-200
+    word = 0
+    while True:
+        u = uniform(key, word)
+        e = width * u if flat else -np.log1p(u * reach) / rate
+        miss = e - ahead
+        if uniform(key, word + 1) <= np.exp(-0.5 * miss * miss):
+            return min(e, width)
+        word += 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def truncated_normal(m, low, high, key):  # type: ignore[no-untyped-def]
+    """Draw from N(m, 1) on (low, high); either end may be infinite."""
+    if low == high:
+        return low
+    if not (low < high and np.isfinite(m) and low < np.inf and high > -np.inf):
+        return np.nan
+    width = high - low
+    if low < m < high and width >= _WIDE:
+        word = 0
+        while True:
+            x = m + normal(key, word)
+            if low < x < high:
+                return x
+            word += 1
+    # The end that is nearer to m, or on m's side of the interval, is finite here.
+    if m - low <= high - m:
+        return min(low + _excess(low - m, width, key), high)
+    return max(high - _excess(m - high, width, key), low)
+
+
+@njit(cache=True, nogil=True)
+def draw_gamma(shape, rate, key, first):  # type: ignore[no-untyped-def]
+    """Gamma draws for flat arrays of parameters."""
+    out = np.empty(shape.size)
+    for i in range(out.size):
+        out[i] = gamma(shape[i], rate[i], derive(key, first + i))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def draw_inverse_gaussian(u, key, first):  # type: ignore[no-untyped-def]
+    """Inverse Gaussian draws for a flat array of 1/mean."""
+    out = np.empty(u.size)
+    for i in range(out.size):
+        out[i] = inverse_gaussian(u[i], derive(key, first + i))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def draw_gig(p, a, b, key, first):  # type: ignore[no-untyped-def]
+    """Generalised inverse Gaussian draws for flat arrays of parameters."""
+    out = np.empty(a.size)
+    for i in range(out.size):
+        out[i] = generalised_inverse_gaussian(p[i], a[i], b[i], derive(key, first + i))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def draw_truncated_normal(m, low, high, key, first):  # type: ignore[no-untyped-def]
+    """Draws from N(m, 1) on (low, high) for flat arrays of parameters."""
+    out = np.empty(m.size)
+    for i in range(out.size):
+        out[i] = truncated_normal(m[i], low[i], high[i], derive(key, first + i))
+    return out
+
+
+def draw_elements(
+    driver: Callable[..., Any], stream: Stream, first: int, *parameters: Floats | float
+) -> Floats:
+    """Run an array driver on parameters of any shapes that broadcast.
+
+    Element i of the result, row by row, has the index ``first + i`` in the stream.
+    """
+    arrays = [np.asarray(parameter, np.float64) for parameter in parameters]
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    # Copies rather than broadcast views: those are read-only, another type to the compiler.
+    flat = [
+        (array if array.shape == shape else np.broadcast_to(array, shape).copy()).ravel()
+        for array in arrays
+    ]
+    return np.asarray(driver(*flat, stream.word, first)).reshape(shape)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_rows(mean, cov, key, first):  # type: ignore[no-untyped-def]
+    """Draws of multivariate normal rows: ``mean + L eps`` with covariance ``L L^T``.
+
+    A covariance may be singular, or zero. ``LANES`` rows are factorised side by side, as in
+    `rankfactor.kernels.solve`.
+
+    Parameters
+    ----------
+    mean : array, shape (n, K)
+    cov : array, shape (n, P)
+        Packed covariances.
+    key : uint64
+    first : int
+        Row i has the index ``first + i`` in the stream.
+
+    Returns
+    -------
+    array, shape (n, K)
+    """
+    n, order = mean.shape
+    out = np.empty((n, order))
+    low = np.zeros((order, order, LANES))  # Cholesky factor, lower triangle
+    eps = np.zeros((order, LANES))
+    inv = np.zeros(LANES)  # the variance, then the reciprocal of the pivot; zero for no variance
+    total = np.zeros(LANES)
+    for start in range(0, n, LANES):
+        used = min(LANES, n - start)
+        # Lanes past the last row repeat it.
+        for lane in range(LANES):
+            row = start + min(lane, used - 1)
+            p = 0
+            for k in range(order):
+                for m in range(k, order):
+                    low[m, k, lane] = cov[row, p]
+                    p += 1
+        for k in range(order):
+            for lane in range(LANES):
+                inv[lane] = low[k, k, lane]
+            for m in range(k):
+                for lane in range(LANES):
+                    low[k, k, lane] -= low[k, m, lane] * low[k, m, lane]
+            for lane in range(LANES):
+                if low[k, k, lane] <= _NO_PIVOT * inv[lane]:
+                    low[k, k, lane] = 0.0
+                    inv[lane] = 0.0
+                else:
+                    low[k, k, lane] = np.sqrt(low[k, k, lane])
+                    inv[lane] = 1.0 / low[k, k, lane]
+            for i in range(k + 1, order):
+                for m in range(k):
+                    for lane in range(LANES):
+                        low[i, k, lane] -= low[i, m, lane] * low[k, m, lane]
+                for lane in range(LANES):
+                    low[i, k, lane] *= inv[lane]
+        for lane in range(LANES):
+            item = derive(key, first + start + lane)
+            for k in range(order):
+                eps[k, lane] = normal(item, k)
+        for i in range(order):
+            for lane in range(LANES):
+                total[lane] = 0.0
+            for k in range(i + 1):
+                for lane in range(LANES):
+                    total[lane] += low[i, k, lane] * eps[k, lane]
+            for lane in range(used):
+                out[start + lane, i] = mean[start + lane, i] + total[lane]
+    return out

@@ -1,0 +1,239 @@
+"""Ordinal probit: truncated normals between cut points, and the ascent of the cut points.
+
+A standard normal t kept to (l, u) is folded so that the middle of the interval is not negative
+(for a half-line: so that it is (l, inf)). Three formulas, each where it loses no digits, with
+D = u - l, g = l D + D^2 / 2, phi(u) = phi(l) exp(-g), and R(x) = (1 - Phi(x)) / phi(x), Mills:
+
+    half-line      mass = phi(l) R(l),       E[t - l] = 1/R(l) - l
+    narrow         t = l + D v, density of v prop. exp(-l D v - D^2 v^2 / 2) on (0, 1): quadrature
+    wide           mass = phi(l) (R(l) - exp(-g) R(u)) or, around zero, a difference of erf;
+                   E[t] = (phi(l) - phi(u)) / mass,
+                   E[t^2] = 1 + (l phi(l) - u phi(u)) / mass
+
+R(x) = 1 / (x + c(x)); far in the tail c comes from the continued fraction
+c = 1/(x + 2/(x + 3/(x + ...))), so E[t - l] = c keeps its digits where 1/R - l would cancel.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from rankfactor.kernels.codes import MISSING
+
+_LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+_ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
+_ROOT_HALF = math.sqrt(0.5)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS  # on (0, 1)
+_FAR = 6.0  # beyond it the continued fraction is exact to rounding
+_TERMS = 40
+_NARROW, _FLAT = 2.0, 10.0  # quadrature is exact to rounding up to this D and this l D
+_STEPS = 50
+_SMALL = 1e-18  # squared Newton decrement at which a row's cut points have arrived
+
+
+@njit(cache=True, nogil=True)
+def excess(x):  # type: ignore[no-untyped-def]
+    """E[t - x] of a standard normal t kept above x: the c of ``R(x) = 1 / (x + c)``."""
+    if x > _FAR:
+        tail = x
+        for k in range(_TERMS, 1, -1):
+            tail = x + k / tail
+        return 1.0 / tail
+    return math.exp(-0.5 * x * x) / (_ROOT_HALF_PI * math.erfc(x * _ROOT_HALF)) - x
+
+
+@njit(cache=True, nogil=True)
+def log_upper(x, c):  # type: ignore[no-untyped-def]
+    """Log of 1 - Phi(x), given ``c = excess(x)``."""
+    if x > _FAR:
+        return -0.5 * x * x - _LOG_ROOT_2PI - math.log(x + c)
+    return math.log(0.5 * math.erfc(x * _ROOT_HALF))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def interval(l, u):  # type: ignore[no-untyped-def]  # noqa: E741
+    """A standard normal t kept to a bounded (l, u), by ``v = (t - l) / (u - l)``.
+
+    Returns
+    -------
+    log_mass, mean, square : float
+        log(Phi(u) - Phi(l)), E[v], E[v^2].
+    """
+    folded = l + u < 0.0
+    if folded:
+        l, u = -u, -l  # noqa: E741
+    width = u - l
+    if width < _NARROW and l * width < _FLAT:
+        mass, mean, square = 0.0, 0.0, 0.0
+        for q in range(len(_NODES)):
+            v = _NODES[q]
+            density = _WEIGHTS[q] * math.exp(-width * v * (l + 0.5 * width * v))
+            mass += density
+            mean += v * density
+            square += v * v * density
+        log_mass = -0.5 * l * l - _LOG_ROOT_2PI + math.log(width * mass)
+        mean, square = mean / mass, square / mass
+    else:
+        if l > 0.0:
+            fall = math.exp(-width * (l + 0.5 * width))
+            c, far = excess(l), excess(u)
+            mass = 1.0 / (l + c) - fall / (u + far)  # in units of phi(l)
+            log_mass = -0.5 * l * l - _LOG_ROOT_2PI + math.log(mass)
+            low, high = 1.0 / mass, fall / mass
+            # E[t] - l: 1 - l R(l) is c / (l + c) without the cancellation.
+            shift = (c / (l + c) - fall * (1.0 - l / (u + far))) / mass
+        else:
+            mass = 0.5 * (math.erf(u * _ROOT_HALF) - math.erf(l * _ROOT_HALF))
+            log_mass = math.log(mass)
+            low = math.exp(-0.5 * l * l - _LOG_ROOT_2PI) / mass
+            high = math.exp(-0.5 * u * u - _LOG_ROOT_2PI) / mass
+            shift = low - high - l
+        mean = shift / width
+        # E[(t - l)^2] = 1 - D phi(u)/mass - l E[t - l], by parts.
+        square = max((1.0 - width * high - l * shift) / (width * width), mean * mean)
+    if folded:
+        mean, square = 1.0 - mean, 1.0 - 2.0 * mean + square
+    return log_mass, mean, square
+
+
+@njit(cache=True, nogil=True)
+def ordinal_sites(codes, w, h, n_cuts):  # type: ignore[no-untyped-def]
+    """``tau`` and ``rho = E[w*]`` of a tile, each of shape (t, n).
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (t, n)
+    w : array, shape (t, n)
+    h : array, shape (t, J)
+        Cut points, increasing; only the first ``n_cuts[i]`` of a row count.
+    n_cuts : int array, shape (t,)
+    """
+    t, n = w.shape
+    tau = np.zeros((t, n))
+    rho = np.zeros((t, n))
+    for i in range(t):
+        for m in range(n):
+            code = codes[i, m]
+            if code == MISSING:
+                continue
+            tau[i, m] = 1.0
+            if code == 0:
+                rho[i, m] = h[i, 0] - excess(w[i, m] - h[i, 0])
+            elif code == n_cuts[i]:
+                rho[i, m] = h[i, code - 1] + excess(h[i, code - 1] - w[i, m])
+            else:
+                low, high = h[i, code - 1], h[i, code]
+                _, mean, _ = interval(low - w[i, m], high - w[i, m])
+                rho[i, m] = low + (high - low) * mean
+    return tau, rho
+
+
+@njit(cache=True, nogil=True)
+def ordinal_sums(codes, w, h, n_cuts, z):  # type: ignore[no-untyped-def]
+    """Sums over the samples of a tile, for the rows and the cut points.
+
+    With ``w*_n = o_n + sum_j r_nj h_j`` (at most two r are not zero; `OrdinalProbit`):
+
+    Returns
+    -------
+    cross : array, shape (t, J, K)
+        sum_n E[r_nj] z_n.
+    shift : array, shape (t, K)
+        sum_n E[o_n] z_n.
+    diagonal, beside, pull : array, shape (t, J)
+        sum_n of E[r_nj^2], E[r_nj r_n,j+1] and E[r_nj o_n].
+    within : array, shape (t, J)
+        Number of samples between cut points j and j + 1.
+    squares, bound : array, shape (t,)
+        sum_n of w^2 and of log(Phi(h_c - w) - Phi(h_{c-1} - w)).
+    """
+    t, n = w.shape
+    width, order = h.shape[1], z.shape[1]
+    cross = np.zeros((t, width, order))
+    shift = np.zeros((t, order))
+    diagonal = np.zeros((t, width))
+    beside = np.zeros((t, width))
+    pull = np.zeros((t, width))
+    within = np.zeros((t, width))
+    squares = np.zeros(t)
+    bound = np.zeros(t)
+    for i in range(t):
+        last = n_cuts[i]
+        for m in range(n):
+            code = codes[i, m]
+            if code == MISSING:
+                continue
+            squares[i] += w[i, m] ** 2
+            if code == 0 or code == last:
+                j = 0 if code == 0 else last - 1
+                side = -1.0 if code == 0 else 1.0
+                x = side * (h[i, j] - w[i, m])
+                c = excess(x)
+                bound[i] += log_upper(x, c)
+                diagonal[i, j] += 1.0
+                pull[i, j] += side * c
+                for k in range(order):
+                    cross[i, j, k] += z[m, k]
+                    shift[i, k] += side * c * z[m, k]
+            else:
+                j = code - 1
+                log_mass, v, v_sq = interval(h[i, j] - w[i, m], h[i, j + 1] - w[i, m])
+                bound[i] += log_mass
+                within[i, j] += 1.0
+                diagonal[i, j] += 1.0 - 2.0 * v + v_sq
+                diagonal[i, j + 1] += v_sq
+                beside[i, j] += v - v_sq
+                for k in range(order):
+                    cross[i, j, k] += (1.0 - v) * z[m, k]
+                    cross[i, j + 1, k] += v * z[m, k]
+    return cross, shift, diagonal, beside, pull, within, squares, bound
+
+
+@njit(cache=True, nogil=True)
+def raise_cut_points(h, n_cuts, diagonal, beside, linear, within):  # type: ignore[no-untyped-def]
+    """Cut points that maximise a concave function, row by row, shape (t, J).
+
+        Q(h) = -h^T T h / 2 + linear . h + sum_j within_j log(h_{j+1} - h_j)
+
+    with T tridiagonal (``diagonal``, ``beside``). The weights ``within`` are whole numbers, so -Q
+    is self-concordant: a Newton step divided by 1 + lam, lam the Newton decrement, stays ordered
+    and raises Q (Nesterov and Nemirovskii 1994); no step has to be tried.
+    """
+    t, width = h.shape
+    out = h.copy()
+    gradient, slope = np.empty(width), np.empty(width)
+    pivot, upper, step = np.empty(width), np.empty(width), np.empty(width)
+    for i in range(t):
+        last = n_cuts[i]
+        for _ in range(_STEPS):
+            for j in range(last):
+                gradient[j] = linear[i, j] - diagonal[i, j] * out[i, j]
+                pivot[j] = diagonal[i, j]
+            for j in range(last - 1):
+                gap = out[i, j + 1] - out[i, j]
+                gradient[j] -= beside[i, j] * out[i, j + 1] + within[i, j] / gap
+                gradient[j + 1] += within[i, j] / gap - beside[i, j] * out[i, j]
+                barrier = within[i, j] / (gap * gap)
+                pivot[j] += barrier
+                pivot[j + 1] += barrier
+                upper[j] = beside[i, j] - barrier
+            # Solve -Q'' step = gradient: Gaussian elimination of a tridiagonal matrix.
+            slope[0] = gradient[0]
+            for j in range(1, last):
+                ratio = upper[j - 1] / pivot[j - 1]
+                pivot[j] -= ratio * upper[j - 1]
+                slope[j] = gradient[j] - ratio * slope[j - 1]
+            decrement = 0.0
+            for j in range(last - 1, -1, -1):
+                above = upper[j] * step[j + 1] if j < last - 1 else 0.0
+                step[j] = (slope[j] - above) / pivot[j]
+                decrement += step[j] * gradient[j]
+            lam = math.sqrt(max(decrement, 0.0))
+            size = 1.0 / (1.0 + lam) if lam > 0.25 else 1.0
+            for j in range(last):
+                out[i, j] += size * step[j]
+            if decrement < _SMALL:
+                break
+    return out

@@ -1,0 +1,54 @@
+"""A drawn value in the place of its law.
+
+Updates are written in expectations, ``E[x]``, ``E[1/x]`` and ``E[log x]``. Variational Bayes takes
+them of a conditional law; the Gibbs sampler draws from the same law and takes them of the draw. So
+a conditional is written once, and `settle` is where the two engines part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
+
+
+class Drawable(Protocol):
+    """A law that can be drawn from."""
+
+    def draw(self, stream: Stream, first: int = 0) -> Floats:
+        """One draw of every element."""
+        ...
+
+
+Law = TypeVar("Law", bound=Drawable)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Known positive values."""
+
+    value: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """The value."""
+        return self.value
+
+    @property
+    def inv_mean(self) -> Floats:
+        """Its inverse."""
+        return np.asarray(1.0 / self.value)
+
+    @property
+    def log_mean(self) -> Floats:
+        """Its logarithm."""
+        return np.asarray(np.log(self.value))
+
+
+def settle(law: Law, stream: Stream | None, *labels: int | str) -> Law | Point:
+    """The law itself or, with a stream, a draw of it; ``labels`` name the variable."""
+    return law if stream is None else Point(law.draw(stream.child(*labels)))

@@ -1,0 +1,86 @@
+"""Levels of a feature: the coding that the rank and ordinal likelihoods share.
+
+A feature is cut at observed values c_i1 < ... < c_iJ and enters as ``code = #{j : c_ij < x}``, one
+byte an entry, 255 where missing (`rankfactor.kernels.codes`). A fitted model codes new samples
+against the same cuts and carries no training data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from rankfactor.kernels.codes import MAX_CUTS, code_values, level_counts, look_up
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Index
+from rankfactor.likelihoods.base import Observed, ObservedArray
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Cut values of the features that vary."""
+
+    columns: NDArray[np.int64]  # (d,)
+    values: Floats  # (d, J), increasing; +inf past n_cuts
+    n_cuts: NDArray[np.int64]  # (d,)
+
+    def observe(self, values: Floats) -> ObservedArray:
+        """Codes of a table, shape (samples, all columns)."""
+        codes = np.empty((len(self.columns), len(values)), np.uint8)
+        code_values(values, self.columns, self.values, self.n_cuts, codes)
+        return ObservedArray(codes)
+
+
+@dataclass(frozen=True)
+class _LevelScores:
+    """Mean normal score of every level, looked up tile by tile."""
+
+    observed: Observed
+    table: Floats  # (d, J + 1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.observed.shape
+
+    def tile(self, rows: slice, samples: Index) -> Floats:
+        return np.asarray(look_up(self.observed.tile(rows, samples), self.table[rows]))
+
+
+def choose_cuts(column: Floats, max_cuts: int) -> Floats:
+    """Cuts of one feature: observed values that have a larger one.
+
+    All of them if there are at most ``max_cuts``, else those nearest to equally spaced quantiles.
+    """
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    chosen, below = values[:-1], np.cumsum(counts)[:-1]
+    if len(chosen) > max_cuts:
+        wanted = np.arange(1, max_cuts + 1) / (max_cuts + 1) * counts.sum()
+        nearest = np.abs(below - wanted[:, None]).argmin(axis=1)
+        chosen = chosen[np.unique(nearest)]
+    return chosen
+
+
+def learn_cuts(values: Floats, max_cuts: int) -> Cuts:
+    """Cuts of every feature that varies in a table, shape (samples, features)."""
+    chosen = [choose_cuts(values[:, i], max_cuts) for i in range(values.shape[1])]
+    columns = np.array([i for i, cuts in enumerate(chosen) if len(cuts)], np.int64)
+    n_cuts = np.array([len(chosen[i]) for i in columns], np.int64)
+    table = np.full((len(columns), int(n_cuts.max(initial=0))), np.inf)
+    for row, i in enumerate(columns):
+        table[row, : n_cuts[row]] = chosen[i]
+    return Cuts(columns, table, n_cuts)
+
+
+def level_scores(observed: Observed, max_cuts: int) -> Observed:
+    """Normal quantile of every level's middle rank, scaled to unit variance."""
+    codes = observed.tile(slice(None), slice(None))
+    counts = level_counts(codes, min(int(max_cuts), MAX_CUTS) + 1)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    middle = np.cumsum(share, axis=1) - 0.5 * share
+    table = np.where(share > 0, ndtri(np.clip(middle, 1e-6, 1 - 1e-6)), 0.0)
+    table -= (share * table).sum(axis=1, keepdims=True)
+    spread = np.sqrt((share * table**2).sum(axis=1, keepdims=True))
+    return _LevelScores(observed, np.divide(table, spread, where=spread > 0, out=table))

@@ -1,0 +1,199 @@
+r"""Ordinal probit: a latent normal falls between the cut points of the observed level.
+
+    w*_in ~ N(w_in, 1),    code_in = c   if and only if   h_{i,c-1} < w*_in < h_{i,c}
+
+with h_0 = -inf, h_{J+1} = inf and the levels of `rankfactor.likelihoods.coding`. The cut points are
+point estimates under p(h) prop. N(0, 1/cut_precision) on increasing sequences; they do the work of
+an intercept, and the unit noise sets the scale.
+
+Mean field: q(w*) is the normal around m = E[w] truncated to its interval; site tau = 1,
+rho = E[w*]; the term's part of the bound is log(Phi(h_c - m) - Phi(h_{c-1} - m)) - Var(w)/2.
+
+**Cut points.** At fixed q(w*) no cut point can move: the interval is the support of q. Nor is there
+a quadratic minorant, since the curvature in an end of an interval of width D is about 1/D^2,
+unbounded (it is below 1 for half-lines only). So q is held in coordinates that move with the cut
+points: within its interval ``w* = (1 - v) h_{c-1} + v h_c`` with v in (0, 1), below all cuts
+``w* = h_1 - e`` and above all ``w* = h_J + e`` with e > 0. In these the same joint density is
+
+    log N(w*(v, h); w, 1) + log(h_c - h_{c-1}),
+
+the last term being the Jacobian of a bounded interval. Write w*_n = o_n + sum_j r_nj h_j, where r
+holds the 1 - v and v or a single 1, and o = -e, e or 0. The expected log density is then
+
+    -h^T T h / 2 + h . ( sum_n E[r_n] m_n - sum_n E[r_n o_n] ) + sum_j N_j log(h_{j+1} - h_j),
+
+concave in h, and jointly in h and m, with T = sum_n E[r_n r_n^T] tridiagonal and N_j the number of
+samples between cuts j and j + 1. Its coefficients are sums over samples, so cut points and
+rows are raised in turn without another pass over the data, and every step is an exact ascent of
+the bound: P_i = sum_n E[z z^T], shift = sum_n E[o_n] z_n + sum_j h_j sum_n E[r_nj] z_n.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, ndtri
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.codes import MAX_CUTS, MISSING, level_counts
+from rankfactor.kernels.ordinal import ordinal_sites, ordinal_sums, raise_cut_points
+from rankfactor.kernels.packed import Floats, pair_weights
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods.base import (
+    Chance,
+    DataLikelihood,
+    Observed,
+    RowArrays,
+    Sites,
+    Statistics,
+)
+from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
+
+
+@dataclass(frozen=True)
+class Thresholds(RowArrays):
+    """Cut points of every row."""
+
+    h: Floats  # (d, J), increasing; zero past n_cuts
+    n_cuts: NDArray[np.int64]  # (d,)
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which of the J columns a row uses, shape (d, J)."""
+        return np.arange(self.h.shape[1]) < self.n_cuts[:, None]
+
+
+@dataclass(frozen=True)
+class OrdinalProbit(DataLikelihood[Thresholds]):
+    """Ordinal probit likelihood, for features of few levels.
+
+    Attributes
+    ----------
+    max_cuts : int
+        Most cuts of a feature, at most 254; a feature of more levels has neighbours merged.
+    cut_precision : float
+        Prior precision of a cut point.
+    """
+
+    max_cuts: int = 16
+    cut_precision: float = 1e-3
+
+    has_intercept: ClassVar[bool] = False
+    needs_variance: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse hyper-parameters out of range."""
+        whole = isinstance(self.max_cuts, numbers.Integral) and not isinstance(self.max_cuts, bool)
+        if not (whole and 1 <= self.max_cuts <= MAX_CUTS):
+            raise InputError(
+                f"max_cuts must be a whole number from 1 to {MAX_CUTS}, not {self.max_cuts!r}."
+            )
+        real = isinstance(self.cut_precision, numbers.Real)
+        if not (real and 0 < self.cut_precision < float("inf")):
+            raise InputError(
+                f"cut_precision must be a positive number, not {self.cut_precision!r}."
+            )
+
+    def learn(self, values: Floats) -> Cuts:
+        """Cuts of every feature that varies."""
+        return learn_cuts(values, self.max_cuts)
+
+    def normal_scores(self, observed: Observed) -> Observed:
+        """Normal quantile of every level's middle rank, scaled to unit variance."""
+        return level_scores(observed, self.max_cuts)
+
+    def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> Thresholds:
+        """Cut points at the normal quantiles of w* under the starting loadings."""
+        codes = observed.tile(slice(None), slice(None))
+        width = coding.values.shape[1]
+        # Half a sample more in every level keeps the quantiles finite and apart.
+        counts = level_counts(codes, width + 1) + 0.5
+        counts[np.arange(width + 1) > coding.n_cuts[:, None]] = 0.0
+        below = np.cumsum(counts, axis=1)[:, :width] / counts.sum(axis=1, keepdims=True)
+        spread = np.sqrt(1.0 + (loadings**2).sum(axis=1, keepdims=True))
+        used = np.arange(width) < coding.n_cuts[:, None]
+        h = spread * ndtri(np.where(used, below, 0.5))
+        return Thresholds(np.asarray(h), coding.n_cuts.copy())
+
+    def noise_variance(self, params: Thresholds) -> Floats:
+        """Unit noise, shape (d,)."""
+        return np.ones(len(params.n_cuts))
+
+    def sites(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Thresholds,
+        chance: Chance | None = None,
+    ) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+        _refuse_draws(chance)
+        return Sites(*ordinal_sites(observed, w, params.h, params.n_cuts))
+
+    def statistics(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Thresholds,
+        design: Normal,
+        chance: Chance | None = None,
+    ) -> Statistics:
+        """Sums over samples: what rows and cut points need to be raised in turn."""
+        _refuse_draws(chance)
+        cross, shift, diagonal, beside, pull, within, squares, bound = ordinal_sums(
+            observed, w, params.h, params.n_cuts, design.mean
+        )
+        return {
+            "second": (observed != MISSING).astype(np.float64) @ design.second,
+            "shift": shift,
+            "cross": cross,
+            "diagonal": diagonal,
+            "beside": beside,
+            "pull": pull,
+            "within": within,
+            "squares": squares,
+            "bound": bound,
+        }
+
+    def bound(self, statistics: Statistics, rows: Normal, params: Thresholds) -> float:
+        """Sum over samples of log(Phi(h_c - m) - Phi(h_{c-1} - m)) - Var(w)/2."""
+        weights = pair_weights(rows.order)
+        second = np.einsum("ip,ip,p->i", rows.second, statistics["second"], weights)
+        variance = np.maximum(second - statistics["squares"], 0.0)
+        return float(np.sum(statistics["bound"] - 0.5 * variance))
+
+    def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
+        """Cut points given the rows."""
+        reach = np.einsum("ijk,ik->ij", statistics["cross"], rows.mean)
+        h = raise_cut_points(
+            params.h,
+            params.n_cuts,
+            statistics["diagonal"] + self.cut_precision,
+            statistics["beside"],
+            reach - statistics["pull"],
+            statistics["within"],
+        )
+        return Thresholds(h, params.n_cuts)
+
+    def system(self, statistics: Statistics, params: Thresholds) -> tuple[Floats, Floats]:
+        """Packed precision (rows, P) and shift (rows, K)."""
+        pull = np.einsum("ij,ijk->ik", params.h, statistics["cross"])
+        return statistics["second"], statistics["shift"] + pull
+
+    def params_bound(self, params: Thresholds) -> float:
+        """Log prior density of the cut points; log n! because they are ordered."""
+        squares = self.cut_precision * params.h[params.used] ** 2
+        terms = np.log(self.cut_precision / (2 * np.pi)) - squares
+        return 0.5 * float(terms.sum()) + float(gammaln(params.n_cuts + 1.0).sum())
+
+
+def _refuse_draws(chance: Chance | None) -> None:
+    """Stop a sampler: with w* drawn and cut points maximised it would have no target."""
+    if chance is not None:
+        raise InputError("ordinal_probit is fitted by variational Bayes only: choose that engine.")

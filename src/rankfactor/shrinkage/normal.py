@@ -1,0 +1,90 @@
+"""Normal prior with an unknown precision per factor or row: automatic relevance determination.
+
+    a_ik ~ N(0, 1/alpha_k),   alpha_k ~ Ga(shape, rate)                  (shape, rate)
+
+Conjugate: with n entries that share an alpha,
+
+    q(alpha) = Ga(shape + n/2, rate + sum E[a^2] / 2),    E[1/xi] = E[alpha].
+
+``scope="factor"`` shares alpha down each column, so a factor that explains nothing is switched off
+as a whole (Bishop 1999, Variational principal components); ``scope="row"`` shares it along each
+row, one ridge penalty per label. Entries of a column are all shrunk alike: no sparsity within it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
+from rankfactor.laws.gamma import Gamma
+from rankfactor.laws.point import Point, settle
+from rankfactor.shrinkage.base import Shrinkage, check_positive, check_scope
+
+
+@dataclass(frozen=True)
+class NormalScales:
+    """Law of the precisions, shape (1, K) or (rows, 1), and what they are spread over."""
+
+    alpha: Gamma | Point
+    size: tuple[int, int]  # rows, K
+
+
+@dataclass(frozen=True)
+class NormalARD(Shrinkage[NormalScales]):
+    """Normal prior of unknown precision.
+
+    Attributes
+    ----------
+    shape, rate : float
+        Prior of a precision; the default is vague.
+    scope : {"factor", "row"}
+        Whether a precision belongs to a factor (column) or to a row.
+    """
+
+    shape: float = 1e-3
+    rate: float = 1e-3
+    scope: Literal["factor", "row"] = "factor"
+
+    def __post_init__(self) -> None:
+        """Refuse a prior that is none."""
+        check_positive(self, "shape", "rate")
+        check_scope(self, "factor", "row")
+
+    @property
+    def _axis(self) -> int:
+        """Axis along which entries share their precision."""
+        return 0 if self.scope == "factor" else 1
+
+    def start(self, n_rows: int, n_factors: int) -> NormalScales:
+        """Scales before anything is known: unit precision."""
+        one = np.ones((1, n_factors) if self.scope == "factor" else (n_rows, 1))
+        return NormalScales(Gamma(one, one), (n_rows, n_factors))
+
+    def update(
+        self, scales: NormalScales, squares: Floats, stream: Stream | None = None
+    ) -> NormalScales:
+        """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
+        shared = squares.shape[self._axis]
+        summed = squares.sum(axis=self._axis, keepdims=True)
+        law = Gamma(self.shape + 0.5 * shared, self.rate + 0.5 * summed)
+        return NormalScales(settle(law, stream, "alpha"), scales.size)
+
+    def precision(self, scales: NormalScales) -> Floats:
+        """E[1/xi], shape (rows, K)."""
+        return np.broadcast_to(scales.alpha.mean, scales.size)
+
+    def bound(self, scales: NormalScales, squares: Floats) -> float:
+        """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
+        alpha = scales.alpha
+        assert isinstance(alpha, Gamma)
+        entries = alpha.log_mean - np.log(2 * np.pi) - alpha.mean * squares  # (rows, K)
+        rate = np.full(np.shape(alpha.rate), self.rate)
+        return (
+            0.5 * float(entries.sum())
+            + alpha.expected_log_prior(self.shape, rate, np.log(rate))
+            + alpha.entropy()
+        )
