@@ -32,7 +32,7 @@ from rankfactor.tasks import Task
 FORMAT = "rankfactor model"
 VERSION = 1
 _HEADER = "header.json"
-_DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood")
+_DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 Arrays = dict[str, NDArray[Any]]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfactor import diagnostics
 from rankfactor.inference.draws import Draws
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import decisions, encode_samples
@@ -221,6 +222,27 @@ class Posterior:
             chosen = (part[:, 0] > 0).astype(int) if task.n_rows == 1 else part.argmax(axis=1)
             result.append(task.classes[chosen])
         return result
+
+    def to_arviz(self) -> Any:
+        """The draws of Gibbs sampling for ArviZ, which has more diagnostics and plots.
+
+        Returns
+        -------
+        xarray.DataTree
+            Group ``posterior``: ``loadings`` (chain, draw, feature, factor) of the features in the
+            model, ``coefficients`` (chain, draw, row, factor) and ``intercept`` (chain, draw, row)
+            of the joint fit where there are labels, and the likelihood's own parameters, such as
+            ``cut_points`` (chain, draw, feature, cut; NaN where a feature has fewer cuts) or
+            ``noise_precision``. Group ``sample_stats``: ``lp``, the log likelihood with its
+            auxiliary variables. Burn-in is not part of it; chains of unequal length are cut to
+            the shortest.
+
+        Raises
+        ------
+        InputError
+            After variational Bayes, or without the extra: ``pip install rankfactor[arviz]``.
+        """
+        return diagnostics.to_arviz(self)
 
     @property
     def _classifiers(self) -> Classifiers:

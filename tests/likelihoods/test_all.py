@@ -9,13 +9,17 @@ from rankfactor.likelihoods import (
     Gaussian,
     Hinge,
     MarginRank,
+    NeighbourRank,
     NoParameters,
     OrdinalProbit,
+    OrdinaryRank,
     Probit,
 )
 from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.likelihoods.margin_rank import CutPoints
+from rankfactor.likelihoods.neighbour_rank import NeighbourBounds
 from rankfactor.likelihoods.ordinal_probit import Thresholds
+from rankfactor.likelihoods.ordinary_rank import Boundaries
 
 N_ROWS, N_SAMPLES = 4, 7
 
@@ -26,7 +30,7 @@ def observations(name, rng):
         x = rng.standard_normal((N_ROWS, N_SAMPLES))
         x[0, 0] = np.nan
         return x, Noise.of(np.full(N_ROWS, 3.0), np.linspace(0.5, 2.0, N_ROWS))
-    if name in ("margin_rank", "ordinal_probit"):
+    if name in ("margin_rank", "ordinal_probit", "neighbour_rank"):
         codes = rng.integers(0, 4, (N_ROWS, N_SAMPLES)).astype(np.uint8)
         codes[0, 0] = 255
         codes[2] = np.minimum(codes[2], 2)  # a row of two cuts
@@ -34,8 +38,17 @@ def observations(name, rng):
         n_cuts = np.array([3, 3, 2, 3])
         if name == "ordinal_probit":
             return codes, Thresholds(cuts, n_cuts)
+        if name == "neighbour_rank":
+            end, one = np.full((N_ROWS, 1), np.inf), np.ones(N_ROWS)
+            low, high = np.column_stack([-end, cuts]), np.column_stack([cuts, end])
+            high[2, 2] = np.inf
+            return codes, NeighbourBounds(low, high, one, one, one, one > 1)
         variance, margin = rng.random((N_ROWS, 3)), np.full(N_ROWS, 0.3)
         return codes, CutPoints(cuts, variance, n_cuts, margin, np.ones(N_ROWS))
+    if name == "ordinary_rank":  # what a fit reads: latent values
+        latent = rng.standard_normal((N_ROWS, N_SAMPLES)).astype(np.float32)
+        latent[0, 0] = np.nan
+        return latent, Boundaries(np.zeros((N_ROWS, 1)), np.ones(N_ROWS, np.int64), latent)
     weights = rng.choice([-1.0, 1.0, 2.5, -0.5], (N_ROWS, N_SAMPLES))
     weights[0, 0] = 0.0
     return weights, NoParameters()
@@ -44,7 +57,9 @@ def observations(name, rng):
 LIKELIHOODS = {
     "gaussian": Gaussian(),
     "margin_rank": MarginRank(margin=0.3, max_cuts=3),
+    "neighbour_rank": NeighbourRank(margin=0.3, table_cuts=3),
     "ordinal_probit": OrdinalProbit(max_cuts=3),
+    "ordinary_rank": OrdinaryRank(),
     "hinge": Hinge(),
     "probit": Probit(),
 }

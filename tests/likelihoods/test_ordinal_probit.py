@@ -7,6 +7,7 @@ from tests.simulate import simulate, with_holes
 
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
 from rankfactor.inference import vb
+from rankfactor.inference.gibbs import Gibbs
 from rankfactor.inference.threads import Workers, workers
 from rankfactor.kernels.ordinal import excess, interval, log_upper, raise_cut_points
 from rankfactor.kernels.rng import Stream
@@ -177,11 +178,44 @@ def test_hyper_parameters_out_of_range(bad):
         OrdinalProbit(**bad)
 
 
-def test_a_sampler_is_refused():
+def test_draws_of_w_stay_in_their_intervals_and_average_to_their_expectation():
     codes, params, rows, z = little(np.random.default_rng(0))
-    chance = Chance(Stream.from_seed(0), 0, 0)
-    with pytest.raises(InputError, match="by variational Bayes only"):
-        OrdinalProbit().sites(codes, rows.mean @ z.mean.T, np.empty((0, 0)), params, chance)
+    w, nothing = rows.mean @ z.mean.T, np.empty((0, 0))
+    part, stream = OrdinalProbit(), Stream.from_seed(0)
+    drawn = []
+    for number in range(2000):
+        sites = part.sites(codes, w, nothing, params, Chance(stream.child(number), 0, 0))
+        drawn.append(sites.rho)
+    expected = part.sites(codes, w, nothing, params)
+    assert_array_equal(sites.tau, expected.tau)
+    assert sites.rho[0, 3] == 0.0  # missing
+    level = np.where(codes == 255, 0, codes).astype(int)
+    for i, n_cuts in enumerate(params.n_cuts):
+        ends = np.concatenate([[-np.inf], params.h[i, :n_cuts], [np.inf]])
+        inside = (ends[level[i]] < drawn) & (np.array(drawn) < ends[level[i] + 1])
+        assert inside[:, i, codes[i] != 255].all()
+    error = np.std(drawn, axis=0) / np.sqrt(2000) + 1e-12
+    assert (np.abs(np.mean(drawn, axis=0) - expected.rho) / error).max() < 4.5
+
+
+def test_statistics_of_draws_are_those_of_the_drawn_sites():
+    """Sites and statistics of one stream draw the same w*, however samples are cut into blocks."""
+    codes, params, rows, z = little(np.random.default_rng(0))
+    w, nothing = rows.mean @ z.mean.T, np.empty((0, 0))
+    part, stream = OrdinalProbit(), Stream.from_seed(5)
+    sites = part.sites(codes, w, nothing, params, Chance(stream, 7, 0))
+    total = {}
+    for samples in (slice(0, 13), slice(13, 40)):
+        statistics = part.statistics(
+            codes[:, samples],
+            w[:, samples],
+            nothing,
+            params,
+            z.take(samples),
+            Chance(stream, 7, samples.start),
+        )
+        total = {key: total.get(key, 0.0) + value for key, value in statistics.items()}
+    assert_allclose(part.system(total, params)[1], sites.rho @ z.mean, atol=1e-12)
 
 
 def ordinal_table(n=400, d=60, n_factors=3, n_levels=5, seed=0):
@@ -224,12 +258,13 @@ def test_recovers_the_factors_of_ordinal_data():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_classifier_is_saved_and_loaded(tmp_path):
+@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=6, burn_in=5, n_predict=3)])
+def test_classifier_is_saved_and_loaded(tmp_path, engine):
     table, scores = ordinal_table(n=120, d=15)
     table[::9, 2] = np.nan
     y = (scores[:, 0] > 0).astype(int)
     model = RankFactorClassifier(
-        likelihood="ordinal_probit", n_factors=4, max_iter=60, random_state=0
+        likelihood="ordinal_probit", n_factors=4, max_iter=60, random_state=0, engine=engine
     ).fit(table, y)
     assert model.score(table, y) > 0.85
     loaded = load_model(save_model(model.posterior_, tmp_path / "m"))

@@ -20,7 +20,8 @@ class RankFactorAnalysis(FactorModel):
 
     Parameters
     ----------
-    likelihood : {"margin_rank", "gaussian", "ordinal_probit"} or DataLikelihood
+    likelihood : name or DataLikelihood, default "margin_rank"
+        "margin_rank", "gaussian", "ordinal_probit", "ordinary_rank" or "neighbour_rank".
         How features relate to factors; ranks need no transform of the data.
     n_factors : int, default 20
         Most factors; those that the data do not need switch off.

@@ -17,11 +17,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rankfactor.diagnostics import advice
 from rankfactor.errors import InputError
 from rankfactor.features import column_names, match_columns, row_names
+from rankfactor.inference.checkpoint import Checkpoint, open_checkpoint
 from rankfactor.inference.draws import Draws, certain, collect
 from rankfactor.inference.gibbs import Gibbs, Moments, pooled, sample
 from rankfactor.inference.predict import encode_samples, refit_labels
@@ -117,14 +120,20 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         settings = Settings(self.max_iter, self.tol, self.n_restarts)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
+        rows = None if labels is None else ObservedArray(labels.signed)
+        stream, store = Stream.from_seed(seed), None
+        if engine is not None:
+            # A folder that cannot be used is refused before any work is done.
+            store = open_checkpoint(engine, model, observed, rows, stream)
         with workers(self.n_threads) as pool:
-            rows = None if labels is None else ObservedArray(labels.signed)
             result = fit(model, coding, observed, rows, settings, rng, pool, self.progress)
-            self._order_factors(model, result)
             draws = None
             if engine is not None:
-                stream = Stream.from_seed(seed)
-                draws = self._sample(model, result, engine, stream, observed, rows, pool)
+                draws = self._sample(model, result, engine, stream, store, observed, rows, pool)
+            # Last of all: a prior may depend on the order in which the factors were fitted.
+            order, sign = self._order_factors(model, result)
+            if draws is not None:
+                draws = draws.reordered(order, sign)
             # Scores and everything fitted to them are label-free: what a new sample would get.
             scores = encode_samples(model, result.data, pool)
             classifiers = None
@@ -151,13 +160,20 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             converged=result.converged,
             draws=draws,
         )
+        if engine is not None:
+            self._report_mixing(engine)
         return self
 
     def _gibbs(self) -> Gibbs | None:
         """Settings of the sampler, None for variational Bayes."""
-        if isinstance(self.engine, Gibbs):
-            return self.engine
-        return registered("engine", self.engine, ENGINES)  # type: ignore[no-any-return]
+        if not isinstance(self.engine, Gibbs):
+            return registered("engine", self.engine, ENGINES)  # type: ignore[no-any-return]
+        if self.engine.checkpoint is not None and self.random_state is None:
+            raise InputError(
+                "a checkpoint can be resumed only with the same random numbers: set random_state "
+                "to a whole number."
+            )
+        return self.engine
 
     def _sample(
         self,
@@ -165,6 +181,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         result: Fit,
         engine: Gibbs,
         stream: Stream,
+        store: Checkpoint | None,
         observed: Observed,
         labels: Observed | None,
         pool: Workers,
@@ -177,7 +194,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             def tell(done: int, total: int) -> None:
                 progress(result.n_iter + done, math.nan, math.nan)
 
-        chains = sample(model, result, engine, stream, thread_count(self.n_threads), tell)
+        n_threads = thread_count(self.n_threads)
+        chains = sample(model, result, engine, stream, n_threads, tell, store)
         draws = collect(model, chains, observed, labels, engine.n_predict, pool)
         state = result.data.state
         state.rows = pooled([chain.rows for chain in chains])
@@ -188,6 +206,15 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 moments.add(certain(rows))
             result.labels.state.rows = moments.law()
         return draws
+
+    def _report_mixing(self, engine: Gibbs) -> None:
+        draws = self.posterior_.draws
+        assert draws is not None
+        ends = [draws.sweep[draws.chain == number].max() for number in np.unique(draws.chain)]
+        done = max((int(min(ends)) - engine.burn_in) // engine.thin, 1)
+        message = advice(self.posterior_, done)
+        if message is not None:
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _report_constant(self, n_constant: int, n_features: int) -> None:
         if n_constant == n_features:
@@ -203,8 +230,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     @staticmethod
-    def _order_factors(model: Model, result: Fit) -> None:
-        """Put the factors into a readable order, in place."""
+    def _order_factors(model: Model, result: Fit) -> tuple[NDArray[np.int64], Floats]:
+        """Put the factors into a readable order, in place; return the order and the signs."""
         n_factors = result.z.order
         state = result.data.state
         noise = model.data.noise_variance(state.params)
@@ -216,6 +243,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 signs = np.append(sign, np.ones(extra))
                 item.state.rows = item.state.rows.reordered(full, signs)
         result.z = result.z.reordered(order, sign)
+        return order, sign
 
     def _match(self, X: Any) -> Floats:
         """Values of a new table in the columns of training."""

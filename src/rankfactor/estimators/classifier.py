@@ -30,6 +30,8 @@ PRESETS: dict[str, tuple[str, str]] = {
     "G-L-Probit": ("gaussian", "probit"),
     "G-L-BSVM": ("gaussian", "hinge"),
     "R-L-BSVM": ("margin_rank", "hinge"),
+    "OR-L-Probit": ("ordinary_rank", "probit"),
+    "OR-L-BSVM": ("ordinary_rank", "hinge"),
 }
 
 
@@ -41,8 +43,8 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
 
     Parameters
     ----------
-    model : {"R-L-BSVM", "G-L-BSVM", "G-L-Probit"}, default "R-L-BSVM"
-        Data likelihood (R max-margin rank, G Gaussian) and classifier.
+    model : {"R-L-BSVM", "G-L-BSVM", "G-L-Probit", "OR-L-BSVM", "OR-L-Probit"}, default "R-L-BSVM"
+        Data likelihood (R max-margin rank, G Gaussian, OR ordinary rank) and classifier.
     n_factors : int, default 20
         Most factors; those that the data do not need switch off.
     margin : float, default 0.05

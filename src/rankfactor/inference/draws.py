@@ -1,15 +1,19 @@
 """What Gibbs sampling keeps: draws, and classifiers fitted at some of them.
 
-A prediction averages over draws. At each of a few draws, spread evenly over the chains, the
-training samples are encoded without their labels and the classifiers fitted to these scores, as
-after variational Bayes; a new sample is encoded at the same draws. The decision then has the mean
-of the draws' means, and as variance the mean of their variances plus the variance of their means.
+A prediction averages over a few draws, spread evenly over the chains: a new sample is encoded at
+each, and its decision has the mean of the draws' means, and as variance the mean of their variances
+plus the variance of their means.
+
+The coefficients of probit labels are the chain's own draws: the joint posterior of a normalised
+model is right as it stands. Those of a pseudo-likelihood (the hinge) are fitted anew at each of
+these draws, to label-free encodings of the training samples, as after variational Bayes
+(docs/models.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +47,8 @@ class Draws:
         Coefficients fitted to label-free scores at the chosen draws; empty without labels.
     log_likelihood : array, shape (chains, sweeps)
         By sweep, burn-in included; NaN past a chain's end.
+    sweep : int array, shape (S,)
+        How many sweeps its chain had done at each draw.
     """
 
     chain: NDArray[np.int64]
@@ -52,10 +58,29 @@ class Draws:
     chosen: NDArray[np.int64]
     classifiers: tuple[Normal, ...]
     log_likelihood: Floats
+    sweep: NDArray[np.int64]
 
     def state(self, number: int) -> ViewState:
         """The table's view at a draw: certain rows and parameters."""
         return ViewState(certain(self.loadings[number]), self.params[number], None)
+
+    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Draws:
+        """Draws of the factors ``sign * factor[order]``."""
+
+        def turned(values: NDArray[np.float32]) -> NDArray[np.float32]:
+            result = values.copy()
+            result[..., : len(order)] = values[..., order] * sign.astype(np.float32)
+            return result
+
+        return replace(
+            self,
+            loadings=turned(self.loadings),
+            coefficients=turned(self.coefficients),
+            classifiers=tuple(
+                rows.reordered(np.append(order, len(order)), np.append(sign, 1.0))
+                for rows in self.classifiers
+            ),
+        )
 
     def decide(
         self, model: Model, view: View, observed: Observed, pool: Workers
@@ -97,21 +122,26 @@ def collect(
     count = min(n_predict, len(chain))
     chosen = np.unique(np.linspace(0, len(chain) - 1, count).round().astype(np.int64))
     coefficients = np.zeros((len(chain), 0, model.n_factors + 1), np.float32)
-    classifiers: list[ViewState] = []
-    if labels is not None:
+    classifiers: list[Normal] = []
+    if labels is not None and model.label is not None:
         coefficients = np.concatenate([np.array(one.coefficients) for one in chains])
+        fitted: ViewState | None = None
         for number in chosen:
+            if model.label.normalised:
+                classifiers.append(certain(coefficients[number]))
+                continue
             state = ViewState(certain(loadings[number]), params[number], None)
             item = ObservedView(model.data_view, observed, state)
             scores = encode_samples(model, item, pool)
-            start = classifiers[-1] if classifiers else None
-            classifiers.append(refit_labels(model, labels, scores, pool, start))
+            fitted = refit_labels(model, labels, scores, pool, fitted)
+            classifiers.append(fitted.rows)
     return Draws(
         chain,
         loadings,
         coefficients,
         params,
         chosen,
-        tuple(state.rows for state in classifiers),
+        tuple(classifiers),
         log_likelihood,
+        np.concatenate([np.array(one.kept, np.int64) for one in chains]),
     )

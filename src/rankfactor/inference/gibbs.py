@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import logging
 import numbers
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields
 from threading import Event
+from typing import Protocol
 
 import numpy as np
 
@@ -62,6 +64,11 @@ class Gibbs:
         as do are kept, evenly spaced; means and covariances always use all of them.
     block : int
         Samples worked on together; changes the result by rounding only.
+    checkpoint : path, optional
+        Folder that the chains are written to as they run. A fit of the same problem with the same
+        folder goes on from there, and so does one that only asks for more draws.
+    checkpoint_every : int
+        Sweeps from one such writing to the next; the end and Ctrl-C write, too.
     """
 
     n_draws: int = 500
@@ -71,10 +78,12 @@ class Gibbs:
     n_predict: int = 20
     memory: float = 500.0
     block: int = BLOCK
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: int = 50
 
     def __post_init__(self) -> None:
         """Refuse settings that make no chain."""
-        for name in ("n_draws", "thin", "n_chains", "n_predict", "block"):
+        for name in ("n_draws", "thin", "n_chains", "n_predict", "block", "checkpoint_every"):
             check_count(name, getattr(self, name))
         if self.n_draws < 2:
             raise InputError(f"n_draws must be at least 2, not {self.n_draws!r}.")
@@ -82,11 +91,27 @@ class Gibbs:
             check_count("burn_in", self.burn_in)
         if not (isinstance(self.memory, numbers.Real) and self.memory > 0):
             raise InputError(f"memory must be a positive number of megabytes, not {self.memory!r}.")
+        if self.checkpoint is not None and not (
+            isinstance(self.checkpoint, str | os.PathLike) and os.fspath(self.checkpoint)
+        ):
+            raise InputError(
+                f"checkpoint must be the path of a folder or None, not {self.checkpoint!r}."
+            )
+
+    @property
+    def last(self) -> int:
+        """Sweeps of a chain, burn-in included."""
+        return self.burn_in + self.n_draws * self.thin
 
     def spacing(self, draw_bytes: int) -> int:
-        """Every how many draws one is kept, so that all chains' fit into the memory."""
+        """Every how many draws one is kept, so that all chains' fit into the memory.
+
+        A power of two, so that a longer chain keeps none but draws that a shorter one kept and can
+        continue it; two draws are kept in any case.
+        """
         room = max(int(1e6 * self.memory / (draw_bytes * self.n_chains)), 1)
-        return -(-self.n_draws // room)
+        power = (-(-self.n_draws // room) - 1).bit_length()
+        return 1 << min(power, (self.n_draws // 2).bit_length() - 1)
 
 
 @dataclass
@@ -135,6 +160,8 @@ class Chain:
         The state after the last sweep.
     sweep : int
         Number of sweeps done.
+    kept : list of int
+        Number of sweeps done at each of the draws kept.
     """
 
     loadings: list[Floats]
@@ -146,6 +173,31 @@ class Chain:
     sweep: int = 0
     log_likelihood: list[float] = field(default_factory=list)
     sd_w: list[float] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+
+
+class Store(Protocol):
+    """Where chains are kept from one run to the next (`rankfactor.inference.checkpoint`)."""
+
+    def reference(self, loadings: Floats) -> Floats:
+        """The loadings that draws are matched to: those of the first run."""
+        ...
+
+    def load(self, number: int, fit: Fit, settings: Gibbs, spacing: int) -> Chain | None:
+        """A chain as it was left, None if it has not been begun."""
+        ...
+
+    def save(self, number: int, chain: Chain) -> None:
+        """Write what is new of a chain."""
+        ...
+
+
+def draw_spacing(fit: Fit, settings: Gibbs) -> int:
+    """Every how many draws one is kept."""
+    # A copy holds what a kept draw would: some parameters are the sampler's own and stay behind.
+    rows, params = fit.data.state.rows, fit.data.state.params.copy()
+    arrays = [rows.mean.astype(np.float32), *(getattr(params, f.name) for f in fields(params))]
+    return settings.spacing(sum(array.nbytes for array in arrays))
 
 
 def start_chain(model: Model, fit: Fit, stream: Stream) -> Chain:
@@ -179,6 +231,7 @@ def run_chain(
     pool: Workers,
     progress: Progress | None = None,
     stop: Callable[[], bool] = lambda: False,
+    save: Callable[[Chain], None] = lambda chain: None,
 ) -> Chain:
     """Sweep until the chain has all its draws; Ctrl-C keeps those it has.
 
@@ -196,20 +249,27 @@ def run_chain(
     progress : callable, optional
     stop : callable
         Asked before every sweep; the chain ends where it says so.
+    save : callable
+        Called every ``settings.checkpoint_every`` sweeps and when the chain ends.
     """
-    last = settings.burn_in + settings.n_draws * settings.thin
-    rows, params = chain.state.data.state.rows, chain.state.data.state.params
-    arrays = [rows.mean.astype(np.float32), *(getattr(params, f.name) for f in fields(params))]
-    spacing = settings.spacing(sum(array.nbytes for array in arrays))
+    spacing = draw_spacing(chain.state, settings)
+    whole = True  # is the state that of the end of a sweep, so that it can be gone on from?
     try:
-        while chain.sweep < last and not stop():
+        while chain.sweep < settings.last and not stop():
+            whole = False
             _sweep(model, chain, settings, stream.child("sweep", chain.sweep), pool)
             past = chain.sweep - settings.burn_in
             if past > 0 and past % settings.thin == 0:
                 _keep(chain, reference, spacing)
+            whole = True
+            if chain.sweep % settings.checkpoint_every == 0:
+                save(chain)
             if progress is not None:
-                progress(chain.sweep, last)
+                progress(chain.sweep, settings.last)
+        save(chain)
     except KeyboardInterrupt:
+        if whole:
+            save(chain)
         if len(chain.loadings) < 2:
             raise
         warnings.warn(
@@ -259,6 +319,7 @@ def _keep(chain: Chain, reference: Floats, spacing: int) -> None:
     if chain.rows.count % spacing == 0 or spacing == 1:
         chain.loadings.append(rows.mean.astype(np.float32))
         chain.params.append(fit.data.state.params.copy())
+        chain.kept.append(chain.sweep)
         if fit.labels is not None:
             chain.coefficients.append(matched(fit.labels.state.rows).mean.astype(np.float32))
 
@@ -279,23 +340,33 @@ def sample(
     stream: Stream,
     n_threads: int,
     progress: Progress | None = None,
+    store: Store | None = None,
 ) -> list[Chain]:
     """Run all chains side by side, each on a thread of its own.
 
     Ctrl-C ends all chains after their present sweep. If each has at least two draws these are kept,
-    with a warning; else it is raised.
+    with a warning; else it is raised. With a store, chains go on from where they were left.
     """
     reference = fit.data.state.rows.mean[:, : fit.z.order].copy()
     streams = [stream.child("chain", number) for number in range(settings.n_chains)]
     chains = [start_chain(model, fit, one) for one in streams]
+    if store is not None:
+        reference = store.reference(reference)
+        spacing = draw_spacing(fit, settings)
+        for number in range(settings.n_chains):
+            chains[number] = store.load(number, fit, settings, spacing) or chains[number]
     ending = Event()
-    done = [0] * settings.n_chains
+    done = [chain.sweep for chain in chains]
 
     def run(number: int) -> None:
         def tell(sweep: int, last: int) -> None:
             done[number] = sweep
             if progress is not None:
                 progress(sum(done), last * settings.n_chains)
+
+        def save(chain: Chain) -> None:
+            if store is not None:
+                store.save(number, chain)
 
         run_chain(
             model,
@@ -306,6 +377,7 @@ def sample(
             Workers(),
             tell,
             ending.is_set,
+            save,
         )
 
     with ThreadPoolExecutor(min(n_threads, settings.n_chains)) as threads:

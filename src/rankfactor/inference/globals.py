@@ -29,7 +29,7 @@ def row_statistics(
         design = item.design(z.take(samples))
         w, var_w = product_moments(rows, design, likelihood.needs_variance and not stream)
         part = likelihood.statistics(
-            item.observed.tile(tile, samples),
+            likelihood.read(item.observed, tile, samples, params),
             w,
             var_w,
             params,
@@ -57,14 +57,22 @@ def update_view(
     view, state = item.view, item.state
     likelihood = view.likelihood
     prior = row_prior(item)
+    state.params = likelihood.prepare(item.observed, state.rows, state.params)
 
     def update_tile(tile: slice) -> float:
+        if likelihood.refreshes:
+            w = state.rows.mean[tile] @ item.design(z).mean.T
+            chance = tile_chance(stream, 0, tile, slice(0, len(z.mean)))
+            part = state.params.take(tile)
+            state.params.put(tile, likelihood.refresh(item.observed, tile, w, part, chance))
         statistics = row_statistics(item, z, tile, block, stream)
         rows, params = state.rows.take(tile), state.params.take(tile)
         bound = likelihood.bound(statistics, rows, params)
-        params = likelihood.update(statistics, rows, params)
-        if stream is not None:
-            params = params.draw(stream.child("params"), tile.start)
+        if stream is None:
+            params = likelihood.update(statistics, rows, params)
+        else:
+            source = stream.child("params")
+            params = likelihood.draw_params(statistics, rows, params, source, tile.start)
         precision, shift = likelihood.system(statistics, params)
         precision = precision.copy()
         precision[:, diagonal_positions(rows.order)] += prior[tile]

@@ -62,7 +62,8 @@ def update_scores(
             rows, params = item.state.rows.take(tile), item.state.params.take(tile)
             chance = tile_chance(stream, number, tile, samples)
             w, var_w = product_moments(rows, design, likelihood.needs_variance and not stream)
-            sites = likelihood.sites(item.observed.tile(tile, samples), w, var_w, params, chance)
+            observed = likelihood.read(item.observed, tile, samples, params)
+            sites = likelihood.sites(observed, w, var_w, params, chance)
             second = sites.tau.T @ rows.second
             shift += sites.rho.T @ rows.mean[:, :n_factors]
             if item.view.has_intercept:

@@ -140,6 +140,8 @@ def fit(
         if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
             best = candidate
     assert best is not None
+    # Training samples are encoded as new ones are: without what only the fit needs.
+    best.data.state.params = best.data.state.params.copy()
     if not best.converged:
         _warn_unconverged(best.history, settings)
     return best

@@ -14,24 +14,32 @@ from rankfactor.likelihoods.coding import Cuts
 from rankfactor.likelihoods.gaussian import Gaussian, Noise, Scaling
 from rankfactor.likelihoods.hinge import Hinge
 from rankfactor.likelihoods.margin_rank import CutPoints, MarginRank
+from rankfactor.likelihoods.neighbour_rank import NeighbourBounds, NeighbourRank
 from rankfactor.likelihoods.ordinal_probit import OrdinalProbit, Thresholds
+from rankfactor.likelihoods.ordinary_rank import Boundaries, OrdinaryRank, RankTable
 from rankfactor.likelihoods.probit import Probit
 
 DATA_LIKELIHOODS: dict[str, type[DataLikelihood]] = {  # type: ignore[type-arg]
     "gaussian": Gaussian,
     "margin_rank": MarginRank,
+    "neighbour_rank": NeighbourRank,
     "ordinal_probit": OrdinalProbit,
+    "ordinary_rank": OrdinaryRank,
 }
 # What each data likelihood keeps: its coding and its parameters.
 CODINGS: dict[str, type[Coding]] = {
     "gaussian": Scaling,
     "margin_rank": Cuts,
+    "neighbour_rank": Cuts,
     "ordinal_probit": Cuts,
+    "ordinary_rank": RankTable,
 }
 PARAMETERS: dict[str, type[RowArrays]] = {
     "gaussian": Noise,
     "margin_rank": CutPoints,
+    "neighbour_rank": NeighbourBounds,
     "ordinal_probit": Thresholds,
+    "ordinary_rank": Boundaries,
 }
 LABEL_LIKELIHOODS: dict[str, type[LabelLikelihood]] = {"hinge": Hinge, "probit": Probit}
 
@@ -47,10 +55,12 @@ __all__ = [
     "LabelLikelihood",
     "Likelihood",
     "MarginRank",
+    "NeighbourRank",
     "NoParameters",
     "Observed",
     "ObservedArray",
     "OrdinalProbit",
+    "OrdinaryRank",
     "Probit",
     "RowArrays",
 ]

@@ -56,7 +56,10 @@ class RowArrays:
         return draws[-1].copy()
 
     def copy(self) -> Self:
-        """Parameters with arrays of their own."""
+        """Parameters with arrays of their own, as a posterior keeps them.
+
+        What only a fit needs (`Likelihood.prepare`) is left out.
+        """
         return type(self)(*(getattr(self, field.name).copy() for field in fields(self)))
 
 
@@ -146,6 +149,34 @@ class Likelihood(ABC, Generic[Params]):
 
     has_intercept: ClassVar[bool] = False  # the rows end in an intercept
     needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
+    refreshes: ClassVar[bool] = False  # `refresh` does something
+
+    def prepare(self, observed: Observed, rows: Normal, params: Params) -> Params:
+        """Parameters with what only a fit needs, made where it is not there yet."""
+        return params
+
+    def refresh(
+        self,
+        observed: Observed,
+        tile: slice,
+        w: Floats,
+        params: Params,
+        chance: Chance | None = None,
+    ) -> Params:
+        """Parameters that depend on all samples at once, before the statistics are taken.
+
+        Parameters
+        ----------
+        observed : Observed
+            The whole view.
+        tile : slice
+            The rows that ``w`` (rows, all samples) and ``params`` belong to.
+        """
+        return params
+
+    def read(self, observed: Observed, tile: slice, samples: Index, params: Params) -> NDArray[Any]:
+        """What `sites` and `statistics` are given of a tile; ``params`` are those of its rows."""
+        return observed.tile(tile, samples)
 
     @abstractmethod
     def sites(
@@ -181,6 +212,16 @@ class Likelihood(ABC, Generic[Params]):
     def update(self, statistics: Statistics, rows: Normal, params: Params) -> Params:
         """Likelihood's own parameters given the rows."""
         return params
+
+    def draw_params(
+        self, statistics: Statistics, rows: Normal, params: Params, stream: Stream, first: int = 0
+    ) -> Params:
+        """A draw of the likelihood's own parameters given the rows, in place of `update`.
+
+        Any step that leaves their conditional as it is will do. Row i has the index ``first + i``
+        in the stream.
+        """
+        return self.update(statistics, rows, params).draw(stream, first)
 
     def system(self, statistics: Statistics, params: Params) -> tuple[Floats, Floats]:
         """Packed precision (rows, P) and shift (rows, K) that the data add to each row."""
@@ -219,6 +260,10 @@ class LabelLikelihood(Likelihood[NoParameters]):
     """A likelihood for labels: rows of signed weights, +c and -c for the two sides, 0 = missing."""
 
     has_intercept: ClassVar[bool] = True
+    # Whether it is a probability of the labels. The joint posterior of a normalised model is right
+    # as it stands, so its own draws predict; coefficients drawn under a pseudo-likelihood grow
+    # with scores that have seen their labels.
+    normalised: ClassVar[bool] = False
 
     @abstractmethod
     def label_sites(

@@ -37,11 +37,13 @@ class Noise(RowArrays):
     shape: Floats
     rate: Floats
     precision: Floats  # E[t], or a draw of t
+    log_precision: Floats  # E[log t], or the log of the draw
 
     @classmethod
     def of(cls, shape: Floats, rate: Floats) -> Noise:
         """The law with its expectation."""
-        return cls(shape, rate, shape / rate)
+        law = Gamma(shape, rate)
+        return cls(shape, rate, law.mean, law.log_mean)
 
     @property
     def law(self) -> Gamma:
@@ -53,11 +55,12 @@ class Noise(RowArrays):
         """Gamma laws with the mean and the variance of some draws."""
         values = np.array([one.precision for one in draws])
         mean, variance = values.mean(axis=0), np.maximum(values.var(axis=0), 1e-12)
-        return cls(mean**2 / variance, mean / variance, mean)
+        return cls.of(mean**2 / variance, mean / variance)
 
     def draw(self, stream: Stream, first: int = 0) -> Noise:
         """One draw of every precision, beside the law that it comes from."""
-        return Noise(self.shape, self.rate, self.law.draw(stream, first))
+        drawn = self.law.draw(stream, first)
+        return Noise(self.shape, self.rate, drawn, np.log(drawn))
 
 
 @dataclass(frozen=True)
@@ -192,9 +195,9 @@ class Gaussian(DataLikelihood[Noise]):
 
     def bound(self, statistics: Statistics, rows: Normal, params: Noise) -> float:
         """E[log N(x; w, 1/t)]."""
-        t = params.law
-        terms = statistics["count"] * (t.log_mean - np.log(2 * np.pi))
-        return 0.5 * float(np.sum(terms - t.mean * self._residuals(statistics, rows)))
+        terms = statistics["count"] * (params.log_precision - np.log(2 * np.pi))
+        residuals = self._residuals(statistics, rows)
+        return 0.5 * float(np.sum(terms - params.precision * residuals))
 
     def update(self, statistics: Statistics, rows: Normal, params: Noise) -> Noise:
         """Noise precision given the rows."""

@@ -2,9 +2,9 @@ r"""Ordinal probit: a latent normal falls between the cut points of the observed
 
     w*_in ~ N(w_in, 1),    code_in = c   if and only if   h_{i,c-1} < w*_in < h_{i,c}
 
-with h_0 = -inf, h_{J+1} = inf and the levels of `rankfactor.likelihoods.coding`. The cut points are
-point estimates under p(h) prop. N(0, 1/cut_precision) on increasing sequences; they do the work of
-an intercept, and the unit noise sets the scale.
+with h_0 = -inf, h_{J+1} = inf and the levels of `rankfactor.likelihoods.coding`. The cut points
+have the prior p(h) prop. N(0, 1/cut_precision) on increasing sequences, and are point estimates in
+mean field; they do the work of an intercept, and the unit noise sets the scale.
 
 Mean field: q(w*) is the normal around m = E[w] truncated to its interval; site tau = 1,
 rho = E[w*]; the term's part of the bound is log(Phi(h_c - m) - Phi(h_{c-1} - m)) - Var(w)/2.
@@ -26,11 +26,18 @@ concave in h, and jointly in h and m, with T = sum_n E[r_n r_n^T] tridiagonal an
 samples between cuts j and j + 1. Its coefficients are sums over samples, so cut points and
 rows are raised in turn without another pass over the data, and every step is an exact ascent of
 the bound: P_i = sum_n E[z z^T], shift = sum_n E[o_n] z_n + sum_j h_j sum_n E[r_nj] z_n.
+
+**Gibbs sampling** draws w* and, in the same coordinates, the cut points given v and e: from the
+exponential of the expression above, with the drawn o and r for their expectations
+(`rankfactor.kernels.rank_draws`). A cut point then moves as far as the posterior is wide, about
+1/sqrt(N); given w* itself, as in Albert and Chib (1993), it would have to stay between two
+neighbours of N points, and move by about 1/N a sweep (Cowles 1996).
 """
 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -40,8 +47,16 @@ from scipy.special import gammaln, ndtri
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MAX_CUTS, MISSING, level_counts
-from rankfactor.kernels.ordinal import ordinal_sites, ordinal_sums, raise_cut_points
+from rankfactor.kernels.ordinal import (
+    ordinal_site_draws,
+    ordinal_sites,
+    ordinal_sum_draws,
+    ordinal_sums,
+    raise_cut_points,
+)
 from rankfactor.kernels.packed import Floats, pair_weights
+from rankfactor.kernels.rank_draws import draw_cut_points
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods.base import (
     Chance,
@@ -65,6 +80,11 @@ class Thresholds(RowArrays):
     def used(self) -> NDArray[np.bool_]:
         """Which of the J columns a row uses, shape (d, J)."""
         return np.arange(self.h.shape[1]) < self.n_cuts[:, None]
+
+    @classmethod
+    def pool(cls, draws: Sequence[Thresholds]) -> Thresholds:
+        """The mean of some draws; a mean of increasing sequences increases."""
+        return cls(np.mean([one.h for one in draws], axis=0), draws[-1].n_cuts.copy())
 
 
 @dataclass(frozen=True)
@@ -108,16 +128,7 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
 
     def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> Thresholds:
         """Cut points at the normal quantiles of w* under the starting loadings."""
-        codes = observed.tile(slice(None), slice(None))
-        width = coding.values.shape[1]
-        # Half a sample more in every level keeps the quantiles finite and apart.
-        counts = level_counts(codes, width + 1) + 0.5
-        counts[np.arange(width + 1) > coding.n_cuts[:, None]] = 0.0
-        below = np.cumsum(counts, axis=1)[:, :width] / counts.sum(axis=1, keepdims=True)
-        spread = np.sqrt(1.0 + (loadings**2).sum(axis=1, keepdims=True))
-        used = np.arange(width) < coding.n_cuts[:, None]
-        h = spread * ndtri(np.where(used, below, 0.5))
-        return Thresholds(np.asarray(h), coding.n_cuts.copy())
+        return Thresholds(start_cut_points(coding, observed, loadings), coding.n_cuts.copy())
 
     def noise_variance(self, params: Thresholds) -> Floats:
         """Unit noise, shape (d,)."""
@@ -132,8 +143,11 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
         chance: Chance | None = None,
     ) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        _refuse_draws(chance)
-        return Sites(*ordinal_sites(observed, w, params.h, params.n_cuts))
+        cuts = params.h, params.n_cuts
+        if chance is None:
+            return Sites(*ordinal_sites(observed, w, *cuts))
+        place = (chance.stream.word, chance.row, chance.sample)
+        return Sites(*ordinal_site_draws(observed, w, *cuts, *place))
 
     def statistics(
         self,
@@ -145,10 +159,12 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples: what rows and cut points need to be raised in turn."""
-        _refuse_draws(chance)
-        cross, shift, diagonal, beside, pull, within, squares, bound = ordinal_sums(
-            observed, w, params.h, params.n_cuts, design.mean
-        )
+        given = (observed, w, params.h, params.n_cuts, design.mean)
+        if chance is None:
+            sums = ordinal_sums(*given)
+        else:
+            sums = ordinal_sum_draws(*given, chance.stream.word, chance.row, chance.sample)
+        cross, shift, diagonal, beside, pull, within, squares, bound = sums
         return {
             "second": (observed != MISSING).astype(np.float64) @ design.second,
             "shift": shift,
@@ -163,23 +179,40 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
 
     def bound(self, statistics: Statistics, rows: Normal, params: Thresholds) -> float:
         """Sum over samples of log(Phi(h_c - m) - Phi(h_{c-1} - m)) - Var(w)/2."""
-        weights = pair_weights(rows.order)
-        second = np.einsum("ip,ip,p->i", rows.second, statistics["second"], weights)
-        variance = np.maximum(second - statistics["squares"], 0.0)
-        return float(np.sum(statistics["bound"] - 0.5 * variance))
+        return unit_noise_bound(statistics, rows)
 
     def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
         """Cut points given the rows."""
+        diagonal, beside, linear, within = self._target(statistics, rows)
+        h = raise_cut_points(params.h, params.n_cuts, diagonal, beside, linear, within)
+        return Thresholds(h, params.n_cuts)
+
+    def draw_params(
+        self,
+        statistics: Statistics,
+        rows: Normal,
+        params: Thresholds,
+        stream: Stream,
+        first: int = 0,
+    ) -> Thresholds:
+        """A draw of the cut points given the rows and the samples' places between them."""
+        diagonal, beside, linear, within = self._target(statistics, rows)
+        h = draw_cut_points(
+            params.h, params.n_cuts, diagonal, beside, linear, within, stream.word, first
+        )
+        return Thresholds(h, params.n_cuts)
+
+    def _target(
+        self, statistics: Statistics, rows: Normal
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Diagonals of T, linear term and counts of the cut points' density, each (rows, J)."""
         reach = np.einsum("ijk,ik->ij", statistics["cross"], rows.mean)
-        h = raise_cut_points(
-            params.h,
-            params.n_cuts,
+        return (
             statistics["diagonal"] + self.cut_precision,
             statistics["beside"],
             reach - statistics["pull"],
             statistics["within"],
         )
-        return Thresholds(h, params.n_cuts)
 
     def system(self, statistics: Statistics, params: Thresholds) -> tuple[Floats, Floats]:
         """Packed precision (rows, P) and shift (rows, K)."""
@@ -193,7 +226,22 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
         return 0.5 * float(terms.sum()) + float(gammaln(params.n_cuts + 1.0).sum())
 
 
-def _refuse_draws(chance: Chance | None) -> None:
-    """Stop a sampler: with w* drawn and cut points maximised it would have no target."""
-    if chance is not None:
-        raise InputError("ordinal_probit is fitted by variational Bayes only: choose that engine.")
+def start_cut_points(coding: Cuts, observed: Observed, loadings: Floats) -> Floats:
+    """Cut points (d, J) at the normal quantiles of w* under the starting loadings."""
+    codes = observed.tile(slice(None), slice(None))
+    width = coding.values.shape[1]
+    # Half a sample more in every level keeps the quantiles finite and apart.
+    counts = level_counts(codes, width + 1) + 0.5
+    counts[np.arange(width + 1) > coding.n_cuts[:, None]] = 0.0
+    below = np.cumsum(counts, axis=1)[:, :width] / counts.sum(axis=1, keepdims=True)
+    spread = np.sqrt(1.0 + (loadings**2).sum(axis=1, keepdims=True))
+    used = np.arange(width) < coding.n_cuts[:, None]
+    return np.asarray(spread * ndtri(np.where(used, below, 0.5)))
+
+
+def unit_noise_bound(statistics: Statistics, rows: Normal) -> float:
+    """Sum of the statistic ``bound`` minus half the variance of w, over observed entries."""
+    weights = pair_weights(rows.order)
+    second = np.einsum("ip,ip,p->i", rows.second, statistics["second"], weights)
+    variance = np.maximum(second - statistics["squares"], 0.0)
+    return float(np.sum(statistics["bound"] - 0.5 * variance))

@@ -1,0 +1,303 @@
+"""How well the chains of a Gibbs fit have mixed, in words, in numbers and for ArviZ.
+
+What matters is the decision function. It is judged at the label-free mean scores of the training
+samples, with the coefficients of every draw: ``f_rn = beta_r . E[z_n] + c_r``. (A chain keeps no
+scores, only their moments.) Loadings and coefficients of factors that are hardly used wander and
+change places; a large R-hat of theirs need not worry.
+
+The rule, with labels for the decision function, without for the log likelihood: R-hat at most 1.01
+and a bulk ESS of at least 100 a chain, for the worst of all quantities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rankfactor.errors import InputError
+from rankfactor.inference.draws import Draws
+from rankfactor.inference.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding
+
+MAX_R_HAT = 1.01
+MIN_ESS = 100  # a chain
+MIN_DRAWS = 4  # a chain: halves of two
+MOST = 2000  # quantities of a kind that are looked at
+
+
+class RowNames(Protocol):
+    """Classifiers, as far as their names go."""
+
+    def row_names(self) -> list[str]:
+        """One readable name per row."""
+        ...
+
+
+class Sampled(Protocol):
+    """What is looked at of a `rankfactor.posterior.Posterior`."""
+
+    @property
+    def draws(self) -> Draws | None:
+        """The draws, None after variational Bayes."""
+        ...
+
+    @property
+    def scores(self) -> Normal:
+        """Label-free scores of the training samples."""
+        ...
+
+    @property
+    def classifiers(self) -> RowNames | None:
+        """The classifiers, where there are any."""
+        ...
+
+    @property
+    def coding(self) -> Coding:
+        """Which features are in the model."""
+        ...
+
+    @property
+    def feature_names(self) -> NDArray[np.str_]:
+        """Names of all features."""
+        ...
+
+    @property
+    def sample_names(self) -> NDArray[np.str_]:
+        """Names of the training samples."""
+        ...
+
+    @property
+    def factor_names(self) -> list[str]:
+        """Names of the factors."""
+        ...
+
+
+class Quantities(NamedTuple):
+    """Draws of some quantities, shape (chains, draws, quantities), and the names of these."""
+
+    draws: Floats
+    names: list[str]
+
+
+def _drawn(posterior: Sampled) -> Draws:
+    if posterior.draws is None:
+        raise InputError(
+            "this model has no draws, as it was fitted by variational Bayes: fit it with "
+            'engine="gibbs".'
+        )
+    return posterior.draws
+
+
+def by_chain(draws: Draws, values: NDArray[Any]) -> NDArray[Any]:
+    """Values of every draw, shape (S, ...), by chain: (chains, draws, ...).
+
+    Chains of unequal length, as an interruption leaves them, are cut to the shortest.
+    """
+    chains = [values[draws.chain == number] for number in np.unique(draws.chain)]
+    shortest = min(len(one) for one in chains)
+    return np.stack([one[:shortest] for one in chains])
+
+
+def _some(count: int, most: int) -> NDArray[np.int64]:
+    """At most so many of a number of things, evenly spaced."""
+    most = max(most, 1)
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _log_likelihood(draws: Draws) -> Floats:
+    """Log likelihood at the draws, shape (chains, draws)."""
+    return np.asarray(by_chain(draws, draws.log_likelihood[draws.chain, draws.sweep - 1]))
+
+
+def _decisions(posterior: Sampled) -> Quantities:
+    draws, classifiers = _drawn(posterior), posterior.classifiers
+    assert classifiers is not None
+    rows = classifiers.row_names()
+    samples = _some(len(posterior.scores.mean), MOST // len(rows))
+    coefficients = by_chain(draws, draws.coefficients).astype(float)  # (chains, draws, R, K + 1)
+    f = coefficients[..., :-1] @ posterior.scores.mean[samples].T + coefficients[..., -1:]
+    names = [f"{row}, {posterior.sample_names[n]}" for row in rows for n in samples]
+    return Quantities(f.reshape(*f.shape[:2], -1), names)
+
+
+def _coefficients(posterior: Sampled) -> Quantities:
+    draws, classifiers = _drawn(posterior), posterior.classifiers
+    assert classifiers is not None
+    values = by_chain(draws, draws.coefficients)
+    entries = [*posterior.factor_names, "intercept"]
+    names = [f"{row}, {entry}" for row in classifiers.row_names() for entry in entries]
+    chosen = _some(len(names), MOST)
+    flat = values.reshape(*values.shape[:2], -1)[..., chosen]
+    return Quantities(flat, [names[i] for i in chosen])
+
+
+def _loadings(posterior: Sampled) -> Quantities:
+    draws, factors = _drawn(posterior), posterior.factor_names
+    columns = posterior.coding.columns
+    chosen = _some(len(columns), MOST // len(factors))
+    values = by_chain(draws, draws.loadings[:, chosen, : len(factors)])
+    features = posterior.feature_names[columns[chosen]]
+    names = [f"{feature}, {factor}" for feature in features for factor in factors]
+    return Quantities(values.reshape(*values.shape[:2], -1), names)
+
+
+def _likelihood(posterior: Sampled) -> Quantities:
+    return Quantities(_log_likelihood(_drawn(posterior))[..., None], ["log likelihood"])
+
+
+def convergence(posterior: Sampled) -> pd.DataFrame:
+    """How well the chains of a Gibbs fit have mixed, by kind of quantity.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of a fit with ``engine="gibbs"``.
+
+    Returns
+    -------
+    DataFrame
+        One row for the decision function at the training samples, the coefficients (both only with
+        labels), the loadings and the log likelihood. Columns: ``quantities``, the number looked at
+        (about 2,000 evenly spaced ones at most), ``r_hat``, the largest, and ``r_hat_at``, where;
+        ``ess_bulk`` and ``ess_bulk_at``, the smallest and where; ``ess_tail``, the smallest;
+        ``mcse``, the largest Monte Carlo standard error of a mean.
+
+    Raises
+    ------
+    InputError
+        If there are no draws, or fewer than four a chain.
+    """
+    n_draws = _log_likelihood(_drawn(posterior)).shape[1]
+    if n_draws < MIN_DRAWS:
+        raise InputError(
+            f"{n_draws} draws a chain are too few to judge convergence: at least {MIN_DRAWS} are "
+            "needed."
+        )
+    kinds = {"loadings": _loadings, "log likelihood": _likelihood}
+    if posterior.classifiers is not None:
+        kinds = {"decision function": _decisions, "coefficients": _coefficients, **kinds}
+    return pd.DataFrame.from_dict(
+        {kind: _summary(make(posterior)) for kind, make in kinds.items()}, orient="index"
+    )
+
+
+def _summary(quantities: Quantities) -> dict[str, Any]:
+    draws, names = quantities
+    ratio, bulk = r_hat(draws), ess_bulk(draws)
+    # A quantity that never changes has no R-hat.
+    worst = int(np.argmax(np.where(np.isnan(ratio), -np.inf, ratio)))
+    least = int(np.argmin(bulk))
+    return {
+        "quantities": len(names),
+        "r_hat": float(ratio[worst]),
+        "r_hat_at": names[worst],
+        "ess_bulk": float(bulk[least]),
+        "ess_bulk_at": names[least],
+        "ess_tail": float(ess_tail(draws).min()),
+        "mcse": float(mcse_mean(draws).max()),
+    }
+
+
+def advice(posterior: Sampled, n_draws: int) -> str | None:
+    """What to say of chains that have not converged, None if they have.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    n_draws : int
+        Draws that every chain has made; of these it may have kept a part only.
+    """
+    quantity = "log likelihood" if posterior.classifiers is None else "decision function"
+    kept = _log_likelihood(_drawn(posterior))
+    n_chains = len(kept)
+    if kept.shape[1] < MIN_DRAWS:
+        return (
+            f"{kept.shape[1]} draws a chain are too few to judge convergence: set "
+            "Gibbs(n_draws=500)."
+        )
+    draws, _ = (_likelihood if posterior.classifiers is None else _decisions)(posterior)
+    ratio, size = float(np.fmax.reduce(r_hat(draws))), float(ess_bulk(draws).min())
+    enough = MIN_ESS * n_chains
+    if not (ratio > MAX_R_HAT or size < enough):
+        return None
+    # Once chains have found each other, R-hat^2 - 1 falls like 1 / n, and the ESS grows like n.
+    factor = enough / size
+    found = f"the bulk effective sample size of the {quantity} is {size:.0f} (should be {enough})"
+    if ratio > MAX_R_HAT:
+        factor = max(factor, (ratio**2 - 1) / (MAX_R_HAT**2 - 1))
+        found = f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT})"
+    needed = _round_up(n_draws * max(factor, 1.1))
+    return f"{found}: about {needed:,} draws would do; set Gibbs(n_draws={needed})."
+
+
+def _rounded(ratio: float) -> str:
+    """R-hat to as many digits as tell it from its limit."""
+    return f"{ratio:.2f}" if ratio >= MAX_R_HAT + 0.005 else f"{ratio:.4f}"
+
+
+def _round_up(number: float) -> int:
+    """The next number with two digits that count."""
+    unit = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
+    return int(math.ceil(number / unit) * unit)
+
+
+# Parameters of the data likelihoods that are drawn, by the names that others know them by.
+_PARAMETER_NAMES = {
+    "CutPoints": {"mean": "cut_points"},
+    "Thresholds": {"h": "cut_points"},
+    "Noise": {"precision": "noise_precision"},
+}
+
+
+def to_arviz(posterior: Sampled) -> Any:
+    """The draws as an ArviZ DataTree; see `Posterior.to_arviz`."""
+    draws = _drawn(posterior)
+    try:
+        from arviz_base import from_dict
+    except ImportError as error:
+        raise InputError(
+            "to_arviz needs the package arviz-base: pip install rankfactor[arviz]."
+        ) from error
+    n_factors = len(posterior.factor_names)
+    loadings = by_chain(draws, draws.loadings)
+    variables = {"loadings": loadings[..., :n_factors]}
+    dims = {"loadings": ["feature", "factor"]}
+    if loadings.shape[-1] > n_factors:
+        variables["feature_mean"], dims["feature_mean"] = loadings[..., n_factors], ["feature"]
+    coords: dict[str, Any] = {
+        "feature": posterior.feature_names[posterior.coding.columns],
+        "factor": posterior.factor_names,
+    }
+    if posterior.classifiers is not None:
+        coefficients = by_chain(draws, draws.coefficients)
+        variables |= {"coefficients": coefficients[..., :-1], "intercept": coefficients[..., -1]}
+        dims |= {"coefficients": ["row", "factor"], "intercept": ["row"]}
+        coords["row"] = posterior.classifiers.row_names()
+    for name, values in _parameters(draws).items():
+        variables[name] = by_chain(draws, values)
+        dims[name] = ["feature", "cut"][: values.ndim - 1]
+    groups = {"posterior": variables, "sample_stats": {"lp": _log_likelihood(draws)}}
+    return from_dict(groups, coords=coords, dims=dims)
+
+
+def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
+    """Parameters of the data likelihood by name, shape (S, d) or (S, d, cuts); NaN if not used."""
+    kind = draws.params[0]
+    names = _PARAMETER_NAMES.get(type(kind).__name__)
+    result = {}
+    for field in fields(kind):
+        values = np.stack([getattr(one, field.name) for one in draws.params])
+        # Of a likelihood that is not in the table, whatever is not the same at every draw.
+        varies = values.dtype.kind == "f" and (values != values[0]).any()
+        if varies if names is None else field.name in names:
+            if values.ndim == 3 and hasattr(kind, "used"):
+                values = np.where(kind.used, values, np.nan)
+            result[field.name if names is None else names[field.name]] = values
+    return result

@@ -1,0 +1,255 @@
+r"""The max-margin rank likelihood as the paper prints it, for comparison only: use `MarginRank`.
+
+    L_i(w_n | others) = exp(-2 max(0, eps + w^l_n - w_n)) exp(-2 max(0, w_n + eps - w^u_n)),
+
+eqs. (6) to (8), w^l being the largest w of lower ranks and w^u the smallest of higher ones
+(``bounds="extremum"``), or those of the next lower and the next higher rank only (``"nearest"``).
+Both bounds are held while rows and scores that they depend on are updated, so the updates are the
+conditionals of no joint density. Samples at an end meet one hinge only, which drives them out, all
+others are drawn together: where many samples share an end, as pixels do, and w is too simple to
+keep the order, sd(w) grows without end (to the thousandfold in a hundred iterations, by extremum
+bounds); elsewhere it collapses.
+There is no evidence to bound: what is reported in the bound's place are the terms
+-(E[u] + sqrt(E[u^2])) of the two hinges at the bounds as they stood.
+
+Errata mended: a sample of the lowest or highest rank keeps its one hinge with its own +1 or -1 (the
+printed ones cancel for the others only); tau is 1/lam^l + 1/lam^u itself, not its inverse; and
+E[1/lam] = E[u^2]^(-1/2), the variance of w inside:
+
+    tau = E[1/lam^l] + E[1/lam^u],
+    rho = E[1/lam^l] (w^l + eps) + 1 + E[1/lam^u] (w^u - eps) - 1.
+
+Ranks are those of at most 255 levels of a feature (`rankfactor.likelihoods.coding`), each with its
+two bounds, so new samples are coded as for `MarginRank` and no training data are kept. Ties, and
+values merged into a level, are free among themselves.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.codes import MAX_CUTS, MISSING
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rank_draws import level_extremes
+from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.sites import TINY
+from rankfactor.laws.inverse_gaussian import InverseGaussian
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods.base import (
+    Chance,
+    DataLikelihood,
+    Observed,
+    RowArrays,
+    Sites,
+    Statistics,
+)
+from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
+from rankfactor.likelihoods.ordinal_probit import start_cut_points
+
+# How many times larger or smaller than at its start sd(w) is when it is reported.
+_FAR = 10.0
+
+
+@dataclass(frozen=True)
+class NeighbourBounds(RowArrays):
+    """Bounds of every level, and what is known of sd(w)."""
+
+    low: Floats  # (d, J + 1), -inf for the lowest level
+    high: Floats  # (d, J + 1), inf for the highest level
+    noise: Floats  # (d,): inverse of the mean of tau
+    spread: Floats  # (d,): root mean square of w over samples, 0 before the first step
+    first_spread: Floats  # (d,): the same at the first step
+    reported: NDArray[np.bool_]  # (d,): whether the user has been warned
+
+    @classmethod
+    def pool(cls, draws: Sequence[NeighbourBounds]) -> NeighbourBounds:
+        """The mean of the bounds of some draws."""
+        return replace(
+            draws[-1].copy(),
+            low=np.mean([one.low for one in draws], axis=0),
+            high=np.mean([one.high for one in draws], axis=0),
+            noise=np.mean([one.noise for one in draws], axis=0),
+        )
+
+
+@dataclass(frozen=True)
+class NeighbourRank(DataLikelihood[NeighbourBounds]):
+    """The paper's printed rank likelihood, which diverges or collapses.
+
+    Attributes
+    ----------
+    margin : float
+        The eps of all features.
+    bounds : {"extremum", "nearest"}
+        Bounds at the extremes of all lower and higher ranks, or of the neighbouring ones.
+    table_cuts : int
+        Most cuts of a feature, at most 254; a feature of more levels has neighbours merged.
+    """
+
+    margin: float = 0.05
+    bounds: str = "extremum"
+    table_cuts: int = MAX_CUTS
+
+    refreshes: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse hyper-parameters out of range."""
+        cuts = self.table_cuts
+        whole = isinstance(cuts, numbers.Integral) and not isinstance(cuts, bool)
+        if not (whole and 1 <= cuts <= MAX_CUTS):
+            raise InputError(
+                f"table_cuts must be a whole number from 1 to {MAX_CUTS}, not {cuts!r}."
+            )
+        if not (isinstance(self.margin, numbers.Real) and 0 < self.margin < float("inf")):
+            raise InputError(f"margin must be a positive number, not {self.margin!r}.")
+        if self.bounds not in ("extremum", "nearest"):
+            raise InputError(f"bounds must be 'extremum' or 'nearest', not {self.bounds!r}.")
+
+    def learn(self, values: Floats) -> Cuts:
+        """Cuts of every feature that varies."""
+        return learn_cuts(values, self.table_cuts)
+
+    def normal_scores(self, observed: Observed) -> Observed:
+        """Normal quantile of every level's middle rank, scaled to unit variance."""
+        return level_scores(observed, self.table_cuts)
+
+    def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> NeighbourBounds:
+        """Bounds at normal quantiles; the first step puts them where w has them."""
+        h = start_cut_points(coding, observed, loadings)
+        end = np.full((len(h), 1), np.inf)
+        zero, one = np.zeros(len(h)), np.ones(len(h))
+        low, high = np.column_stack([-end, h]), np.column_stack([h, end])
+        high[np.arange(high.shape[1]) >= coding.n_cuts[:, None]] = np.inf
+        return NeighbourBounds(low, high, one, zero, zero.copy(), np.zeros(len(h), bool))
+
+    def noise_variance(self, params: NeighbourBounds) -> Floats:
+        """Inverse of the mean of tau, shape (d,)."""
+        return params.noise
+
+    def prepare(self, observed: Observed, rows: Normal, params: NeighbourBounds) -> NeighbourBounds:
+        """Warn, once a fit, when the root mean square of w has left its start far behind."""
+        now, first = (float(np.sqrt(np.mean(x**2))) for x in (params.spread, params.first_spread))
+        if first == 0 or params.reported.any() or first / _FAR < now < first * _FAR:
+            return params
+        what = "grown without end" if now > first else "collapsed"
+        warnings.warn(
+            f"sd(w) has {what}, from {first:.3g} to {now:.3g}: the printed rank likelihood has "
+            f"no joint density to settle in (bounds={self.bounds!r}); use MarginRank, the model "
+            "R-L-BSVM.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return replace(params, reported=np.ones_like(params.reported))
+
+    def refresh(
+        self,
+        observed: Observed,
+        tile: slice,
+        w: Floats,
+        params: NeighbourBounds,
+        chance: Chance | None = None,
+    ) -> NeighbourBounds:
+        """Bounds at the present w, the same whether that is a mean or a draw."""
+        n_levels = params.low.shape[1]
+        codes = observed.tile(tile, slice(0, w.shape[1]))
+        top, bottom = level_extremes(codes, w, n_levels)
+        if self.bounds == "extremum":
+            top = np.maximum.accumulate(top, axis=1)
+            bottom = np.minimum.accumulate(bottom[:, ::-1], axis=1)[:, ::-1]
+        end = np.full((len(w), 1), np.inf)
+        spread = np.sqrt(np.mean(w**2, axis=1))
+        return replace(
+            params,
+            low=np.column_stack([-end, top[:, :-1]]),
+            high=np.column_stack([bottom[:, 1:], end]),
+            spread=spread,
+            first_spread=np.where(params.first_spread == 0, spread, params.first_spread),
+        )
+
+    def sites(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: NeighbourBounds,
+        chance: Chance | None = None,
+    ) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+        return self._terms(observed, w, var_w, params, chance)[0]
+
+    def statistics(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: NeighbourBounds,
+        design: Normal,
+        chance: Chance | None = None,
+    ) -> Statistics:
+        """Sums over the samples of a tile."""
+        sites, terms = self._terms(observed, w, var_w, params, chance)
+        return {
+            "second": sites.tau @ design.second,
+            "shift": sites.rho @ design.mean,
+            "weight": sites.tau.sum(axis=1),
+            "count": (observed != MISSING).sum(axis=1),
+            "bound": terms.sum(axis=1),
+        }
+
+    def bound(self, statistics: Statistics, rows: Normal, params: NeighbourBounds) -> float:
+        """Sum of the two hinges' terms, at bounds that are held."""
+        return float(statistics["bound"].sum())
+
+    def update(
+        self, statistics: Statistics, rows: Normal, params: NeighbourBounds
+    ) -> NeighbourBounds:
+        """The noise; bounds wait for `refresh`."""
+        total = np.maximum(statistics["weight"], np.finfo(float).tiny)
+        return replace(params, noise=statistics["count"] / total)
+
+    def _terms(
+        self,
+        codes: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: NeighbourBounds,
+        chance: Chance | None,
+    ) -> tuple[Sites, Floats]:
+        """Sites and bound terms, each of shape (rows, samples)."""
+        level = np.where(codes == MISSING, 0, codes).astype(np.intp)
+        tau, rho, terms = np.zeros(w.shape), np.zeros(w.shape), np.zeros(w.shape)
+        # s = +1 for the lower bound, -1 for the upper: u = eps - s (w - bound).
+        for number, (s, table) in enumerate(((1.0, params.low), (-1.0, params.high))):
+            bound = np.take_along_axis(table, level, axis=1)
+            there = np.isfinite(bound) & (codes != MISSING)
+            bound = np.where(there, bound, 0.0)
+            u = self.margin - s * (w - bound)
+            if chance is None:
+                root = np.sqrt(u**2 + var_w + TINY)
+                inv_lam = there / root
+            else:
+                root = np.abs(u)
+                side = Chance(chance.stream.child(number), chance.row, chance.sample)
+                inv_lam = there * side.by_row(_drawer(root), len(w))
+            tau += inv_lam
+            rho += inv_lam * (bound + s * self.margin) + s * there
+            terms -= there * (u + root)
+        return Sites(tau, rho), terms
+
+
+def _drawer(root: Floats) -> Any:
+    """Draw of 1/lam in row i, as `Chance.by_row` asks for it."""
+
+    def draw(i: int, stream: Stream, first: int) -> Floats:
+        return InverseGaussian(root[i]).draw(stream, first)
+
+    return draw

@@ -1,0 +1,244 @@
+"""The joint test of Geweke (2004): a sweep leaves the joint law of parameters and data alone.
+
+If (parameters, data) are drawn from the model, then a sweep of the sampler given the data and new
+data given the parameters lead to a pair of the same law, over and over. Here many short chains
+begin at independent draws from the prior, rather than one long chain anywhere: each state then has
+exactly the law that it should have, however slowly the horseshoe mixes, and the chains are
+independent, so the standard errors are those of a plain average. What is compared is the mean of a
+function over a chain with the function at the chain's own beginning: the difference has mean zero,
+and little variance where the chain is sticky, so the test has the power of a long chain.
+
+One long chain will not do here: where a loading is 1e4 the scores are known to 1e-4 and a sweep
+moves the loading by as little, so the chain is not seen to go into that tail, or to come back.
+
+Horseshoe scales have no moments; functions are logarithms, bounded, or ratios of known law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from tests.inference.hand_built import certain, failures, z_score
+
+from rankfactor.inference import gibbs
+from rankfactor.inference.local import ObservedView
+from rankfactor.inference.threads import Workers
+from rankfactor.inference.vb import Fit, History
+from rankfactor.kernels.rng import Stream
+from rankfactor.laws.gamma import Gamma
+from rankfactor.laws.point import Point, settle
+from rankfactor.likelihoods import Gaussian, Noise, NoParameters, ObservedArray, Probit
+from rankfactor.model import Model, View, ViewState
+from rankfactor.shrinkage import TPBN
+from rankfactor.shrinkage.tpbn import TPBNScales
+
+N, D, K = 6, 4, 2
+SHAPE, RATE = 3.0, 3.0  # of the noise precision: tame
+INTERCEPT = 1.0  # prior precision of intercepts: the model's own would drown everything
+BLOCK = 4  # two blocks of samples
+HOLE = (1, 2)  # one missing value ...
+UNLABELLED = (0, 5)  # ... and one missing label
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The parts under test."""
+
+    loadings: TPBN
+    coefficients: TPBN
+    noise: Gaussian = field(default_factory=lambda: Gaussian(SHAPE, RATE))
+    label: Probit = field(default_factory=Probit)
+
+
+RIGHT = {
+    "horseshoe": Configuration(TPBN(), TPBN(scope="row")),
+    "other-shapes": Configuration(TPBN(1.0, 0.7, "row"), TPBN(0.8, 1.5, "factor")),
+}
+
+
+def draw_prior(rng, prior, n_rows):
+    """Scales and rows of a view, from the top down."""
+    by_factor = prior.scope == "factor"
+    top = rng.gamma(0.5, size=(1, 1) if by_factor else (n_rows, 1))
+    phi = rng.gamma(0.5, size=(1, K) if by_factor else (n_rows, 1)) / top
+    eta = rng.gamma(prior.s, size=(n_rows, K)) / phi
+    xi = rng.gamma(prior.r, size=(n_rows, K)) / eta
+    a = rng.standard_normal((n_rows, K)) * np.sqrt(xi)
+    intercept = rng.standard_normal((n_rows, 1)) / np.sqrt(INTERCEPT)
+    scales = TPBNScales(xi, 1.0 / xi, Point(eta), Point(phi), Point(top))
+    return certain(np.hstack([a, intercept])), scales
+
+
+def predictor(item, z):
+    return item.state.rows.mean @ item.design(z).mean.T
+
+
+def draw_data(rng, state):
+    """New data given the parameters, in place."""
+    t = state.data.state.params.precision
+    noise = rng.standard_normal((D, N)) / np.sqrt(t)[:, None]
+    x = predictor(state.data, state.z) + noise
+    x[HOLE] = np.nan
+    y = np.sign(predictor(state.labels, state.z) + rng.standard_normal((1, N)))
+    y[UNLABELLED] = 0.0
+    state.data.observed, state.labels.observed = ObservedArray(x), ObservedArray(y)
+
+
+def draw_state(rng, parts):
+    """Parameters from the prior, then data."""
+    rows, scales = draw_prior(rng, parts.loadings, D)
+    t = rng.gamma(SHAPE, size=D) / RATE
+    noise = Noise(np.full(D, SHAPE), np.full(D, RATE), t, np.log(t))
+    nothing = ObservedArray(np.empty((0, 0)))
+    data_view = View(parts.noise, parts.loadings, INTERCEPT)
+    data = ObservedView(data_view, nothing, ViewState(rows, noise, scales))
+    rows, scales = draw_prior(rng, parts.coefficients, 1)
+    label_view = View(parts.label, parts.coefficients, INTERCEPT)
+    labels = ObservedView(label_view, nothing, ViewState(rows, NoParameters(), scales))
+    z = certain(rng.standard_normal((N, K)))
+    state = Fit(data, labels, z, History(), converged=True)
+    draw_data(rng, state)
+    return state
+
+
+def snapshot(state):
+    """All of a state, in a flat tuple of arrays that no later sweep writes to."""
+    parts = []
+    for item in (state.data, state.labels):
+        scales = item.state.scales
+        parts += [item.state.rows.mean.copy(), item.observed.array, scales.xi]
+        parts += [law.mean for law in (scales.eta, scales.phi, scales.top)]
+    return (*parts, state.z.mean.copy(), state.data.state.params.precision.copy())
+
+
+def functions(states):
+    """What is compared, by name, each of shape (chains, states): means over entries."""
+    stacked = [np.array(part) for part in zip(*states, strict=True)]
+    data, labels, (z, t) = stacked[:6], stacked[6:12], stacked[12:]
+    values = {
+        "z": z,
+        "z squared": z**2,
+        "z pair": z[..., 0] * z[..., 1],
+        "log t": np.log(t),
+    }
+    for view, (rows, observed, xi, eta, phi, top) in {"data": data, "labels": labels}.items():
+        a, intercept = rows[..., :K], rows[..., K]
+        reach = a @ np.swapaxes(z, -1, -2)
+        w = reach + intercept[..., None]
+        values |= {
+            f"{view}: log |a|": np.log(np.abs(a)),
+            f"{view}: a at most 1": np.abs(a) < 1,
+            f"{view}: tanh a": np.tanh(a),
+            f"{view}: pair of a": np.tanh(a[..., 0]) * np.tanh(a[..., 1]),
+            f"{view}: log xi": np.log(xi),
+            f"{view}: log eta": np.log(eta),
+            f"{view}: log phi": np.log(phi),
+            f"{view}: log top": np.log(top),
+            f"{view}: a given xi": a**2 / xi,
+            f"{view}: xi given eta": xi * eta,
+            f"{view}: eta given phi": eta * phi,
+            f"{view}: phi given top": phi * top,
+            f"{view}: intercept": intercept,
+            f"{view}: intercept squared": intercept**2,
+            f"{view}: intercept with a . z": np.tanh(intercept[..., None] * reach),
+            f"{view}: a . z": np.tanh(reach),
+            f"{view}: observed": np.tanh(observed),
+            f"{view}: observed with w": np.tanh(observed) * np.tanh(w),
+            f"{view}: observed with intercept": np.tanh(observed) * np.tanh(intercept)[..., None],
+            f"{view}: observed with a . z": np.tanh(observed) * np.tanh(reach),
+        }
+        if view == "data":
+            square = t[..., None] * (observed - w) ** 2
+            values |= {"residual": square, "residual with t": square * np.log(t)[..., None]}
+    return {
+        name: np.nanmean(value, axis=tuple(range(1, value.ndim))) for name, value in values.items()
+    }
+
+
+def sampler(parts, state, stream):
+    """A function that sweeps ``state`` once, and the chain it belongs to."""
+    model = Model(K, parts.noise, parts.label, parts.loadings, parts.coefficients)
+    chain = gibbs.start_chain(model, state, stream)
+    chain.state = state  # not a draw around it
+    settings, pool = gibbs.Gibbs(block=BLOCK), Workers()
+
+    def sweep():
+        gibbs._sweep(model, chain, settings, stream.child("sweep", chain.sweep), pool)
+
+    return sweep, chain
+
+
+def joint_test(parts, n_chains, length, seed):
+    """z-scores by name of what should have mean zero."""
+    rng = np.random.default_rng(seed)
+    stream = Stream.from_seed(seed)
+    states = []
+    for number in range(n_chains):
+        state = draw_state(rng, parts)
+        states.append(snapshot(state))
+        sweep, _ = sampler(parts, state, stream.child("chain", number))
+        for step in range(length):
+            if step:
+                draw_data(rng, state)
+            sweep()
+            states.append(snapshot(state))
+    scores = {}
+    for name, value in functions(states).items():
+        value = value.reshape(n_chains, length + 1)
+        scores[name] = z_score(value[:, 1:].mean(axis=1) - value[:, 0])
+    return scores
+
+
+@pytest.mark.parametrize("parts", RIGHT.values(), ids=RIGHT.keys())
+def test_a_sweep_leaves_the_joint_law_alone(parts):
+    assert not failures(joint_test(parts, n_chains=1000, length=3, seed=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_chains", "length"), [(6000, 4), (600, 40)])
+@pytest.mark.parametrize("parts", RIGHT.values(), ids=RIGHT.keys())
+def test_a_sweep_leaves_the_joint_law_alone_at_length(parts, n_chains, length):
+    assert not failures(joint_test(parts, n_chains, length, seed=2))
+
+
+class WrongEta(TPBN):
+    """Shape of eta too large by a quarter."""
+
+    def update(self, scales, squares, stream=None):
+        right = super().update(scales, squares, stream)
+        law = Gamma(self.r + self.s + 0.25, scales.xi + scales.phi.mean)
+        return TPBNScales(right.xi, right.inv_xi, settle(law, stream, "eta"), right.phi, right.top)
+
+
+class WrongNoise(Gaussian):
+    """Missing values counted as seen."""
+
+    def update(self, statistics, rows, params):
+        right = super().update(statistics, rows, params)
+        return Noise.of(np.full(D, self.shape + 0.5 * N), right.rate)
+
+
+class WrongLabel(Probit):
+    """The expectation of f* in the place of a draw."""
+
+    def label_sites(self, signed, f, var_f, chance=None):
+        return super().label_sites(signed, f, 0.0)
+
+
+WRONG = {
+    "eta": Configuration(WrongEta(), TPBN(scope="row")),
+    "noise": Configuration(TPBN(), TPBN(scope="row"), WrongNoise(SHAPE, RATE)),
+    "label": Configuration(TPBN(), TPBN(scope="row"), label=WrongLabel()),
+}
+
+
+def test_the_test_can_fail():
+    assert failures(joint_test(WRONG["eta"], n_chains=200, length=3, seed=3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", WRONG.values(), ids=WRONG.keys())
+def test_small_faults_are_found(parts):
+    assert failures(joint_test(parts, n_chains=4000, length=3, seed=3))
