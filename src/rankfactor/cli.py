@@ -149,7 +149,9 @@ def fit(
             help="Label column, of the table or of another file; once for every task.",
         ),
     ],
-    model: Annotated[str, typer.Option(help="R-L-BSVM, G-L-BSVM or G-L-Probit.")] = "R-L-BSVM",
+    model: Annotated[
+        str, typer.Option(help="R-L-BSVM, G-L-BSVM, G-L-Probit, OR-L-BSVM or OR-L-Probit.")
+    ] = "R-L-BSVM",
     factors: Factors = 20,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.rankfactor"),
     report: Annotated[

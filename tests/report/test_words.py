@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from tests.plots import models
 
+from rankfactor import Gibbs, RankFactorAnalysis
 from rankfactor.plots.select import effects
 from rankfactor.report import words
 from rankfactor.report.comparison import Score
@@ -199,3 +202,16 @@ def test_methods_name_model_settings_and_version():
     alone = " ".join(words.methods(models.unsupervised(), None))
     assert "hinge" not in alone
     assert "seed" not in alone
+
+
+def test_methods_name_the_sampler():
+    rng = np.random.default_rng(0)
+    engine = Gibbs(n_draws=4, burn_in=1, n_predict=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = RankFactorAnalysis(n_factors=2, engine=engine, max_iter=3, random_state=0)
+        posterior = fitted.fit(rng.standard_normal((20, 5))).posterior_
+    said = " ".join(words.methods(posterior, 0))
+    assert "Gibbs sampling, seed 0" in said
+    assert "8 draws kept of 2 chains" in said
+    assert "mean-field" not in said

@@ -240,12 +240,20 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
             "scores, the scores that a new sample gets; scores shown here are label-free too."
         )
     seeded = "" if seed is None else f", seed {seed}"
-    said.append(
-        f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. Such "
-        "inference tends to give intervals that are too narrow: take them as a guide to what "
-        "stands out, not as tests. An interval of 90 % reaches 1.64 posterior standard "
-        "deviations to either side."
-    )
+    reach = "An interval of 90 % reaches 1.64 posterior standard deviations to either side."
+    if posterior.draws is None:
+        said.append(
+            f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
+            "Such inference tends to give intervals that are too narrow: take them as a guide to "
+            f"what stands out, not as tests. {reach}"
+        )
+    else:
+        n_chains = len(np.unique(posterior.draws.chain))
+        said.append(
+            f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
+            f"{len(posterior.draws.chain)} draws kept of {n_chains} chains, which start from a "
+            f"variational fit (its history is shown). {reach}"
+        )
     return said
 
 
