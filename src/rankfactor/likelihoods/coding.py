@@ -7,16 +7,25 @@ against the same cuts and carries no training data.
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MAX_CUTS, code_values, level_counts, look_up
 from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Index
 from rankfactor.likelihoods.base import Observed, ObservedArray
+
+
+def check_cuts(name: str, value: object) -> None:
+    """Refuse a number of cuts that one-byte codes cannot hold."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not (whole and 1 <= int(value) <= MAX_CUTS):  # type: ignore[call-overload]
+        raise InputError(f"{name} must be a whole number from 1 to {MAX_CUTS}, not {value!r}.")
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ from rankfactor.likelihoods.base import (
     Sites,
     Statistics,
 )
-from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
+from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
 from rankfactor.likelihoods.ordinal_probit import start_cut_points
 
 # How many times larger or smaller than at its start sd(w) is when it is reported.
@@ -103,12 +103,7 @@ class NeighbourRank(DataLikelihood[NeighbourBounds]):
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
-        cuts = self.table_cuts
-        whole = isinstance(cuts, numbers.Integral) and not isinstance(cuts, bool)
-        if not (whole and 1 <= cuts <= MAX_CUTS):
-            raise InputError(
-                f"table_cuts must be a whole number from 1 to {MAX_CUTS}, not {cuts!r}."
-            )
+        check_cuts("table_cuts", self.table_cuts)
         if not (isinstance(self.margin, numbers.Real) and 0 < self.margin < float("inf")):
             raise InputError(f"margin must be a positive number, not {self.margin!r}.")
         if self.bounds not in ("extremum", "nearest"):

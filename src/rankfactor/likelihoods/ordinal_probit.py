@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, ndtri
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.codes import MAX_CUTS, MISSING, level_counts
+from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.ordinal import (
     ordinal_site_draws,
     ordinal_sites,
@@ -66,7 +66,7 @@ from rankfactor.likelihoods.base import (
     Sites,
     Statistics,
 )
-from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
+from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,7 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
-        whole = isinstance(self.max_cuts, numbers.Integral) and not isinstance(self.max_cuts, bool)
-        if not (whole and 1 <= self.max_cuts <= MAX_CUTS):
-            raise InputError(
-                f"max_cuts must be a whole number from 1 to {MAX_CUTS}, not {self.max_cuts!r}."
-            )
+        check_cuts("max_cuts", self.max_cuts)
         real = isinstance(self.cut_precision, numbers.Real)
         if not (real and 0 < self.cut_precision < float("inf")):
             raise InputError(

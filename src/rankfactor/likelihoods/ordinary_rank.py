@@ -28,7 +28,6 @@ encoded in the same way, so a posterior needs neither the training data nor thei
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,8 +37,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from rankfactor.errors import InputError
-from rankfactor.kernels.codes import MAX_CUTS
 from rankfactor.kernels.ordinal import ordinal_site_draws, ordinal_sites
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rank_draws import level_extremes, rank_draws, rank_means
@@ -53,7 +50,7 @@ from rankfactor.likelihoods.base import (
     Sites,
     Statistics,
 )
-from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
+from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
 from rankfactor.likelihoods.ordinal_probit import start_cut_points, unit_noise_bound
 
 
@@ -123,12 +120,7 @@ class OrdinaryRank(DataLikelihood[Boundaries]):
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
-        cuts = self.table_cuts
-        whole = isinstance(cuts, numbers.Integral) and not isinstance(cuts, bool)
-        if not (whole and 1 <= cuts <= MAX_CUTS):
-            raise InputError(
-                f"table_cuts must be a whole number from 1 to {MAX_CUTS}, not {cuts!r}."
-            )
+        check_cuts("table_cuts", self.table_cuts)
 
     def learn(self, values: Floats) -> RankTable:
         """Cuts of every feature that varies."""
