@@ -328,14 +328,14 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ctrl_c_during_a_fit_keeps_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     import rankfactor.inference.vb as vb
 
-    record = vb._record
+    record = vb.record
 
     def interrupt_at_the_third(fit: vb.Fit, elbo: float) -> None:
         record(fit, elbo)
         if len(fit.history.elbo) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(vb, "_record", interrupt_at_the_third)
+    monkeypatch.setattr(vb, "record", interrupt_at_the_third)
     result = call("fit", "table.csv", "--labels", "labels.csv:status", "--factors", "2")
     assert result.exit_code == 130
     assert "warning: interrupted after 2 iterations; the fit so far is kept." in result.stderr

@@ -24,6 +24,7 @@ from rankfactor import (
 )
 from rankfactor.diagnostics import MOST, advice, by_chain, convergence, to_arviz
 from rankfactor.inference import mixing
+from rankfactor.inference.scales import ScaleDraws
 from rankfactor.likelihoods import DATA_LIKELIHOODS
 
 N_DRAWS, N_CHAINS, N_FACTORS = 6, 2, 2
@@ -120,6 +121,7 @@ def with_draws(posterior, coefficients):
         .astype(np.float32),
         log_likelihood=np.random.default_rng(2).standard_normal((n_chains, n_draws)),
         sweep=np.tile(np.arange(1, n_draws + 1), n_chains),
+        scales=ScaleDraws(),
     )
     return dataclasses.replace(posterior, draws=draws)
 
@@ -231,6 +233,17 @@ def test_tree_has_names_and_values(posterior, tmp_path):
     assert float(gene) == draws.loadings[number, 4, 1]
     intercept = found["intercept"].sel(**one, row="kind: b")
     assert float(intercept) == draws.coefficients[number, 2, -1]
+    scales = {
+        "loading_xi": ("feature", "factor"),
+        "loading_phi": ("factor",),
+        "loading_top": (),
+        "coefficient_xi": ("row", "factor"),
+        "coefficient_phi": ("row",),
+        "coefficient_top": ("row",),
+    }
+    for name, dims in scales.items():
+        assert found[name].dims == ("chain", "draw", *dims)
+        assert_array_equal(found[name].sel(**one), draws.scales.values[name][number])
     params = draws.params[number]
     expected = np.where(params.used, params.mean, np.nan)
     assert_array_equal(found["cut_points"].sel(**one), expected)
@@ -248,6 +261,9 @@ EXTRA = {
 }
 
 
+SCALES = {"loading_xi", "loading_phi", "loading_top"}
+
+
 @pytest.mark.parametrize("likelihood", DATA_LIKELIHOODS)
 def test_tree_of_every_likelihood(likelihood):
     tree = fit(supervised=False, likelihood=likelihood).to_arviz()
@@ -255,8 +271,8 @@ def test_tree_of_every_likelihood(likelihood):
     assert "loadings" in names
     assert "coefficients" not in names
     if likelihood in EXTRA:
-        assert names == {"loadings"} | EXTRA[likelihood]
-    for name in names:
+        assert names == {"loadings", *SCALES} | EXTRA[likelihood]
+    for name in names - {"loading_phi", "loading_top"}:
         assert tree["posterior"][name].dims[:3] == ("chain", "draw", "feature")
 
 
@@ -284,6 +300,9 @@ def test_unequal_chains_are_cut_to_the_shortest(posterior):
         coefficients=draws.coefficients[kept],
         params=tuple(draws.params[i] for i in kept),
         sweep=draws.sweep[kept],
+        scales=ScaleDraws(
+            {name: values[kept] for name, values in draws.scales.values.items()}, draws.scales.dims
+        ),
     )
     tree = dataclasses.replace(posterior, draws=shorter).to_arviz()
     whole = posterior.to_arviz()

@@ -17,7 +17,7 @@ from rankfactor import (
     save_model,
 )
 from rankfactor.estimators import PRESETS
-from rankfactor.inference.gibbs import Gibbs
+from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.threads import Workers
 from rankfactor.likelihoods import MarginRank
 
@@ -63,6 +63,12 @@ def test_draws_are_kept(labelled, tmp_path):
     loaded = load_model(save_model(fitted.posterior_, tmp_path / "m"))
     assert_array_equal(loaded.draws.loadings, fitted.posterior_.draws.loadings)
     assert_array_equal(loaded.draws.chain, [0] * 4 + [1] * 4)
+    scales, expected = loaded.draws.scales, fitted.posterior_.draws.scales
+    assert scales.dims == expected.dims
+    assert scales.values.keys() == expected.values.keys()
+    assert ("coefficient_xi" in scales.values) == labelled
+    for name, values in expected.values.items():
+        assert_array_equal(scales.values[name], values)
     if labelled:
         mean, variance = loaded.decide(table.to_numpy(), Workers())
         expected = fitted.posterior_.decide(table.to_numpy(), Workers())
@@ -147,6 +153,25 @@ def test_bad_files_get_one_sentence(fitted, tmp_path):
     rewrite(path, lambda header, members: members.pop("rows.mean.npy"))
     with pytest.raises(InputError, match="is damaged"):
         load_model(path)
+
+
+def test_a_file_from_before_scales_were_kept(tmp_path):
+    table, labels = table_and_labels()
+    engine = Gibbs(n_draws=3, burn_in=1, n_predict=2)
+    fitted = RankFactorClassifier(engine=engine, n_factors=2, max_iter=5, random_state=0)
+    fitted.fit(table, labels)
+    path = save_model(fitted.posterior_, tmp_path / "m")
+
+    def without_scales(header, members):
+        for name in [name for name in members if name.startswith("draws.scales.")]:
+            del members[name]
+
+    rewrite(path, without_scales)
+    loaded = load_model(path)
+    assert loaded.draws.scales.values == {}
+    expected = fitted.posterior_.decide(table.to_numpy(), Workers())
+    assert_array_equal(loaded.decide(table.to_numpy(), Workers())[0], expected[0])
+    assert "loading_xi" not in loaded.to_arviz()["posterior"]
 
 
 def test_nothing_is_half_written(fitted, tmp_path, monkeypatch):

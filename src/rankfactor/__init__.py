@@ -12,20 +12,22 @@ if TYPE_CHECKING:
     from rankfactor.data import Dataset, load_alzheimer, read_table
     from rankfactor.errors import InputError
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
-    from rankfactor.inference.gibbs import Gibbs
+    from rankfactor.inference.chain import Gibbs
+    from rankfactor.inference.storedraws import open_draws
     from rankfactor.modelfile import load_model, save_model
     from rankfactor.posterior import Posterior
     from rankfactor.report import write_report
 
 _HOMES = {
     "Dataset": "data",
-    "Gibbs": "inference.gibbs",
+    "Gibbs": "inference.chain",
     "InputError": "errors",
     "Posterior": "posterior",
     "RankFactorAnalysis": "estimators",
     "RankFactorClassifier": "estimators",
     "load_alzheimer": "data",
     "load_model": "modelfile",
+    "open_draws": "inference.storedraws",
     "read_table": "data",
     "save_model": "modelfile",
     "write_report": "report",
@@ -41,6 +43,7 @@ __all__ = [
     "__version__",
     "load_alzheimer",
     "load_model",
+    "open_draws",
     "read_table",
     "save_model",
     "write_report",

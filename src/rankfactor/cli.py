@@ -150,7 +150,10 @@ def fit(
         ),
     ],
     model: Annotated[
-        str, typer.Option(help="R-L-BSVM, G-L-BSVM, G-L-Probit, OR-L-BSVM or OR-L-Probit.")
+        str,
+        typer.Option(
+            help="R-L-BSVM, G-L-BSVM, G-L-Probit, OR-L-BSVM, OR-L-Probit, R-NL-BSVM or G-NL-BSVM."
+        ),
     ] = "R-L-BSVM",
     factors: Factors = 20,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.rankfactor"),

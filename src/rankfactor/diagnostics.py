@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.inference.draws import Draws
+from rankfactor.inference.draws import PARAMETER_NAMES, Draws
 from rankfactor.inference.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
 from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
@@ -248,14 +248,6 @@ def _round_up(number: float) -> int:
     return int(math.ceil(number / unit) * unit)
 
 
-# Parameters of the data likelihoods that are drawn, by the names that others know them by.
-_PARAMETER_NAMES = {
-    "CutPoints": {"mean": "cut_points"},
-    "Thresholds": {"h": "cut_points"},
-    "Noise": {"precision": "noise_precision"},
-}
-
-
 def to_arviz(posterior: Sampled) -> Any:
     """The draws as an ArviZ DataTree; see `Posterior.to_arviz`."""
     draws = _drawn(posterior)
@@ -283,6 +275,8 @@ def to_arviz(posterior: Sampled) -> Any:
     for name, values in _parameters(draws).items():
         variables[name] = by_chain(draws, values)
         dims[name] = ["feature", "cut"][: values.ndim - 1]
+    for name, values in draws.scales.values.items():
+        variables[name], dims[name] = by_chain(draws, values), list(draws.scales.dims[name])
     groups = {"posterior": variables, "sample_stats": {"lp": _log_likelihood(draws)}}
     return from_dict(groups, coords=coords, dims=dims)
 
@@ -290,7 +284,7 @@ def to_arviz(posterior: Sampled) -> Any:
 def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
     """Parameters of the data likelihood by name, shape (S, d) or (S, d, cuts); NaN if not used."""
     kind = draws.params[0]
-    names = _PARAMETER_NAMES.get(type(kind).__name__)
+    names = PARAMETER_NAMES.get(type(kind).__name__)
     result = {}
     for field in fields(kind):
         values = np.stack([getattr(one, field.name) for one in draws.params])

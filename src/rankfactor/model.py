@@ -13,7 +13,7 @@ from typing import Any
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MAX_CUTS
-from rankfactor.latent import StandardNormal
+from rankfactor.latent import LATENT, AnyLatent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
@@ -74,7 +74,10 @@ class Model:
     label : LabelLikelihood or None
         Likelihood of the labels; None for an unsupervised model.
     loading_shrinkage, coefficient_shrinkage : Shrinkage
-    latent : StandardNormal
+    latent : Latent
+        Prior law of the scores.
+    experts : MixedExperts or None
+        Local classifiers in place of linear ones.
     """
 
     n_factors: int
@@ -82,7 +85,8 @@ class Model:
     label: LabelLikelihood | None = None
     loading_shrinkage: AnyShrinkage = TPBN()
     coefficient_shrinkage: AnyShrinkage = TPBN(scope="row")
-    latent: StandardNormal = StandardNormal()
+    latent: AnyLatent = StandardNormal()
+    experts: MixedExperts | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -97,12 +101,23 @@ class Model:
                 f"classifier {self.label!r} is not a likelihood for labels: "
                 f"choose one of {', '.join(LABEL_LIKELIHOODS)}."
             )
+        if self.experts is not None and not isinstance(self.latent, StandardNormal):
+            raise InputError("mixed experts have standard normal scores: leave latent out.")
         if isinstance(self.data, MarginRank):
             check_count("max_cuts", self.data.max_cuts, most=MAX_CUTS)
             if not (
                 isinstance(self.data.margin, int | float) and 0 < self.data.margin < float("inf")
             ):
                 raise InputError(f"margin must be a positive number, not {self.data.margin!r}.")
+            shape = self.data.margin_shape
+            if shape is not None and not (
+                isinstance(shape, int | float)
+                and not isinstance(shape, bool)
+                and 1 <= shape < float("inf")
+            ):
+                raise InputError(
+                    f"margin_shape must be None or a number of at least 1, not {shape!r}."
+                )
 
     @property
     def data_view(self) -> View:
@@ -134,6 +149,8 @@ class Model:
             "label": None if self.label is None else part(LABEL_LIKELIHOODS, self.label),
             "loading_shrinkage": part(SHRINKAGE, self.loading_shrinkage),
             "coefficient_shrinkage": part(SHRINKAGE, self.coefficient_shrinkage),
+            "latent": part(LATENT, self.latent),
+            "experts": None if self.experts is None else asdict(self.experts),
         }
 
     @classmethod
@@ -145,12 +162,17 @@ class Model:
             return registry[values["part"]](**arguments)
 
         label = parts["label"]
+        # Files written before there were other scores and experts do not name them.
+        latent = parts.get("latent", {"part": "standard_normal"})
+        experts = parts.get("experts")
         return cls(
             n_factors=parts["n_factors"],
             data=build(DATA_LIKELIHOODS, parts["data"]),
             label=None if label is None else build(LABEL_LIKELIHOODS, label),
             loading_shrinkage=build(SHRINKAGE, parts["loading_shrinkage"]),
             coefficient_shrinkage=build(SHRINKAGE, parts["coefficient_shrinkage"]),
+            latent=build(LATENT, latent),
+            experts=None if experts is None else MixedExperts(**experts),
         )
 
 

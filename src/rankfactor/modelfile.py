@@ -12,7 +12,7 @@ import json
 import os
 import zipfile
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from rankfactor.__about__ import __version__
 from rankfactor.errors import InputError
 from rankfactor.files import check_destinations, written_together
 from rankfactor.inference.draws import Draws
+from rankfactor.inference.gated import Experts
+from rankfactor.inference.scales import ScaleDraws
+from rankfactor.latent import Gates
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
@@ -32,6 +35,8 @@ from rankfactor.tasks import Task
 FORMAT = "rankfactor model"
 VERSION = 1
 _HEADER = "header.json"
+_SCALES = "draws.scales."
+_GATES, _EXPERTS = "gates", "experts"
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 Arrays = dict[str, NDArray[Any]]
 
@@ -118,6 +123,9 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
     if classifiers is not None:
         arrays |= _parts_of("coefficients", classifiers.rows)
         arrays |= _parts_of("joint_coefficients", classifiers.joint_rows)
+        if classifiers.experts is not None:
+            arrays |= _parts_of(_GATES, classifiers.experts.gates)
+            arrays |= _parts_of(_EXPERTS, classifiers.experts.rows)
         arrays["label_codes"] = classifiers.codes
         for number, task in enumerate(classifiers.tasks):
             tasks.append(task.name)
@@ -127,6 +135,9 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         arrays |= {f"draws.{name}": getattr(draws, name) for name in _DRAWN}
         arrays |= _stacked("draws.params", draws.params)
         arrays |= _stacked("draws.classifiers", draws.classifiers)
+        arrays |= _stacked(f"draws.{_GATES}", [one.gates for one in draws.experts])
+        arrays |= _stacked(f"draws.{_EXPERTS}", [one.rows for one in draws.experts])
+        arrays |= {f"{_SCALES}{name}": values for name, values in draws.scales.values.items()}
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -153,6 +164,9 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
             _whole("coefficients", Normal, arrays),
             _whole("joint_coefficients", Normal, arrays),
             arrays["label_codes"],
+            None
+            if model.experts is None
+            else Experts(_whole(_GATES, Gates, arrays), _whole(_EXPERTS, Normal, arrays)),
         )
     return Posterior(
         model=model,
@@ -168,15 +182,30 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         sd_w=arrays["sd_w"],
         n_active=arrays["n_active"],
         converged=bool(header["converged"]),
-        draws=_drawn(PARAMETERS[part], arrays) if header["draws"] else None,
+        draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
     )
 
 
-def _drawn(kind: Any, arrays: Arrays) -> Draws:
+def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
+    # Files written before scales were kept have none of them.
+    scales = {
+        name.removeprefix(_SCALES): values
+        for name, values in arrays.items()
+        if name.startswith(_SCALES)
+    }
     return Draws(
         **{name: arrays[f"draws.{name}"] for name in _DRAWN},
         params=_unstacked("draws.params", kind, arrays),
         classifiers=_unstacked("draws.classifiers", Normal, arrays),
+        scales=ScaleDraws.of(model, scales),
+        experts=tuple(
+            Experts(gates, rows)
+            for gates, rows in zip(
+                _unstacked(f"draws.{_GATES}", Gates, arrays),
+                _unstacked(f"draws.{_EXPERTS}", Normal, arrays),
+                strict=True,
+            )
+        ),
     )
 
 
@@ -190,11 +219,13 @@ def _stacked(prefix: str, values: Sequence[Any]) -> Arrays:
 
 def _unstacked(prefix: str, kind: Any, arrays: Arrays) -> tuple[Any, ...]:
     """Dataclasses of the arrays that `_stacked` made."""
-    names = [field.name for field in fields(kind)]
+    names = _stored(prefix, kind, arrays)
     if f"{prefix}.{names[0]}" not in arrays:
         return ()
     columns = [arrays[f"{prefix}.{name}"] for name in names]
-    return tuple(kind(*values) for values in zip(*columns, strict=True))
+    return tuple(
+        kind(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)
+    )
 
 
 def _parts_of(prefix: str, value: Any) -> Arrays:
@@ -202,6 +233,16 @@ def _parts_of(prefix: str, value: Any) -> Arrays:
     return {f"{prefix}.{field.name}": getattr(value, field.name) for field in fields(value)}
 
 
+def _stored(prefix: str, kind: Any, arrays: Arrays) -> list[str]:
+    """Fields of a dataclass in a file: all but those with a default that came after the file."""
+    return [
+        field.name
+        for field in fields(kind)
+        if f"{prefix}.{field.name}" in arrays
+        or (field.default is MISSING and field.default_factory is MISSING)
+    ]
+
+
 def _whole(prefix: str, kind: Any, arrays: Arrays) -> Any:
     """Dataclass of the arrays that `_parts_of` named."""
-    return kind(**{field.name: arrays[f"{prefix}.{field.name}"] for field in fields(kind)})
+    return kind(**{name: arrays[f"{prefix}.{name}"] for name in _stored(prefix, kind, arrays)})

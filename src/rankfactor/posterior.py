@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rankfactor import diagnostics
 from rankfactor.inference.draws import Draws
+from rankfactor.inference.gated import Experts
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import decisions, encode_samples
 from rankfactor.inference.threads import Workers
@@ -37,17 +38,26 @@ class Classifiers:
     ----------
     tasks : tuple of Task
     rows : Normal, shape (rows, K + 1)
-        Coefficients and intercept fitted to label-free scores: what predicts.
+        Coefficients and intercept fitted to label-free scores: what predicts or, with experts,
+        their average over the training samples.
     joint_rows : Normal, shape (rows, K + 1)
-        Those of the joint fit, whose scores have seen the labels.
+        Those of the joint fit, whose scores have seen the labels; the same as ``rows`` where there
+        was none.
     codes : int array, shape (N, n_tasks)
         Class numbers of the training samples, -1 where missing.
+    experts : Experts or None
+        Local classifiers that predict in place of ``rows``.
     """
 
     tasks: tuple[Task, ...]
     rows: Normal
     joint_rows: Normal
     codes: NDArray[np.int64]
+    experts: Experts | None = None
+
+    def decisions(self, z: Normal) -> tuple[Floats, Floats]:
+        """Mean and variance of every row's decision for scores (N, K), each (N, rows)."""
+        return decisions(self.rows, z) if self.experts is None else self.experts.decisions(z)
 
     def rows_of(self, task: int) -> slice:
         """Which rows belong to a task."""
@@ -185,9 +195,9 @@ class Posterior:
 
         Averaged over draws where there are any.
         """
-        rows = self._classifiers.rows
+        classifiers = self._classifiers
         if self.draws is None:
-            return decisions(rows, self.encode(values, pool))
+            return classifiers.decisions(self.encode(values, pool))
         observed = self.coding.observe(values)
         return self.draws.decide(self.model, self.model.data_view, observed, pool)
 
@@ -233,7 +243,8 @@ class Posterior:
             model, ``coefficients`` (chain, draw, row, factor) and ``intercept`` (chain, draw, row)
             of the joint fit where there are labels, and the likelihood's own parameters, such as
             ``cut_points`` (chain, draw, feature, cut; NaN where a feature has fewer cuts) or
-            ``noise_precision``. Group ``sample_stats``: ``lp``, the log likelihood with its
+            ``noise_precision``, and the shrinkage scales, such as ``loading_xi`` (chain, draw,
+            feature, factor). Group ``sample_stats``: ``lp``, the log likelihood with its
             auxiliary variables. Burn-in is not part of it; chains of unequal length are cut to
             the shortest.
 

@@ -187,7 +187,7 @@ BAD = {
     "likelihood part": ({"likelihood": Probit()}, "is not a likelihood for data"),
     "classifier part": ({"classifier": Gaussian()}, "is not a likelihood for labels"),
     "shrinkage": ({"shrinkage": "lasso"}, "shrinkage must be one of tpbn"),
-    "training": ({"training": "magic"}, "training must be 'bayes'"),
+    "training": ({"training": "magic"}, "training must be one of bayes, predictive"),
     "tol": ({"tol": -1}, "tol must be a number of at least 0"),
     "max_iter": ({"max_iter": 0}, "max_iter must be a whole number"),
     "threads": ({"n_threads": 0}, "n_threads must be a whole number"),

@@ -15,7 +15,7 @@ from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, InputError, RankFactorAnalysis, RankFactorClassifier
 from rankfactor.inference import archive
-from rankfactor.inference.gibbs import Moments
+from rankfactor.inference.chain import Moments
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import DATA_LIKELIHOODS
@@ -63,13 +63,16 @@ def interrupted(folder, after, **arguments):
 
 
 def leaves(value, path="posterior"):
-    """All arrays and plain values of nested dataclasses, by path."""
+    """All arrays and plain values of nested dataclasses and dictionaries, by path."""
     if dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield from leaves(getattr(value, field.name), f"{path}.{field.name}")
     elif isinstance(value, tuple | list):
         for number, one in enumerate(value):
             yield from leaves(one, f"{path}[{number}]")
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from leaves(one, f"{path}[{key!r}]")
     else:
         yield path, value
 

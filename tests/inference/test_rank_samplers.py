@@ -13,7 +13,7 @@ from tests.inference.hand_built import FixedNormal, certain, failures, z_score
 from tests.inference.test_gibbs import assert_same_chain, chain_of, fitted, reference_of
 from tests.simulate import simulate, with_holes
 
-from rankfactor.inference.gibbs import Gibbs
+from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.globals import update_view
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.threads import Workers

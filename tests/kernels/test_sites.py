@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from tests import reference
 
-from rankfactor.kernels.sites import margin_rank_sites
+from rankfactor.kernels.sites import margin_rank_sites, margin_sums
 
 
 @pytest.fixture
@@ -32,3 +32,19 @@ def test_certain_predictor_on_the_margin_stays_finite():
         codes, zero + 0.1, zero, zero, zero, np.array([1]), np.array([0.1]), True
     )
     assert all(np.isfinite(part).all() for part in result)
+
+
+def test_sums_for_the_margin_agree_with_the_slow_twin(tile):
+    codes, n_cuts = tile[0], tile[-1]
+    inv_lam = reference.margin_rank_sites(*tile, np.full(5, 0.3))[2]
+    by_cut, by_sample = np.zeros((5, 4)), np.zeros((5, 13))
+    for i in range(5):
+        for m in range(13):
+            for j in range(n_cuts[i]):
+                if codes[i, m] != 255:
+                    s = 1.0 if codes[i, m] > j else -1.0
+                    by_cut[i, j] += s * inv_lam[i, j, m]
+                    by_sample[i, m] += s * inv_lam[i, j, m]
+    fast = margin_sums(codes, inv_lam)
+    assert_allclose(fast[0], by_cut, rtol=1e-12, atol=1e-12)
+    assert_allclose(fast[1], by_sample, rtol=1e-12, atol=1e-12)

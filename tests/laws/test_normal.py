@@ -1,6 +1,6 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, ortho_group
 from tests import reference
 from tests.laws.goodness import N
 
@@ -36,6 +36,20 @@ def test_reordered_permutes_and_flips_moments():
     assert_allclose(turned.mean, rows.mean[:, order] * sign)
     full = unpack(rows.cov)[:, order][:, :, order] * np.outer(sign, sign)
     assert_allclose(unpack(turned.cov), full)
+
+
+def test_rotated_turns_moments():
+    rows, turn = law(3, 4), ortho_group.rvs(4, random_state=0)
+    turned = rows.rotated(turn)
+    assert_allclose(turned.mean, rows.mean @ turn)
+    assert_allclose(unpack(turned.cov), turn.T @ unpack(rows.cov) @ turn)
+    second = turn.T @ unpack(rows.second) @ turn
+    assert_allclose(unpack(turned.second), second)
+    assert_allclose(turned.entropy(), rows.entropy())
+    drawn = rows.draw(Stream.from_seed(0))
+    assert_allclose(
+        drawn.rotated(turn).second, drawn.rotated(turn).draw(Stream.from_seed(1)).second
+    )
 
 
 def test_nearly_singular_precision_still_gives_a_law():

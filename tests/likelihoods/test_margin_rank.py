@@ -4,11 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import kstest
+from tests import reference
+from tests.laws.goodness import LEVEL
 
-from rankfactor.kernels.sites import margin_rank_sites
+from rankfactor.errors import InputError
+from rankfactor.kernels.codes import MISSING
+from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.sites import margin_rank_draws, margin_rank_sites
 from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods.base import Chance
 from rankfactor.likelihoods.coding import choose_cuts
-from rankfactor.likelihoods.margin_rank import MarginRank
+from rankfactor.likelihoods.margin_rank import CutPoints, MarginRank
+from rankfactor.model import Model
 
 columns = arrays(np.float64, st.integers(2, 40), elements=st.integers(-9, 9).map(float))
 
@@ -114,3 +122,153 @@ def test_features_weigh_the_same_whatever_their_number_of_cuts():
     params = part.start(coding, coding.observe(table), np.ones((2, 1)))
     assert_array_equal(coding.n_cuts, [64, 1])
     assert_allclose(params.margin * params.n_cuts, 0.05 * 32)
+
+
+def inferred_case(shape, n=25):
+    """A likelihood that infers its margins, codes with holes, laws of its parameters, scores."""
+    rng = np.random.default_rng(4)
+    part = MarginRank(margin=0.02, max_cuts=3, margin_shape=shape)
+    n_cuts = np.array([3, 1])
+    codes = (rng.random((2, n)) * (n_cuts[:, None] + 1)).astype(np.uint8)
+    codes[rng.random((2, n)) < 0.1] = MISSING
+    b = np.sort(rng.standard_normal((2, 3)), axis=1)
+    b[1, 1:] = 0.0
+    margin, variance = np.array([0.3, 0.6]), np.array([0.04, 0.2])
+    params = CutPoints(b, rng.random((2, 3)), n_cuts, margin, np.ones(2), variance)
+    design = Normal.isotropic(rng.standard_normal((n, 2)), 0.3)
+    return part, codes, params, design, rng
+
+
+def sides(codes, n_cuts):
+    """s of every entry and cut, zero where there is none; shape (rows, J, samples)."""
+    cuts = np.arange(3)[:, None]
+    s = np.where(codes[:, None, :] > cuts, 1.0, -1.0)
+    return s * (codes != MISSING)[:, None, :] * (cuts < n_cuts[:, None, None])
+
+
+def margin_density(part, i, params, inv_lam, s, w, b, points=80_001):
+    """Grid, and the density of margin i given 1/lam and means of w and b, from the definition."""
+    eps = np.linspace(1e-12, 2.0, points)
+    usual = 0.02 * 32 / params.n_cuts[i]
+    log_density = (part.margin_shape - 1) * np.log(eps) - part.margin_shape / usual * eps
+    for j in range(params.n_cuts[i]):
+        for n in np.flatnonzero(s[i, j]):
+            u = eps - s[i, j, n] * (w[i, n] - b[i, j])
+            log_density += -0.5 * inv_lam[i, j, n] * u**2 - u
+    density = np.exp(log_density - log_density.max())
+    return eps, density / np.trapezoid(density, eps)
+
+
+@pytest.mark.parametrize("shape", [1.0, 4.5])
+def test_law_of_the_margin_is_that_of_the_augmented_bound(shape):
+    """Also where the rows have moved since the statistics were taken."""
+    part, codes, params, design, rng = inferred_case(shape)
+    old, new = rng.standard_normal((2, 2, 2))
+    w, var_w = old @ design.mean.T, rng.random((2, 25))
+    statistics = part.statistics(codes, w, var_w, params, design)
+    inv_lam = reference.margin_rank_sites(
+        codes,
+        w,
+        var_w,
+        params.mean,
+        params.variance + params.margin_variance[:, None],
+        params.n_cuts,
+        params.margin,
+    )[2]
+    updated = part.update(statistics, Normal.isotropic(new, 0.1), params)
+    s = sides(codes, params.n_cuts)
+    w = new @ design.mean.T
+    # Cut points first, at the margins as they were.
+    precision = part.cut_precision + inv_lam.sum(axis=2)
+    pull = inv_lam * (w[:, None, :] - s * params.margin[:, None, None]) - s
+    assert_allclose(updated.mean, pull.sum(axis=2) / precision * params.used, rtol=1e-9)
+    for i in range(2):
+        eps, density = margin_density(part, i, params, inv_lam, s, w, updated.mean)
+        mean = np.trapezoid(density * eps, eps)
+        assert_allclose(updated.margin[i], mean, rtol=1e-5)
+        variance = np.trapezoid(density * (eps - mean) ** 2, eps)
+        assert_allclose(updated.margin_variance[i], variance, rtol=1e-4)
+    # The rows' system has the new margins and cut points in it.
+    target = updated.mean[:, :, None] + s * updated.margin[:, None, None]
+    rho = (inv_lam * target + s).sum(axis=1)
+    assert_allclose(part.system(statistics, updated)[1], rho @ design.mean, rtol=1e-9)
+
+
+def test_variance_of_the_margin_is_in_the_sites():
+    part, codes, params, _, rng = inferred_case(2.0)
+    w, var_w = rng.standard_normal((2, 25)), rng.random((2, 25))
+    s = sides(codes, params.n_cuts)
+    u = params.margin[:, None, None] - s * (w[:, None, :] - params.mean[:, :, None])
+    spread = var_w[:, None, :] + params.variance[:, :, None] + params.margin_variance[:, None, None]
+    expected = (np.abs(s) / np.sqrt(u**2 + spread)).sum(axis=1)
+    assert_allclose(part.sites(codes, w, var_w, params).tau, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [1.0, 4.5])
+def test_drawn_margins_follow_their_conditional(shape):
+    """At drawn cut points, which differ from copy to copy: by the distribution function's value."""
+    part, codes, params, design, rng = inferred_case(shape)
+    copies = 500
+    params = CutPoints(
+        params.mean, np.zeros((2, 3)), params.n_cuts, params.margin, params.noise
+    ).take(np.repeat([0, 1], copies))
+    loadings = np.repeat(rng.standard_normal((2, 2)), copies, axis=0)
+    rows = Normal(loadings, np.zeros((2 * copies, 3)), np.zeros(2 * copies))
+    codes, w = np.repeat(codes, copies, axis=0), loadings @ design.mean.T
+    chance = Chance(Stream.from_seed(1), 0, 0)
+    statistics = part.statistics(codes, w, 0 * w, params, design, chance)
+    drawn = part.draw_params(statistics, rows, params, Stream.from_seed(2))
+    assert_array_equal(drawn.margin_variance, 0.0)
+    inv_lam = margin_rank_draws(
+        codes,
+        w,
+        0 * w,
+        params.mean,
+        params.variance,
+        params.n_cuts,
+        params.margin,
+        True,
+        chance.stream.word,
+        0,
+        0,
+    )[2]
+    s = sides(codes, params.n_cuts)
+    for start in (0, copies):
+        places = []
+        for i in range(start, start + copies):
+            eps, density = margin_density(part, i, params, inv_lam, s, w, drawn.mean, 4001)
+            below = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
+            places.append(np.interp(drawn.margin[i], eps, below * (eps[1] - eps[0])))
+        assert kstest(places, "uniform").pvalue > LEVEL / 4
+
+
+def test_pooled_margins_have_the_moments_of_the_draws():
+    _, _, params, _, rng = inferred_case(1.0)
+    draws = [
+        CutPoints(params.mean, 0 * params.mean, params.n_cuts, margin, params.noise)
+        for margin in rng.random((5, 2))
+    ]
+    pooled = CutPoints.pool(draws)
+    margins = np.array([one.margin for one in draws])
+    assert_allclose(pooled.margin, margins.mean(axis=0))
+    assert_allclose(pooled.margin_variance, margins.var(axis=0))
+    same = CutPoints.pool([draws[0]] * 3)
+    assert_array_equal(same.margin, draws[0].margin)
+    assert_array_equal(same.margin_variance, 0.0)
+
+
+def test_a_chain_begins_at_positive_margins_of_the_right_spread():
+    _, _, params, _, _ = inferred_case(1.0)
+    many = params.take(np.repeat([0, 1], 20_000))
+    drawn = many.draw(Stream.from_seed(0)).margin.reshape(2, -1)
+    assert (drawn > 0).all()
+    assert_allclose(drawn.mean(axis=1), params.margin, rtol=0.02)
+    assert_allclose(drawn.var(axis=1), params.margin_variance, rtol=0.05)
+    certain = CutPoints(params.mean, params.variance, params.n_cuts, params.margin, params.noise)
+    assert_array_equal(certain.draw(Stream.from_seed(0)).margin, params.margin)
+
+
+@pytest.mark.parametrize("shape", [0.5, -1.0, float("inf"), float("nan"), "wide", True])
+def test_shapes_that_are_no_prior_are_refused(shape):
+    with pytest.raises(InputError, match="margin_shape must be None or a number of at least 1"):
+        Model(2, MarginRank(margin_shape=shape))

@@ -7,7 +7,7 @@ from tests.simulate import simulate, with_holes
 
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
 from rankfactor.inference import vb
-from rankfactor.inference.gibbs import Gibbs
+from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.threads import Workers, workers
 from rankfactor.kernels.ordinal import excess, interval, log_upper, raise_cut_points
 from rankfactor.kernels.rng import Stream

@@ -7,7 +7,7 @@ from tests.simulate import simulate, with_holes
 
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
 from rankfactor.inference import vb
-from rankfactor.inference.gibbs import Gibbs
+from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.threads import Workers, workers
 from rankfactor.kernels.rank_draws import rank_draws, rank_means
 from rankfactor.kernels.rng import Stream
@@ -185,3 +185,16 @@ def test_classifier_is_saved_without_training_data(tmp_path, preset, engine):
     assert loaded.model == model.posterior_.model
     decision = loaded.decide(table, Workers())
     assert_array_equal(loaded.probabilities(decision)[0], model.predict_proba(table))
+
+
+def test_content_tells_tables_apart_that_have_the_same_codes():
+    X = np.random.default_rng(0).standard_normal((300, 3))
+    other = X.copy()
+    first, second = np.argsort(X[:, 1])[:2]  # neighbours of the same code
+    other[[first, second], 1] = other[[second, first], 1]
+    one, two = (OrdinaryRank().learn(table).observe(table) for table in (X, other))
+    assert_array_equal(one.array, two.array)
+    assert one.content(slice(1, 2)) != two.content(slice(1, 2))
+    assert one.content(slice(0, 1)) == two.content(slice(0, 1))
+    cubes = OrdinaryRank().learn(X**3).observe(X**3)  # only the order counts
+    assert cubes.content(slice(0, 3)) == one.content(slice(0, 3))

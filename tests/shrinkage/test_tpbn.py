@@ -3,8 +3,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.special import digamma, gammaln
+from scipy.stats import kstest
+from tests.shrinkage.wrong import off_by_half
 
-from rankfactor.shrinkage import TPBN
+from rankfactor.kernels.rng import Stream
+from rankfactor.laws.point import Point
+from rankfactor.shrinkage import TPBN, tpbn
+from rankfactor.shrinkage.tpbn import TPBNScales
 
 
 @pytest.mark.parametrize("scope", ["factor", "row"])
@@ -75,3 +80,128 @@ def test_rows_are_independent_when_the_scope_is_a_row():
         return prior.precision(scales)
 
     assert_allclose(precision(squares)[1:2], precision(squares[1:2]))
+
+
+# Draws of the scales. Their conditionals are held against the joint density itself, integrated in
+# one variable at a time: an exact test of each law, at states of the bulk and of the far tails.
+
+ROWS, FACTORS, DRAWS = 2, 2, 300  # 200 draws miss a phi that is off by 1/2
+NAMES = ("eta", "phi", "top", "xi")  # in the order that `update` draws them in
+
+# Logarithms (base 10) of |a|, xi, eta, phi and top around which a state lies.
+STATES = {
+    "bulk": (0, 0, 0, 0, 0),
+    "large": (4, 8, -8, 8, -8),
+    "small": (-4, -8, 8, -8, 0),
+    "large phi alone": (0, 0, 0, 7, 0),
+    "small phi alone": (0, 0, 0, -7, 0),
+    "loadings far above their scales": (3, -3, 2, -2, 0),
+    "loadings far below their scales": (-6, 3, -2, 2, 0),
+}
+
+
+def log_joint(prior, a, scales):
+    """Log of p(a, xi, eta, phi, top) up to a constant, summed over the last two dimensions."""
+    xi, eta, phi, top = (scales[name] for name in ("xi", "eta", "phi", "top"))
+
+    def log_gamma(x, shape, rate):
+        return shape * np.log(rate) + (shape - 1) * np.log(x) - rate * x
+
+    return sum(
+        part.sum(axis=(-1, -2))
+        for part in (
+            -0.5 * np.log(xi) - 0.5 * a**2 / xi,
+            log_gamma(xi, prior.r, eta),
+            log_gamma(eta, prior.s, phi),
+            log_gamma(phi, 0.5, top),
+            log_gamma(top, 0.5, 1.0),
+        )
+    )
+
+
+def ranks_within_conditional(prior, a, scales, name, drawn):
+    """P(x < drawn) under the joint as a function of the first entry of a variable; all (DRAWS,).
+
+    ``scales`` are the others' values, each (DRAWS, rows or 1, factors or 1).
+    """
+
+    def log_density(t):  # of log x, (DRAWS, grid)
+        spread = {key: value[:, None] for key, value in scales.items()}
+        value = np.broadcast_to(spread[name], (*t.shape, *scales[name].shape[1:])).copy()
+        value[..., 0, 0] = np.exp(t)
+        return log_joint(prior, a, spread | {name: value}) + t
+
+    low, high = np.full(DRAWS, -60.0), np.full(DRAWS, 60.0)
+    for _ in range(3):  # to where the mass is
+        grid = np.linspace(low, high, 240, axis=1)
+        values = log_density(grid)
+        inside = values > values.max(axis=1, keepdims=True) - 40.0
+        first, last = inside.argmax(axis=1), 239 - inside[:, ::-1].argmax(axis=1)
+        rows = np.arange(DRAWS)
+        low = grid[rows, np.maximum(first - 1, 0)]
+        high = grid[rows, np.minimum(last + 1, 239)]
+    grid = np.linspace(low, high, 600, axis=1)
+    values = log_density(grid)
+    mass = np.exp(values - values.max(axis=1, keepdims=True))
+    steps = np.cumsum(0.5 * (mass[:, 1:] + mass[:, :-1]), axis=1)
+    return np.array(
+        [
+            np.interp(np.log(x), points, np.append(0.0, one) / one[-1])
+            for x, points, one in zip(drawn, grid, steps, strict=True)
+        ]
+    )
+
+
+def p_values(prior, place, seed):
+    """By variable: are its draws those of its conditional?"""
+    rng = np.random.default_rng(seed)
+    by_factor = prior.scope == "factor"
+    shapes = {
+        "xi": (ROWS, FACTORS),
+        "eta": (ROWS, FACTORS),
+        "phi": (1, FACTORS) if by_factor else (ROWS, 1),
+        "top": (1, 1) if by_factor else (ROWS, 1),
+    }
+
+    def some(shape, level):
+        return np.exp(0.5 * rng.standard_normal(shape)) * 10.0**level
+
+    a = some((ROWS, FACTORS), place[0])
+    start = {
+        name: some(shapes[name], level)
+        for name, level in zip(("xi", "eta", "phi", "top"), place[1:], strict=True)
+    }
+    points = (Point(start[name]) for name in ("eta", "phi", "top"))
+    old = TPBNScales(start["xi"], 1.0 / start["xi"], *points)
+    stream = Stream.from_seed(seed)
+    drawn = {name: [] for name in NAMES}
+    for number in range(DRAWS):
+        new = prior.update(old, a**2, stream.child(number))
+        for name in NAMES:
+            drawn[name].append(new.xi if name == "xi" else getattr(new, name).mean)
+    drawn = {name: np.array(value) for name, value in drawn.items()}
+    now = {name: np.tile(value, (DRAWS, 1, 1)) for name, value in start.items()}
+    result = {}
+    for name in NAMES:
+        ranks = ranks_within_conditional(prior, a, now, name, drawn[name][:, 0, 0])
+        result[name] = kstest(ranks, "uniform").pvalue
+        now[name] = drawn[name]
+    return result
+
+
+CASES = [TPBN(), TPBN(scope="row"), TPBN(0.8, 1.5, "row")]
+LEVEL = 1e-4 / (len(CASES) * len(STATES) * len(NAMES))
+
+
+@pytest.mark.parametrize("place", STATES.values(), ids=STATES.keys())
+@pytest.mark.parametrize("prior", CASES, ids=["horseshoe", "by row", "other shapes"])
+def test_draws_follow_the_joint_density(prior, place):
+    found = p_values(prior, place, seed=1)
+    assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_conditional_is_found(name, monkeypatch):
+    monkeypatch.setattr(tpbn, "settle", off_by_half(name))
+    found = p_values(TPBN(), STATES["bulk"], seed=1)
+    assert [key for key, p in found.items() if p < LEVEL] == [name]

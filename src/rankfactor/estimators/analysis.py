@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from rankfactor.estimators.base import FactorModel
 from rankfactor.features import table_values
-from rankfactor.inference.gibbs import Gibbs
+from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import DataLikelihood, MarginRank
@@ -28,6 +28,7 @@ class RankFactorAnalysis(FactorModel):
     margin : float, default 0.05
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
         keep more and weaker factors, smaller ones fewer.
+        ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"

@@ -10,7 +10,7 @@ import math
 import numbers
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple, Self
 
@@ -24,10 +24,14 @@ from sklearn.utils.validation import check_is_fitted
 from rankfactor.diagnostics import advice
 from rankfactor.errors import InputError
 from rankfactor.features import column_names, match_columns, row_names
+from rankfactor.inference.chain import Gibbs, Moments, Record
 from rankfactor.inference.checkpoint import Checkpoint, open_checkpoint
+from rankfactor.inference.deciders import make_decider
 from rankfactor.inference.draws import Draws, certain, collect
-from rankfactor.inference.gibbs import Gibbs, Moments, pooled, sample
-from rankfactor.inference.predict import encode_samples, refit_labels
+from rankfactor.inference.drawstore import open_store
+from rankfactor.inference.gibbs import pooled, sample
+from rankfactor.inference.predict import encode_samples, fit_experts, refit_labels
+from rankfactor.inference.predictive import Predictive, train
 from rankfactor.inference.threads import Workers, thread_count, workers
 from rankfactor.inference.vb import Fit, Settings, fit
 from rankfactor.kernels.packed import Floats
@@ -103,7 +107,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, values: Floats, labels: Labels | None) -> Self:
         """Fit to a table as given, its checked values, and labels where there are any."""
         model = self._build_model()
-        engine = self._gibbs()
+        engine, predictive = self._gibbs(), self._predictive()
         n = len(values)
         if n < 2:
             raise InputError(
@@ -121,15 +125,27 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         rows = None if labels is None else ObservedArray(labels.signed)
-        stream, store = Stream.from_seed(seed), None
+        names = getattr(self, "feature_names_in_", None)
+        feature_names = names_or_default(names, "x", values.shape[1])
+        stream, store, disk = Stream.from_seed(seed), None, None
         if engine is not None:
             # A folder that cannot be used is refused before any work is done.
             store = open_checkpoint(engine, model, observed, rows, stream)
+            features = feature_names[coding.columns]
+            disk = open_store(engine, model, observed, rows, stream, features.tolist())
         with workers(self.n_threads) as pool:
-            result = fit(model, coding, observed, rows, settings, rng, pool, self.progress)
+            seen = rows if predictive is None else None
+            result = fit(model, coding, observed, seen, settings, rng, pool, self.progress)
+            if predictive is not None and rows is not None:
+                result.z = encode_samples(model, result.data, pool)
+                decider = make_decider(model, rows, result.z, rng, pool)
+                train(model, result, decider, predictive, pool, progress=self.progress)
             draws = None
             if engine is not None:
-                draws = self._sample(model, result, engine, stream, store, observed, rows, pool)
+                records = None if disk is None else disk.records
+                draws = self._sample(
+                    model, result, engine, stream, store, records, observed, rows, pool
+                )
             # Last of all: a prior may depend on the order in which the factors were fitted.
             order, sign = self._order_factors(model, result)
             if draws is not None:
@@ -137,16 +153,21 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             # Scores and everything fitted to them are label-free: what a new sample would get.
             scores = encode_samples(model, result.data, pool)
             classifiers = None
-            if labels is not None and rows is not None and result.labels is not None:
-                refitted = refit_labels(model, rows, scores, pool)
-                classifiers = Classifiers(
-                    labels.tasks, refitted.rows, result.labels.state.rows, labels.codes
-                )
-        names = getattr(self, "feature_names_in_", None)
+            if labels is not None and rows is not None:
+                experts = None
+                if model.experts is None:
+                    coefficients = refit_labels(model, rows, scores, pool).rows
+                else:
+                    experts = fit_experts(model, rows, scores, rng)
+                    coefficients = experts.average(scores)
+                joint = coefficients if result.labels is None else result.labels.state.rows
+                classifiers = Classifiers(labels.tasks, coefficients, joint, labels.codes, experts)
+        if disk is not None:
+            disk.finish(order, sign, None if classifiers is None else classifiers.row_names())
         self.n_features_in_ = values.shape[1]
         self.posterior_ = Posterior(
             model=model,
-            feature_names=names_or_default(names, "x", values.shape[1]),
+            feature_names=feature_names,
             named_features=names is not None,
             sample_names=names_or_default(row_names(X), "sample", n),
             coding=coding,
@@ -175,6 +196,10 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self.engine
 
+    def _predictive(self) -> Predictive | None:
+        """Settings of predictive training, None without it."""
+        return None
+
     def _sample(
         self,
         model: Model,
@@ -182,6 +207,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         engine: Gibbs,
         stream: Stream,
         store: Checkpoint | None,
+        records: Sequence[Record] | None,
         observed: Observed,
         labels: Observed | None,
         pool: Workers,
@@ -195,7 +221,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 progress(result.n_iter + done, math.nan, math.nan)
 
         n_threads = thread_count(self.n_threads)
-        chains = sample(model, result, engine, stream, n_threads, tell, store)
+        chains = sample(model, result, engine, stream, n_threads, tell, store, records)
         draws = collect(model, chains, observed, labels, engine.n_predict, pool)
         state = result.data.state
         state.rows = pooled([chain.rows for chain in chains])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -15,24 +15,38 @@ from sklearn.base import ClassifierMixin
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import FactorModel, Labels, registered
 from rankfactor.features import table_values
-from rankfactor.inference.gibbs import Gibbs
+from rankfactor.inference.chain import Gibbs
+from rankfactor.inference.predictive import Predictive
 from rankfactor.inference.threads import workers
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
+from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.tasks import ClassWeight, encode_labels, label_columns, signed_labels
 
-# The paper's names: likelihood of the data, likelihood of the labels.
-PRESETS: dict[str, tuple[str, str]] = {
-    "G-L-Probit": ("gaussian", "probit"),
-    "G-L-BSVM": ("gaussian", "hinge"),
-    "R-L-BSVM": ("margin_rank", "hinge"),
-    "OR-L-Probit": ("ordinary_rank", "probit"),
-    "OR-L-BSVM": ("ordinary_rank", "hinge"),
+
+class Preset(NamedTuple):
+    """Likelihood of the data, likelihood of the labels, and whether classifiers are linear."""
+
+    data: str
+    label: str
+    linear: bool
+
+
+# The paper's names.
+PRESETS: dict[str, Preset] = {
+    "G-L-Probit": Preset("gaussian", "probit", True),
+    "G-L-BSVM": Preset("gaussian", "hinge", True),
+    "R-L-BSVM": Preset("margin_rank", "hinge", True),
+    "OR-L-Probit": Preset("ordinary_rank", "probit", True),
+    "OR-L-BSVM": Preset("ordinary_rank", "hinge", True),
+    "G-NL-BSVM": Preset("gaussian", "hinge", False),
+    "R-NL-BSVM": Preset("margin_rank", "hinge", False),
 }
+TRAINING = ("bayes", "predictive")
 
 
 class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
@@ -43,21 +57,30 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
 
     Parameters
     ----------
-    model : {"R-L-BSVM", "G-L-BSVM", "G-L-Probit", "OR-L-BSVM", "OR-L-Probit"}, default "R-L-BSVM"
-        Data likelihood (R max-margin rank, G Gaussian, OR ordinary rank) and classifier.
+    model : str, default "R-L-BSVM"
+        "R-L-BSVM", "G-L-BSVM", "G-L-Probit", "OR-L-BSVM", "OR-L-Probit", "R-NL-BSVM" or
+        "G-NL-BSVM": data likelihood (R max-margin rank, G Gaussian, OR ordinary rank), linear or
+        nonlinear decisions, and classifier.
     n_factors : int, default 20
         Most factors; those that the data do not need switch off.
     margin : float, default 0.05
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
         keep more and weaker factors, smaller ones fewer.
+        ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
     class_weight : None, "balanced" or dict, default None
         Weight of the labels of a class; with several label columns also a dictionary from the
         column's name to any of these.
-    training : {"bayes"}, default "bayes"
+    training : {"bayes", "predictive"}, default "bayes"
         "bayes" is joint mean field; afterwards the coefficients are fitted once more to the
-        label-free scores, which are what new samples have.
+        label-free scores, which are what new samples have. "predictive" then goes on to change the
+        factors so that label-free scores separate the classes: usually more accurate, at some cost
+        in how well the factors describe the table.
+    label_weight : float, default 3.0
+        How much predictive training heeds the labels.
+    n_components : int, default 10
+        Local classifiers of a nonlinear model.
     likelihood, classifier : part or name, optional
         In place of the model's own data likelihood or classifier.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
@@ -119,6 +142,8 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         max_cuts: int = MarginRank.max_cuts,
         class_weight: ClassWeight = None,
         training: str = "bayes",
+        label_weight: float = Predictive.label_weight,
+        n_components: int = MixedExperts.n_components,
         likelihood: str | DataLikelihood[Any] | None = None,
         classifier: str | LabelLikelihood | None = None,
         shrinkage: str | AnyShrinkage = "tpbn",
@@ -137,6 +162,8 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         self.max_cuts = max_cuts
         self.class_weight = class_weight
         self.training = training
+        self.label_weight = label_weight
+        self.n_components = n_components
         self.likelihood = likelihood
         self.classifier = classifier
         self.shrinkage = shrinkage
@@ -150,16 +177,22 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         self.progress = progress
 
     def _build_model(self) -> Model:
-        data, label = registered("model", self.model, PRESETS)
-        classifier = label if self.classifier is None else self.classifier
+        preset = registered("model", self.model, PRESETS)
+        classifier = preset.label if self.classifier is None else self.classifier
         if isinstance(classifier, str):
             classifier = registered("classifier", classifier, LABEL_LIKELIHOODS)()
         return Model(
             self.n_factors,
-            self._data_part(data if self.likelihood is None else self.likelihood),
+            self._data_part(preset.data if self.likelihood is None else self.likelihood),
             classifier,
             loading_shrinkage=self._shrinkage_part(),
+            experts=None if preset.linear else MixedExperts(self.n_components),
         )
+
+    def _predictive(self) -> Predictive | None:
+        if registered("training", self.training, dict.fromkeys(TRAINING, self.training)) == "bayes":
+            return None
+        return Predictive(self.label_weight)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit factors and classifiers.
@@ -173,8 +206,6 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
             index as a DataFrame X in another order is refused rather than matched by position.
         """
         self._check_arguments()
-        if self.training != "bayes":
-            raise InputError(f"training must be 'bayes', not {self.training!r}.")
         self._build_model()
         values = table_values(X, estimator=self)
         _refuse_shuffled(X, y)

@@ -1,16 +1,26 @@
 """Matching factors: a model is the same in any order of its factors and with any of them negated.
 
-Loadings are matched to a reference by the order and the signs that maximise the sum of absolute
-cosines between columns (a linear assignment), so that draws and chains can be compared.
+**Permuted.** Loadings are matched to a reference by the order and the signs that maximise the sum
+of absolute cosines between columns (a linear assignment), so that draws and chains can be compared.
+
+**Rotated.** Where the prior is the same in every direction, ``A Q`` and ``Q^T z`` are as probable
+as A and z for any orthogonal Q, and chains wander over all of them. The rotation (or reflection)
+that brings loadings nearest to the reference, ``min_Q ||A Q - reference||``, is ``Q = U V^T`` with
+``A^T reference = U S V^T`` (Schoenemann 1966, the orthogonal Procrustes problem); it contains the
+order and the signs. Scores and coefficients take the same Q, so every w and every decision stays
+what it was.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
 
 
 def match_factors(loadings: Floats, reference: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -22,3 +32,48 @@ def match_factors(loadings: Floats, reference: Floats) -> tuple[NDArray[np.int64
     _, order = linear_sum_assignment(-np.abs(cosine))
     sign = np.where(product[np.arange(len(order)), order] < 0, -1.0, 1.0)
     return np.asarray(order, np.int64), sign
+
+
+def rotate_factors(loadings: Floats, reference: Floats) -> Floats:
+    """Orthogonal Q, shape (K, K), such that ``loadings @ Q`` is nearest to ``reference``."""
+    left, _, right = np.linalg.svd(loadings.T @ reference)
+    return np.asarray(left @ right)
+
+
+@dataclass(frozen=True)
+class Permuted:
+    """Factors ``sign * factor[order]``."""
+
+    order: NDArray[np.int64]
+    sign: Floats
+
+    def rows(self, law: Normal) -> Normal:
+        """Rows of the matched factors; an intercept at their end stays."""
+        extra = law.order - len(self.order)
+        full = np.append(self.order, len(self.order) + np.arange(extra))
+        return law.reordered(full, np.append(self.sign, np.ones(extra)))
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """Factors ``factor @ matrix``."""
+
+    matrix: Floats  # (K, K), orthogonal
+
+    @property
+    def order(self) -> None:
+        """A rotation has none."""
+
+    def rows(self, law: Normal) -> Normal:
+        """Rows of the matched factors; an intercept at their end stays."""
+        order, k = law.order, len(self.matrix)
+        full = np.eye(order)
+        full[:k, :k] = self.matrix
+        return law.rotated(full)
+
+
+def matching(loadings: Floats, reference: Floats, rotate: bool) -> Permuted | Rotated:
+    """What brings loadings (d, K) nearest to the reference."""
+    if rotate:
+        return Rotated(rotate_factors(loadings, reference))
+    return Permuted(*match_factors(loadings, reference))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
 from rankfactor.files import written_together
-from rankfactor.inference.gibbs import Moments
+from rankfactor.inference.chain import Moments
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
@@ -30,7 +30,7 @@ from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGammaScales
 from rankfactor.shrinkage.normal import NormalScales
 from rankfactor.shrinkage.tpbn import TPBNScales
 
-FORMAT = "rankfactor checkpoint 1"
+FORMAT = "rankfactor checkpoint 2"
 _TREE = "tree.json"
 
 

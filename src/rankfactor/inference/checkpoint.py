@@ -24,14 +24,14 @@ from rankfactor.__about__ import __version__
 from rankfactor.errors import InputError
 from rankfactor.files import folder
 from rankfactor.inference.archive import damaged, read, write
-from rankfactor.inference.gibbs import Chain, Gibbs
+from rankfactor.inference.chain import Chain, Gibbs
 from rankfactor.inference.local import TILE, ObservedView
+from rankfactor.inference.scales import stacked, unstacked
 from rankfactor.inference.threads import slices
 from rankfactor.inference.vb import Fit
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Observed, RowArrays
-from rankfactor.likelihoods.ordinary_rank import RankedValues
 from rankfactor.model import Model
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,7 @@ def describe(
         "labels": None if labels is None else _digest(labels),
         "seed": f"{stream.key:016x}",
         **{name: int(getattr(settings, name)) for name in _SETTINGS},
+        "align": "rotate" if settings.rotates(model) else "permute",
     }
 
 
@@ -71,10 +72,7 @@ def _digest(observed: Observed) -> str:
     n_rows, n_samples = observed.shape
     content = hashlib.blake2b(f"{n_rows} {n_samples}".encode(), digest_size=16)
     for rows in slices(n_rows, TILE):
-        content.update(np.ascontiguousarray(observed.tile(rows, slice(0, n_samples))).tobytes())
-    # Where a likelihood looks at ranks, codes do not tell tables apart.
-    if isinstance(observed, RankedValues):
-        content.update(observed.ranks.tobytes())
+        content.update(observed.content(rows))
     return content.hexdigest()
 
 
@@ -190,11 +188,12 @@ class Checkpoint:
         chain.sd_w = state["sd_w"].tolist()
         for piece in range(state["pieces"]):
             path = self._draws_file(number, piece)
-            draws = _entries(path, "kept", "loadings", "params", "coefficients")
+            draws = _entries(path, "kept", "loadings", "params", "coefficients", "scales")
             chain.kept += draws["kept"].tolist()
             chain.loadings += list(draws["loadings"])
             chain.params += [draws["params"].take(i) for i in range(len(draws["kept"]))]
             chain.coefficients += list(draws["coefficients"])
+            chain.scales += unstacked(draws["scales"], len(draws["kept"]))
         if len(chain.kept) != state["kept"] or chain.sweep != len(chain.log_likelihood):
             raise ValueError("its draws are not those that it counts")
         return chain
@@ -209,7 +208,7 @@ class Checkpoint:
                 f"the folder {self.path} holds fewer draws than memory={settings.memory:g} has "
                 "room for: set memory to what it was, or choose another folder."
             )
-        for name in ("kept", "loadings", "params", "coefficients"):
+        for name in ("kept", "loadings", "params", "coefficients", "scales"):
             values = getattr(chain, name)
             if values:  # there are no coefficients without labels
                 setattr(chain, name, [values[i] for i in chosen])
@@ -227,6 +226,7 @@ class Checkpoint:
                 "loadings": np.array(chain.loadings[new]),
                 "params": _stacked(chain.params[new]),
                 "coefficients": np.array(chain.coefficients[new], np.float32),
+                "scales": stacked(chain.scales[new]),
             }
             write(self._draws_file(number, pieces), draws)
             pieces += 1

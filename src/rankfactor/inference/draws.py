@@ -5,7 +5,8 @@ each, and its decision has the mean of the draws' means, and as variance the mea
 plus the variance of their means.
 
 The coefficients of probit labels are the chain's own draws: the joint posterior of a normalised
-model is right as it stands. Those of a pseudo-likelihood (the hinge) are fitted anew at each of
+model is right as it stands. Those of a pseudo-likelihood (the hinge, or a probit whose labels have
+weights other than 1: ``Phi(f)^c`` and ``Phi(-f)^c'`` do not add up to 1) are fitted anew at each of
 these draws, to label-free encodings of the training samples, as after variational Bayes
 (docs/models.md).
 """
@@ -13,19 +14,52 @@ these draws, to label-free encodings of the training samples, as after variation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.inference.gibbs import Chain
+from rankfactor.inference.chain import Chain
+from rankfactor.inference.gated import Experts
 from rankfactor.inference.local import ObservedView
-from rankfactor.inference.predict import decisions, encode_samples, refit_labels
+from rankfactor.inference.predict import (
+    decisions,
+    encode_samples,
+    fit_experts,
+    refit_labels,
+)
+from rankfactor.inference.scales import ScaleDraws, stacked
 from rankfactor.inference.threads import Workers
 from rankfactor.kernels.packed import Floats, packed_size
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model, View, ViewState
+
+# Parameters of the data likelihoods that are drawn, by the names that others know them by.
+PARAMETER_NAMES = {
+    "CutPoints": {"mean": "cut_points"},
+    "Thresholds": {"h": "cut_points"},
+    "Boundaries": {"h": "cut_points"},
+    "Noise": {"precision": "noise_precision"},
+}
+
+
+def named_parameters(params: RowArrays) -> dict[str, NDArray[Any]]:
+    """Parameters at a draw by name, shape (d,) or (d, cuts); NaN where a cut is not used.
+
+    Of a likelihood that is not in the table, all numbers with a fraction.
+    """
+    names = PARAMETER_NAMES.get(type(params).__name__)
+    result = {}
+    for one in fields(params):
+        values = getattr(params, one.name)
+        if names is None and values.dtype.kind == "f" and values.size:
+            result[one.name] = values
+        elif names is not None and one.name in names:
+            used = getattr(params, "used", True) if values.ndim == 2 else True
+            result[names[one.name]] = np.where(used, values, np.nan)
+    return result
 
 
 @dataclass(frozen=True)
@@ -49,6 +83,11 @@ class Draws:
         By sweep, burn-in included; NaN past a chain's end.
     sweep : int array, shape (S,)
         How many sweeps its chain had done at each draw.
+    experts : tuple of Experts
+        Local classifiers at the chosen draws, which predict in place of ``classifiers``, then their
+        averages; empty where classifiers are linear.
+    scales : ScaleDraws
+        Shrinkage scales of the loadings and the coefficients; none if the draws were rotated.
     """
 
     chain: NDArray[np.int64]
@@ -59,6 +98,8 @@ class Draws:
     classifiers: tuple[Normal, ...]
     log_likelihood: Floats
     sweep: NDArray[np.int64]
+    scales: ScaleDraws = field(default_factory=ScaleDraws)
+    experts: tuple[Experts, ...] = ()
 
     def state(self, number: int) -> ViewState:
         """The table's view at a draw: certain rows and parameters."""
@@ -80,6 +121,8 @@ class Draws:
                 rows.reordered(np.append(order, len(order)), np.append(sign, 1.0))
                 for rows in self.classifiers
             ),
+            scales=self.scales.reordered(order),
+            experts=tuple(one.reordered(order, sign) for one in self.experts),
         )
 
     def decide(
@@ -87,9 +130,13 @@ class Draws:
     ) -> tuple[Floats, Floats]:
         """Mean and variance of every classifier's decision over draws, each (N, rows)."""
         means, variances = [], []
-        for number, rows in zip(self.chosen, self.classifiers, strict=True):
+        for place, number in enumerate(self.chosen):
             item = ObservedView(view, observed, self.state(int(number)))
-            mean, variance = decisions(rows, encode_samples(model, item, pool))
+            z = encode_samples(model, item, pool)
+            if self.experts:
+                mean, variance = self.experts[place].decisions(z)
+            else:
+                mean, variance = decisions(self.classifiers[place], z)
             means.append(mean)
             variances.append(variance)
         spread = np.var(means, axis=0)
@@ -101,6 +148,12 @@ def certain(values: NDArray[np.float32] | Floats) -> Normal:
     mean = np.ascontiguousarray(values, np.float64)
     n, order = mean.shape
     return Normal(mean, np.zeros((n, packed_size(order))), np.zeros(n))
+
+
+def _unweighted(labels: Observed) -> bool:
+    """Whether all labels that there are weigh 1."""
+    rows, samples = labels.shape
+    return bool(np.isin(np.abs(labels.tile(slice(0, rows), slice(0, samples))), (0.0, 1.0)).all())
 
 
 def collect(
@@ -123,18 +176,25 @@ def collect(
     chosen = np.unique(np.linspace(0, len(chain) - 1, count).round().astype(np.int64))
     coefficients = np.zeros((len(chain), 0, model.n_factors + 1), np.float32)
     classifiers: list[Normal] = []
+    experts: list[Experts] = []
     if labels is not None and model.label is not None:
         coefficients = np.concatenate([np.array(one.coefficients) for one in chains])
         fitted: ViewState | None = None
+        own = model.label.normalised and model.experts is None and _unweighted(labels)
         for number in chosen:
-            if model.label.normalised:
+            if own:
                 classifiers.append(certain(coefficients[number]))
                 continue
             state = ViewState(certain(loadings[number]), params[number], None)
             item = ObservedView(model.data_view, observed, state)
             scores = encode_samples(model, item, pool)
-            fitted = refit_labels(model, labels, scores, pool, fitted)
-            classifiers.append(fitted.rows)
+            if model.experts is None:
+                fitted = refit_labels(model, labels, scores, pool, fitted)
+                classifiers.append(fitted.rows)
+            else:
+                # Any seed will do: it only places the start of k-means.
+                experts.append(fit_experts(model, labels, scores, np.random.default_rng(0)))
+                classifiers.append(experts[-1].average(scores))
     return Draws(
         chain,
         loadings,
@@ -144,4 +204,6 @@ def collect(
         tuple(classifiers),
         log_likelihood,
         np.concatenate([np.array(one.kept, np.int64) for one in chains]),
+        ScaleDraws.of(model, stacked([draw for one in chains for draw in one.scales])),
+        tuple(experts),
     )

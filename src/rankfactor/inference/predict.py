@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankfactor.inference.gated import Design, Experts, fit_gated
 from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.local import BLOCK, ObservedView, encode
+from rankfactor.inference.regions import class_aware_centres
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats
+from rankfactor.latent import Gates, MixedExperts
 from rankfactor.laws.normal import Normal, product_moments
 from rankfactor.likelihoods import NoParameters, Observed
 from rankfactor.model import Model, ViewState
@@ -22,6 +25,7 @@ ENCODE_TOL = 1e-4  # in units of a score, whose prior standard deviation is 1
 ENCODE_STEPS = 200
 REFIT_TOL = 1e-7
 REFIT_STEPS = 500
+EXPERT_TOL = 1e-3  # in units of a decision, whose margin is 1
 
 
 def encode_samples(model: Model, data: ObservedView, pool: Workers, block: int = BLOCK) -> Normal:
@@ -61,6 +65,34 @@ def refit_labels(
             break
         previous = bound
     return item.state
+
+
+def place_gates(
+    experts: MixedExperts, z: Normal, labels: Observed, rng: np.random.Generator
+) -> Gates:
+    """Gates on class-aware regions of label-free scores (N, K)."""
+    signed = labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1]))
+    known = (signed != 0).any(axis=0)
+    _, groups = np.unique(np.sign(signed), axis=1, return_inverse=True)
+    groups = np.where(known, groups.ravel(), -1)
+    return experts.gates(z.mean, class_aware_centres(z.mean, groups, experts.n_components, rng))
+
+
+def fit_experts(model: Model, labels: Observed, z: Normal, rng: np.random.Generator) -> Experts:
+    """Gates and local classifiers on fixed label-free scores (N, K)."""
+    assert model.experts is not None
+    assert model.label is not None
+    gates = place_gates(model.experts, z, labels, rng)
+    precision = model.experts.prior_precision(gates, model.label_view.intercept_precision)
+    rows = fit_gated(
+        model.label,
+        labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1])),
+        Design.at(z, gates),
+        precision,
+        tol=EXPERT_TOL,
+        max_steps=REFIT_STEPS,
+    )
+    return Experts(gates, rows)
 
 
 def decisions(rows: Normal, z: Normal) -> tuple[Floats, Floats]:

@@ -196,7 +196,7 @@ def _ascend(
             elbo += sum(view_bound(item, model.n_factors) for item in views)
             elbo += sum(update_view(item, fit.z, pool, settings.block) for item in views)
             change = (elbo - previous) / max(abs(elbo), 1.0)
-            _record(fit, elbo)
+            record(fit, elbo)
             logger.debug("iteration %d: ELBO %.6g, change %.2g", iteration, elbo, change)
             if progress is not None and iteration:
                 progress(iteration, elbo, change)
@@ -215,7 +215,7 @@ def _ascend(
         fit.converged = True  # the user has been told; no second warning
 
 
-def _record(fit: Fit, elbo: float) -> None:
+def record(fit: Fit, elbo: float) -> None:
     """Add an iteration to the history."""
     loadings = fit.data.state.rows.mean[:, : fit.z.order]
     moment = fit.z.mean.T @ fit.z.mean / len(fit.z.mean)  # (K, K)

@@ -14,6 +14,10 @@ become vector instructions.
 The Gibbs sampler draws 1/lam ~ IG(1/|u|, 1) in place of its expectation, at certain w and b. That
 is the one branch of the loop; it is decided when the kernel is compiled, twice, from the same
 source. The bound is then the log pseudo-likelihood itself, -2 sum_j max(0, u_j).
+
+An uncertain margin adds its variance to that of every u, as a cut point does: ``var_b`` is then the
+sum of both. What its update needs besides, `margin_sums` takes from the 1/lam that were kept, so
+that a fixed margin costs nothing more.
 """
 
 from collections.abc import Callable
@@ -29,13 +33,13 @@ from rankfactor.kernels.rng import derive
 # Keeps 1/lam finite where the predictor is certain and sits exactly on the margin.
 TINY = 1e-10
 # Reassociation lets the sum of the bound run in vector lanes; no NaN or infinity is assumed away.
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def _compile(draws: bool) -> Callable[..., Any]:
     """The kernel that draws 1/lam, or the one that takes its expectation."""
 
-    @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+    @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
     def sites(codes, w, var_w, b, var_b, n_cuts, eps, keep, key=0, row=0, sample=0):  # type: ignore[no-untyped-def]
         """Sites of a tile of features by samples.
 
@@ -107,3 +111,31 @@ def _compile(draws: bool) -> Callable[..., Any]:
 
 margin_rank_sites = _compile(draws=False)
 margin_rank_draws = _compile(draws=True)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def margin_sums(codes, inv_lam):  # type: ignore[no-untyped-def]
+    """Sums of s / lam, which the margin multiplies in the updates of all else.
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (t, n)
+    inv_lam : array, shape (t, J, n)
+        Zero where the value is missing or the cut unused.
+
+    Returns
+    -------
+    by_cut : array, shape (t, J)
+    by_sample : array, shape (t, n)
+    """
+    t, width, n = inv_lam.shape
+    by_cut, by_sample = np.zeros((t, width)), np.zeros((t, n))
+    for i in range(t):
+        for j in range(width):
+            total = 0.0
+            for m in range(n):
+                q = inv_lam[i, j, m] if codes[i, m] > j else -inv_lam[i, j, m]
+                by_sample[i, m] += q
+                total += q
+            by_cut[i, j] = total
+    return by_cut, by_sample

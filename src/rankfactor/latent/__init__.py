@@ -1,5 +1,12 @@
-"""Prior laws of the factor scores."""
+"""Prior laws of the factor scores, and the local classifiers on them."""
 
+from typing import Any
+
+from rankfactor.latent.gates import Gates
+from rankfactor.latent.mixed_experts import MixedExperts
 from rankfactor.latent.standard_normal import StandardNormal
 
-__all__ = ["StandardNormal"]
+AnyLatent = StandardNormal
+LATENT: dict[str, Any] = {"standard_normal": StandardNormal}
+
+__all__ = ["LATENT", "AnyLatent", "Gates", "MixedExperts", "StandardNormal"]

@@ -18,8 +18,10 @@ from rankfactor.kernels.packed import (
     add_outer,
     append_one,
     diagonal_positions,
+    pack,
     packed_size,
     pair_weights,
+    unpack,
 )
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.solve import solve_packed
@@ -112,6 +114,14 @@ class Normal:
         positions = diagonal_positions(self.order)[old_first] + old_second - old_first
         cov = self.cov[:, positions] * (sign[first] * sign[second])
         return Normal(self.mean[:, order] * sign, cov, self.log_det)
+
+    def rotated(self, matrix: Floats) -> Normal:
+        """Law of the coordinates ``x @ matrix``, where the matrix (K, K) is orthogonal."""
+        mean = self.mean @ matrix
+        if not self.cov.any():  # a draw: there is nothing to turn
+            return Normal(mean, self.cov, self.log_det)
+        cov = matrix.T @ unpack(self.cov) @ matrix
+        return Normal(mean, pack(cov), self.log_det)
 
     def put(self, rows: Index, part: Normal) -> None:
         """Overwrite some of the rows in place."""

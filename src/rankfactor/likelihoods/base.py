@@ -28,6 +28,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Index, Normal
 
 Statistics = dict[str, Floats]
+_SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8 digits
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,13 @@ class Sites(NamedTuple):
     rho: Floats
 
 
+class Slopes(NamedTuple):
+    """Derivatives of a tile's bound in w at fixed variances, each of shape (rows, samples)."""
+
+    push: Floats  # the first: rho - tau w
+    curvature: Floats  # minus the second
+
+
 @dataclass(frozen=True)
 class Chance:
     """Where the random numbers of a tile come from.
@@ -113,9 +121,17 @@ class Observed(Protocol):
         """Observations of some rows and samples, in the form that the likelihood reads."""
         ...
 
+    def content(self, rows: slice) -> bytes:
+        """What tells the observations of some rows from others, for all samples.
+
+        Two tables with the same content give the same fit. Observations that hold more than their
+        tiles say add it here.
+        """
+        return np.ascontiguousarray(self.tile(rows, slice(0, self.shape[1]))).tobytes()
+
 
 @dataclass(frozen=True)
-class ObservedArray:
+class ObservedArray(Observed):
     """Observations that are held as they are: one-byte codes or signed labels."""
 
     array: NDArray[Any]  # (rows, samples)
@@ -250,6 +266,15 @@ class DataLikelihood(Likelihood[Params]):
         The inverse of a row's mean site precision; it puts the loadings of features of different
         kinds on a common scale.
         """
+
+    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Params) -> Slopes:
+        """Derivatives of a tile's bound; here by differences of the sites."""
+
+        def push(at: Floats) -> Floats:
+            sites = self.sites(observed, at, var_w, params)
+            return np.asarray(sites.rho - sites.tau * at)
+
+        return Slopes(push(w), (push(w - _SMALL) - push(w + _SMALL)) / (2 * _SMALL))
 
     @abstractmethod
     def start(self, coding: Any, observed: Observed, loadings: Floats) -> Params:

@@ -44,7 +44,7 @@ class Cuts:
 
 
 @dataclass(frozen=True)
-class _LevelScores:
+class _LevelScores(Observed):
     """Mean normal score of every level, looked up tile by tile."""
 
     observed: Observed

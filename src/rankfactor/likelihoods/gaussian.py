@@ -26,6 +26,7 @@ from rankfactor.likelihoods.base import (
     Observed,
     RowArrays,
     Sites,
+    Slopes,
     Statistics,
 )
 
@@ -64,7 +65,7 @@ class Noise(RowArrays):
 
 
 @dataclass(frozen=True)
-class Standardised:
+class Standardised(Observed):
     """Standardised values of a table, made tile by tile; NaN where missing."""
 
     values: Floats  # (N, D), not copied
@@ -98,7 +99,7 @@ class Scaling:
 
 
 @dataclass(frozen=True)
-class _FilledScores:
+class _FilledScores(Observed):
     """Standardised values with zeros where missing."""
 
     observed: Observed
@@ -166,6 +167,11 @@ class Gaussian(DataLikelihood[Noise]):
         """Sites of a tile, each array of shape (rows, samples)."""
         t = params.precision[:, None]
         return Sites(t * ~np.isnan(observed), t * np.nan_to_num(observed, nan=0.0))
+
+    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Noise) -> Slopes:
+        """Derivatives of a tile's bound in w: it is quadratic, so the curvature is tau itself."""
+        sites = self.sites(observed, w, var_w, params)
+        return Slopes(sites.rho - sites.tau * w, sites.tau)
 
     def statistics(
         self,

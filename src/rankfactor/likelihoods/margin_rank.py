@@ -19,6 +19,18 @@ a feature of two levels weighs as much as one of a thousand, eps_i = margin x 32
 is the margin of a feature with 32 cuts, and ``max_cuts`` is a matter of resolution only
 (docs/decisions.md).
 
+The margin may be inferred, one to a feature, under eps_i ~ Gamma(shape, rate_i) with the mean that
+it would have if it were fixed. Given lam a term of the likelihood is normal in eps, so that
+
+    q(eps_i) prop. eps^(shape-1) exp( -T eps^2 / 2 + (h - rate_i) eps ),
+    T = sum_nj E[1/lam],    h = sum_nj ( E[1/lam] s (w - b) - 1 ),
+
+and Var(eps) joins the variances in E[u^2]. The paper calls the Gamma prior conjugate; the law is a
+`ModifiedHalfNormal`, for shape 1 a normal kept to eps > 0. Shapes below 1 are refused: their
+density has a pole at 0. A temperature is nothing that a likelihood without a normaliser can tell:
+every factor exp(-2 max(0, u)) rises as eps falls, so only the prior holds the margin up
+(docs/decisions.md).
+
 The data enter through one-byte codes only, so a fitted model codes new samples against its cuts and
 carries no training data.
 """
@@ -26,7 +38,7 @@ carries no training data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +48,10 @@ from scipy.special import ndtri
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.sites import margin_rank_draws, margin_rank_sites
+from rankfactor.kernels.sites import margin_rank_draws, margin_rank_sites, margin_sums
+from rankfactor.kernels.slopes import margin_rank_slopes
+from rankfactor.laws.gamma import Gamma
+from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods.base import (
     Chance,
@@ -44,6 +59,7 @@ from rankfactor.likelihoods.base import (
     Observed,
     RowArrays,
     Sites,
+    Slopes,
     Statistics,
 )
 from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
@@ -52,15 +68,30 @@ from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
 REFERENCE_CUTS = 32
 
 
+def _absent() -> Floats:
+    return np.zeros(0)
+
+
 @dataclass(frozen=True)
 class CutPoints(RowArrays):
-    """Normal law of every latent cut point."""
+    """Normal law of every latent cut point, and the margins.
+
+    The last two fields are zero where the margin is fixed or drawn, and may then be left out.
+    """
 
     mean: Floats  # (d, J)
     variance: Floats  # (d, J)
     n_cuts: NDArray[np.int64]  # (d,)
-    margin: Floats  # (d,)
+    margin: Floats  # (d,): eps, or E[eps]
     noise: Floats  # (d,): inverse of the mean of tau
+    margin_variance: Floats = field(default_factory=_absent)  # (d,)
+    margin_bound: Floats = field(default_factory=_absent)  # (d,): E[log p(eps)] - E[log q(eps)]
+
+    def __post_init__(self) -> None:
+        """Margins without a law of their own are certain."""
+        for name in ("margin_variance", "margin_bound"):
+            if getattr(self, name).shape != self.margin.shape:
+                object.__setattr__(self, name, np.zeros(self.margin.shape))
 
     @property
     def used(self) -> NDArray[np.bool_]:
@@ -69,20 +100,36 @@ class CutPoints(RowArrays):
 
     @classmethod
     def pool(cls, draws: Sequence[CutPoints]) -> CutPoints:
-        """Normal laws with the mean and the variance of some draws."""
+        """Laws with the mean and the variance of some draws."""
         values = np.array([one.mean for one in draws])
+        margins = np.array([one.margin for one in draws])
         noise = np.mean([one.noise for one in draws], axis=0)
-        last = draws[-1]
-        return cls(values.mean(axis=0), values.var(axis=0), last.n_cuts, last.margin, noise)
+        # A fixed margin is the same in all draws, but their mean may differ from it by rounding.
+        fixed = (margins == margins[0]).all(axis=0)
+        return cls(
+            values.mean(axis=0),
+            values.var(axis=0),
+            draws[-1].n_cuts,
+            np.where(fixed, margins[0], margins.mean(axis=0)),
+            noise,
+            np.where(fixed, 0.0, margins.var(axis=0)),
+        )
 
     def draw(self, stream: Stream, first: int = 0) -> CutPoints:
-        """One draw of every cut point, as a law without variance."""
+        """One draw of every cut point and margin, as laws without variance.
+
+        An uncertain margin is drawn from the Gamma law of its mean and variance, which is good
+        enough for where a chain begins; the chain itself draws from the conditional.
+        """
         width = self.mean.shape[1]
         law = Normal(self.mean.reshape(-1, 1), self.variance.reshape(-1, 1), np.zeros(0))
         mean = law.draw(stream, first * width).mean.reshape(-1, width)
-        return CutPoints(
-            mean * self.used, np.zeros_like(mean), self.n_cuts, self.margin, self.noise
-        )
+        margin, uncertain = self.margin, self.margin_variance > 0
+        if uncertain.any():
+            rate = margin / np.where(uncertain, self.margin_variance, 1.0)
+            drawn = Gamma(margin * rate, rate).draw(stream.child("margin"), first)
+            margin = np.where(uncertain, drawn, margin)
+        return CutPoints(mean * self.used, np.zeros_like(mean), self.n_cuts, margin, self.noise)
 
 
 @dataclass(frozen=True)
@@ -92,16 +139,21 @@ class MarginRank(DataLikelihood[CutPoints]):
     Attributes
     ----------
     margin : float
-        The margin of a feature with 32 cuts; one with J cuts has ``32 / J`` times as much.
+        The margin of a feature with 32 cuts; one with J cuts has ``32 / J`` times as much. Where
+        margins are inferred, their prior mean.
     max_cuts : int
         Most cuts of a feature, at most 254: a finer or coarser view of the ranks.
     cut_precision : float
         Prior precision of a cut point.
+    margin_shape : float or None
+        None keeps the margins fixed; a number of at least 1 infers one to a feature, under a Gamma
+        prior of that shape. Shape 1 says next to nothing; the larger, the nearer to ``margin``.
     """
 
     margin: float = 0.05
     max_cuts: int = 16
     cut_precision: float = 1e-3
+    margin_shape: float | None = None
 
     def learn(self, values: Floats) -> Cuts:
         """Cuts of every feature that varies."""
@@ -119,9 +171,16 @@ class MarginRank(DataLikelihood[CutPoints]):
         below = np.cumsum(counts, axis=1)[:, :width] / counts.sum(axis=1, keepdims=True)
         spread = np.sqrt((loadings**2).sum(axis=1, keepdims=True))
         mean = spread * ndtri(np.clip(below, 1e-3, 1 - 1e-3))
-        margin = self.margin * REFERENCE_CUTS / coding.n_cuts
+        margin = self._usual_margin(coding.n_cuts)
         noise = np.clip(1.0 - spread[:, 0] ** 2, 0.05, 1.0)
-        return CutPoints(mean, np.full_like(mean, 0.01), coding.n_cuts.copy(), margin, noise)
+        # An inferred margin begins at its prior.
+        variance = _absent() if self.margin_shape is None else margin**2 / self.margin_shape
+        n_cuts = coding.n_cuts.copy()
+        return CutPoints(mean, np.full_like(mean, 0.01), n_cuts, margin, noise, variance)
+
+    def _usual_margin(self, n_cuts: NDArray[np.int64]) -> Floats:
+        """Fixed margins, or prior means, of features with so many cuts."""
+        return np.asarray(self.margin * REFERENCE_CUTS / n_cuts)
 
     def noise_variance(self, params: CutPoints) -> Floats:
         """Inverse of the mean of tau, shape (d,)."""
@@ -151,13 +210,15 @@ class MarginRank(DataLikelihood[CutPoints]):
         """Sums over samples.
 
         ``cross`` (rows, J, K) holds sum_n E[1/lam_nj] z_n: with it, cut points and rows can be
-        updated in turn without another pass over the data.
+        updated in turn without another pass over the data. Where the margin is inferred, ``shift``
+        and ``signed`` are without its part, which is the margin times ``lean`` (rows, J), the sums
+        of s E[1/lam], and ``lean_cross`` (rows, K), those of s E[1/lam] z.
         """
         tau, rho, inv_lam, weight, signed, bound = _sites(observed, w, var_w, params, True, chance)
         t, width, n = inv_lam.shape
         cross = (inv_lam.reshape(t * width, n) @ design.mean).reshape(t, width, -1)
         pull = np.einsum("ij,ijk->ik", params.mean, cross)  # the part of rho z that the cuts make
-        return {
+        found = {
             "second": tau @ design.second,
             "shift": rho @ design.mean - pull,
             "cross": cross,
@@ -166,30 +227,89 @@ class MarginRank(DataLikelihood[CutPoints]):
             "count": (observed != MISSING).sum(axis=1),
             "bound": bound,
         }
+        if self.margin_shape is not None:
+            lean, by_sample = margin_sums(observed, inv_lam)
+            margin, lean_cross = params.margin[:, None], by_sample @ design.mean
+            found["shift"] -= margin * lean_cross
+            found["signed"] -= margin * lean
+            found |= {"lean": lean, "lean_cross": lean_cross}
+        return found
 
     def bound(self, statistics: Statistics, rows: Normal, params: CutPoints) -> float:
         """Sum over samples and cuts of -(E[u] + sqrt(E[u^2]))."""
         return float(statistics["bound"].sum())
 
     def update(self, statistics: Statistics, rows: Normal, params: CutPoints) -> CutPoints:
-        """Cut points given the rows."""
+        """Cut points given the rows, then margins given both."""
+        updated = self._cut_points(statistics, rows, params)
+        if self.margin_shape is None:
+            return updated
+        law, rate = self._margins(statistics, rows, updated)
+        return replace(
+            updated,
+            margin=law.mean,
+            margin_variance=law.variance,
+            margin_bound=law.gain_over(rate),
+        )
+
+    def draw_params(
+        self,
+        statistics: Statistics,
+        rows: Normal,
+        params: CutPoints,
+        stream: Stream,
+        first: int = 0,
+    ) -> CutPoints:
+        """Cut points drawn given the rows, then margins given both."""
+        drawn = self._cut_points(statistics, rows, params).draw(stream, first)
+        if self.margin_shape is None:
+            return drawn
+        law, _ = self._margins(statistics, rows, drawn)
+        return replace(drawn, margin=law.draw(stream.child("margin"), first))
+
+    def _cut_points(self, statistics: Statistics, rows: Normal, params: CutPoints) -> CutPoints:
+        """Laws of the cut points; margins as they are."""
         precision = self.cut_precision + statistics["weight"]
         reach = np.einsum("ijk,ik->ij", statistics["cross"], rows.mean)
-        mean = (reach - statistics["signed"]) / precision
+        signed = statistics["signed"]
+        if self.margin_shape is not None:
+            signed = signed + params.margin[:, None] * statistics["lean"]
+        mean = (reach - signed) / precision * params.used
         total = np.maximum(statistics["weight"].sum(axis=1), np.finfo(float).tiny)
         noise = statistics["count"] / total
-        return CutPoints(mean * params.used, 1.0 / precision, params.n_cuts, params.margin, noise)
+        return replace(params, mean=mean, variance=1.0 / precision, noise=noise)
+
+    def _margins(
+        self, statistics: Statistics, rows: Normal, params: CutPoints
+    ) -> tuple[ModifiedHalfNormal, Floats]:
+        """Laws of the margins given rows and cut points, and the rates of their priors, (d,)."""
+        assert self.margin_shape is not None
+        rate = self.margin_shape / self._usual_margin(params.n_cuts)
+        shift = np.einsum("ik,ik->i", statistics["lean_cross"], rows.mean)
+        shift -= np.einsum("ij,ij->i", statistics["lean"], params.mean)
+        shift -= statistics["count"] * params.n_cuts
+        weight = statistics["weight"].sum(axis=1)
+        return ModifiedHalfNormal(self.margin_shape, weight, shift - rate), rate
 
     def system(self, statistics: Statistics, params: CutPoints) -> tuple[Floats, Floats]:
         """Packed precision (rows, P) and shift (rows, K)."""
-        pull = np.einsum("ij,ijk->ik", params.mean, statistics["cross"])
-        return statistics["second"], statistics["shift"] + pull
+        shift = statistics["shift"] + np.einsum("ij,ijk->ik", params.mean, statistics["cross"])
+        if self.margin_shape is not None:
+            shift += params.margin[:, None] * statistics["lean_cross"]
+        return statistics["second"], shift
+
+    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: CutPoints) -> Slopes:
+        """Derivatives of a tile's bound in w, each of shape (rows, samples)."""
+        variance = params.variance + params.margin_variance[:, None]
+        law = (params.mean, variance, params.n_cuts, params.margin)
+        return Slopes(*margin_rank_slopes(observed, w, var_w, *law))
 
     def params_bound(self, params: CutPoints) -> float:
-        """E[log p(b)] - E[log q(b)] over the cuts in use."""
+        """E[log p] - E[log q] of the cut points in use and of the margins."""
         mean, variance = params.mean[params.used], params.variance[params.used]
         squares = self.cut_precision * (mean**2 + variance)
-        return 0.5 * float(np.sum(1.0 + np.log(self.cut_precision * variance) - squares))
+        cuts = 0.5 * float(np.sum(1.0 + np.log(self.cut_precision * variance) - squares))
+        return cuts + float(params.margin_bound.sum())
 
 
 def _sites(
@@ -201,7 +321,9 @@ def _sites(
     chance: Chance | None,
 ) -> Any:
     """What the kernel gives for a tile: expectations of 1/lam, or draws."""
-    law = (params.mean, params.variance, params.n_cuts, params.margin)
+    # A margin's variance adds to that of u just as a cut point's does.
+    variance = params.variance + params.margin_variance[:, None]
+    law = (params.mean, variance, params.n_cuts, params.margin)
     if chance is None:
         return margin_rank_sites(observed, w, var_w, *law, keep)
     place = (chance.stream.word, chance.row, chance.sample)

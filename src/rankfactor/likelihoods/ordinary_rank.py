@@ -71,6 +71,10 @@ class RankedValues(ObservedArray):
             ranks[row, seen] = np.unique(self.values[seen, column], return_inverse=True)[1]
         return ranks
 
+    def content(self, rows: slice) -> bytes:
+        """Codes and ranks: codes alone do not tell tables apart."""
+        return super().content(rows) + self.ranks[rows].tobytes()
+
 
 @dataclass(frozen=True)
 class RankTable(Cuts):
@@ -88,6 +92,11 @@ class Boundaries(RowArrays):
     h: Floats  # (d, J), increasing; zero past n_cuts
     n_cuts: NDArray[np.int64]  # (d,)
     latent: NDArray[np.float32]  # (d, N), NaN where missing; (d, 0) but during a fit
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which boundaries there are, shape (d, J)."""
+        return np.asarray(np.arange(self.h.shape[1]) < self.n_cuts[:, None])
 
     @classmethod
     def pool(cls, draws: Sequence[Boundaries]) -> Boundaries:

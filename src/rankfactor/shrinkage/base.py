@@ -2,13 +2,20 @@
 
 A prior gives the entries of a view's rows independent normals of uncertain scale,
 ``a_ik ~ N(0, xi_ik)``; inference needs E[1/xi] for the rows and updates the scales from E[a^2].
+
+The Gibbs sampler also changes the unit of a factor (`rankfactor.inference.expansion`): column k of
+the rows becomes ``sqrt(u_k)`` times what it was, and the scales may go along with it. What a prior
+has to say of u is its own density at the new rows and scales, Jacobian included, which for all
+priors here has the form of `Stretch`.
 """
 
 from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.packed import Floats
@@ -17,8 +24,33 @@ from rankfactor.kernels.rng import Stream
 Scales = TypeVar("Scales")
 
 
+class Stretch(NamedTuple):
+    """``power log u - rate u - inverse / u``: log density of u with respect to du/u."""
+
+    power: float
+    rate: Floats  # (K,)
+    inverse: Floats  # (K,)
+
+
 class Shrinkage(ABC, Generic[Scales]):
     """Base of all shrinkage priors; the learned scales travel in a state of the prior's own."""
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """Whether rotated rows, ``A Q`` with orthogonal Q, are as probable as A."""
+        return False
+
+    @property
+    def kept_dims(self) -> dict[str, tuple[str, ...]]:
+        """The scales that a sampler keeps of every draw, by name, with their dimensions.
+
+        A dimension is ``"row"`` or ``"factor"``, in this order; none of both is a single number.
+        """
+        return {}
+
+    def kept(self, scales: Scales) -> dict[str, Floats]:
+        """The values of these scales at a draw."""
+        return {}
 
     @abstractmethod
     def start(self, n_rows: int, n_factors: int) -> Scales:
@@ -35,6 +67,19 @@ class Shrinkage(ABC, Generic[Scales]):
     @abstractmethod
     def bound(self, scales: Scales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
+
+    def stretch(self, scales: Scales, squares: Floats) -> Stretch:
+        """Density of u at certain scales and rows, the squares of which are given.
+
+        Here the scales stay as they are; a prior that moves its scales with the rows, which allows
+        for longer steps, overrides this and `stretched` together.
+        """
+        rate = 0.5 * (self.precision(scales) * squares).sum(axis=0)
+        return Stretch(0.5 * len(squares), rate, np.zeros_like(rate))
+
+    def stretched(self, scales: Scales, u: Floats) -> Scales:
+        """Scales that go with rows of which column k was multiplied by ``sqrt(u_k)``."""
+        return scales
 
 
 AnyShrinkage = Shrinkage[Any]

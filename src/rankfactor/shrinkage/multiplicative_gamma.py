@@ -85,6 +85,18 @@ class MultiplicativeGamma(Shrinkage[MultiplicativeGammaScales]):
         """Prior shapes of delta, shape (K,)."""
         return np.where(np.arange(n_factors) == 0, self.a1, self.a2)
 
+    @property
+    def kept_dims(self) -> dict[str, tuple[str, ...]]:
+        """Precisions of the loadings and of the factors.
+
+        A tau is kept, not its deltas: it stays a factor's own when factors change their places.
+        """
+        return {"phi": ("row", "factor"), "tau": ("factor",)}
+
+    def kept(self, scales: MultiplicativeGammaScales) -> dict[str, Floats]:
+        """Both at a draw."""
+        return {"phi": scales.phi.mean, "tau": scales.tau}
+
     def start(self, n_rows: int, n_factors: int) -> MultiplicativeGammaScales:
         """Scales before anything is known: unit means."""
         phi, delta = np.ones((n_rows, n_factors)), np.ones(n_factors)

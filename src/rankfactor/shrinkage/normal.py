@@ -9,6 +9,9 @@ Conjugate: with n entries that share an alpha,
 ``scope="factor"`` shares alpha down each column, so a factor that explains nothing is switched off
 as a whole (Bishop 1999, Variational principal components); ``scope="row"`` shares it along each
 row, one ridge penalty per label. Entries of a column are all shrunk alike: no sparsity within it.
+
+When a factor's unit changes, a^2 by u, an alpha of its own (scope "factor") changes by 1/u, and
+only the law of alpha has something to say of u: ``u^-shape exp(-rate alpha / u)``.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage, check_positive, check_scope
+from rankfactor.shrinkage.base import Shrinkage, Stretch, check_positive, check_scope
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,20 @@ class NormalARD(Shrinkage[NormalScales]):
         """Axis along which entries share their precision."""
         return 0 if self.scope == "factor" else 1
 
+    @property
+    def rotation_invariant(self) -> bool:
+        """One precision along a row makes the row's prior a sphere."""
+        return self.scope == "row"
+
+    @property
+    def kept_dims(self) -> dict[str, tuple[str, ...]]:
+        """The precisions."""
+        return {"alpha": (self.scope,)}
+
+    def kept(self, scales: NormalScales) -> dict[str, Floats]:
+        """The precisions at a draw."""
+        return {"alpha": scales.alpha.mean.ravel()}
+
     def start(self, n_rows: int, n_factors: int) -> NormalScales:
         """Scales before anything is known: unit precision."""
         one = np.ones((1, n_factors) if self.scope == "factor" else (n_rows, 1))
@@ -76,6 +93,19 @@ class NormalARD(Shrinkage[NormalScales]):
     def precision(self, scales: NormalScales) -> Floats:
         """E[1/xi], shape (rows, K)."""
         return np.broadcast_to(scales.alpha.mean, scales.size)
+
+    def stretch(self, scales: NormalScales, squares: Floats) -> Stretch:
+        """Density of u; with scope "row" alpha stays, as it belongs to all factors."""
+        if self.scope == "row":
+            return super().stretch(scales, squares)
+        inverse = self.rate * scales.alpha.mean[0]
+        return Stretch(-self.shape, np.zeros_like(inverse), inverse)
+
+    def stretched(self, scales: NormalScales, u: Floats) -> NormalScales:
+        """Scales in the new unit."""
+        if self.scope == "row":
+            return scales
+        return NormalScales(Point(scales.alpha.mean / u), scales.size)
 
     def bound(self, scales: NormalScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""

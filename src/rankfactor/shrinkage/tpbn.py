@@ -13,6 +13,11 @@ Mean field, n the number of rows that share phi and m the number of phi that sha
 Loadings share phi down each column (``scope="factor"``): a factor that explains nothing has its
 column switched off. Coefficients share it along each row (``scope="row"``), one per label.
 
+When a factor's unit changes, a^2 and xi by u and eta by 1/u, the laws of a given xi and of xi given
+eta say nothing of u: their densities and the Jacobian cancel. What is left is, with scope "factor"
+and phi multiplied by u, too, the law of phi, ``u^(1/2) exp(-top phi u)``; with scope "row", where
+phi belongs to all factors and stays, that of eta, ``u^(-s n) exp(-sum phi eta / u)``.
+
 The bound integrates xi out: with q(xi) at its optimum its terms add up to the log normaliser of the
 GIG law, so `update` leaves xi for last.
 """
@@ -30,7 +35,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.gig import GeneralisedInverseGaussian
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage
+from rankfactor.shrinkage.base import Shrinkage, Stretch
 
 # Below this E[a^2] an entry counts as zero; smaller values only push 1/xi out of range.
 FLOOR = 1e-14
@@ -68,6 +73,21 @@ class TPBN(Shrinkage[TPBNScales]):
         """Axis along which entries share their phi."""
         return 0 if self.scope == "factor" else 1
 
+    @property
+    def kept_dims(self) -> dict[str, tuple[str, ...]]:
+        """Local variances, and the global rates above them; eta is only what links the two."""
+        top: tuple[str, ...] = () if self.scope == "factor" else ("row",)
+        return {"xi": ("row", "factor"), "phi": (self.scope,), "top": top}
+
+    def kept(self, scales: TPBNScales) -> dict[str, Floats]:
+        """All three at a draw."""
+        top = scales.top.mean.ravel()
+        return {
+            "xi": scales.xi,
+            "phi": scales.phi.mean.ravel(),
+            "top": top[0] if self.scope == "factor" else top,
+        }
+
     def start(self, n_rows: int, n_factors: int) -> TPBNScales:
         """Scales before anything is known."""
         one = np.ones((n_rows, n_factors))
@@ -95,6 +115,20 @@ class TPBN(Shrinkage[TPBNScales]):
     def precision(self, scales: TPBNScales) -> Floats:
         """E[1/xi], shape (rows, K)."""
         return scales.inv_xi
+
+    def stretch(self, scales: TPBNScales, squares: Floats) -> Stretch:
+        """Density of u with xi, eta and, with scope "factor", phi in the new unit."""
+        if self.scope == "factor":
+            rate = (scales.top.mean * scales.phi.mean)[0]
+            return Stretch(0.5, rate, np.zeros_like(rate))
+        inverse = (scales.phi.mean * scales.eta.mean).sum(axis=0)
+        return Stretch(-self.s * len(squares), np.zeros_like(inverse), inverse)
+
+    def stretched(self, scales: TPBNScales, u: Floats) -> TPBNScales:
+        """Scales in the new unit."""
+        phi = Point(scales.phi.mean * u) if self.scope == "factor" else scales.phi
+        eta = Point(scales.eta.mean / u)
+        return TPBNScales(scales.xi * u, scales.inv_xi / u, eta, phi, scales.top)
 
     def bound(self, scales: TPBNScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""

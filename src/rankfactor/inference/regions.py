@@ -1,0 +1,79 @@
+"""Class-aware centres: where the components of a mixture of the scores begin.
+
+A mixture of local classifiers is useful where one class lies in several places, and k-means over
+all samples has no reason to put a centre at each of them: factor scores are whitened, so they have
+few clusters of their own. So every group of samples with the same labels has k-means of its own,
+with a share of the centres in proportion to its size.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from rankfactor.kernels.packed import Floats
+
+_STARTS = 10  # of k-means; the best is kept
+
+
+def class_aware_centres(
+    z: Floats,
+    groups: NDArray[np.int64],
+    n_components: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Centres by k-means within every group of samples.
+
+    Parameters
+    ----------
+    z : array, shape (N, K)
+        Scores.
+    groups : int array, shape (N,)
+        The group of every sample, for instance its class; -1 where it is not known. These samples
+        have no part in it, unless no sample has a group or there are more groups than centres: then
+        all samples are taken together.
+    n_components : int
+        Number of centres, T.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    array, shape (T, K)
+        Sorted by group. Where a group has fewer distinct samples than its share, some of its
+        centres coincide.
+    """
+    names, sizes = np.unique(groups[groups >= 0], return_counts=True)
+    if not 0 < len(names) <= n_components:
+        return _centres(z, n_components, rng)
+    parts = shares(sizes, n_components)
+    found = [
+        _centres(z[groups == name], part, rng) for name, part in zip(names, parts, strict=True)
+    ]
+    return np.concatenate(found)
+
+
+def shares(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """At least one for each, the rest in proportion to the sizes (largest remainders)."""
+    exact = sizes / sizes.sum() * (total - len(sizes))
+    out = 1 + np.floor(exact).astype(np.int64)
+    left = total - int(out.sum())
+    out[np.argsort(np.floor(exact) - exact, kind="stable")[:left]] += 1
+    return np.asarray(out)
+
+
+def _centres(z: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Centres (count, K) of k-means; samples drawn at random where there are too few."""
+    seed = int(rng.integers(2**31 - 1))
+    number = min(count, len(z))
+    # One thread: the order of the sums in k-means depends on their number.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        # Samples that coincide; the centres then do, too.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kmeans = KMeans(number, n_init=_STARTS, random_state=seed).fit(z)
+    centres = np.asarray(kmeans.cluster_centers_, np.float64)
+    return np.concatenate([centres, z[rng.integers(len(z), size=count - number)]])

@@ -1,0 +1,48 @@
+"""First and second derivatives of the max-margin rank likelihood's bound in the predictor.
+
+With u_j = -s_j r_j and v_j = var_w + var_b_j (`rankfactor.kernels.sites`), an entry's bound
+``-sum_j ( u_j + sqrt(u_j^2 + v_j) )`` has at fixed variances
+
+    push      =  d/dw    =  sum_j ( s_j - r_j / sqrt(r_j^2 + v_j) )  =  rho - tau w
+    curvature = -d^2/dw^2 =  sum_j v_j / (r_j^2 + v_j)^(3/2)
+
+The site's precision tau bounds the curvature from above: it is the curvature of the quadratic that
+lies below the bound and touches it.
+"""
+
+import numpy as np
+from numba import njit
+
+from rankfactor.kernels.codes import MISSING
+from rankfactor.kernels.sites import FAST, TINY
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[no-untyped-def]
+    """Push and curvature of a tile of features by samples, each of shape (t, n).
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (t, n)
+    w, var_w : array, shape (t, n)
+    b, var_b : array, shape (t, J)
+    n_cuts : int array, shape (t,)
+    eps : array, shape (t,)
+    """
+    t, n = w.shape
+    push = np.zeros((t, n))
+    curvature = np.zeros((t, n))
+    seen = np.empty(n)
+    for i in range(t):
+        for m in range(n):
+            seen[m] = 0.0 if codes[i, m] == MISSING else 1.0
+        for j in range(n_cuts[i]):
+            cut, spread, margin = b[i, j], var_b[i, j] + TINY, eps[i]
+            for m in range(n):
+                s = 1.0 if codes[i, m] > j else -1.0
+                r = w[i, m] - cut - s * margin
+                v = var_w[i, m] + spread
+                inv_lam = seen[m] / np.sqrt(r * r + v)
+                push[i, m] += s * seen[m] - inv_lam * r
+                curvature[i, m] += v * inv_lam * inv_lam * inv_lam
+    return push, curvature

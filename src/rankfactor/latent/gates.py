@@ -1,0 +1,81 @@
+r"""Gates: which local classifiers a sample's scores call on.
+
+    R_t(z) = softmax_t( temper ( log share_t + K/2 log psi_t - psi_t/2 |z - mu_t|^2 ) )
+
+are the responsibilities of a mixture of spherical normals, tempered: in many dimensions log ratios
+add up and untempered gates are all but hard. A decision is
+
+    f(z) = sum_g r_g(z) beta_g . (z, 1),     r = (1, R_1, ..., R_T)  or  (R_1, ..., R_T),
+
+linear where there is one gate; the first form has coefficients that all gates share and local
+deviations from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from rankfactor.kernels.packed import Floats
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Soft regions of the scores.
+
+    Attributes
+    ----------
+    centres : array, shape (T, K)
+        mu_t.
+    precision : array, shape (T,)
+        psi_t.
+    log_share : array, shape (T,)
+        Log weights of the regions, up to a constant.
+    temper : array, shape (1,)
+        Between 0 (every gate open alike) and 1 (the mixture's own responsibilities).
+    shared : bool array, shape (1,)
+        Whether a gate that is always open comes first.
+    """
+
+    centres: Floats
+    precision: Floats
+    log_share: Floats
+    temper: Floats
+    shared: NDArray[np.bool_]
+
+    @property
+    def n_gates(self) -> int:
+        """Number of gates, the one that is always open included."""
+        return len(self.centres) + int(self.shared[0])
+
+    def weights(self, z: Floats) -> Floats:
+        """r(z) of scores (N, K), shape (N, gates)."""
+        return self._with_shared(self.responsibilities(z))
+
+    def responsibilities(self, z: Floats) -> Floats:
+        """R(z) of scores (N, K), shape (N, T)."""
+        squares = (
+            (z**2).sum(axis=1)[:, None] - 2 * z @ self.centres.T + (self.centres**2).sum(axis=1)
+        )
+        order = self.centres.shape[1]
+        logits = self.log_share + 0.5 * order * np.log(self.precision)
+        return np.asarray(softmax(self.temper[0] * (logits - 0.5 * self.precision * squares), 1))
+
+    def slope(self, z: Floats, values: Floats) -> Floats:
+        """Gradient in z of ``sum_g r_g(z) values_g`` at fixed values (N, gates), shape (N, K)."""
+        R = self.responsibilities(z)
+        values = values[:, int(self.shared[0]) :]
+        mean = (R * values).sum(axis=1, keepdims=True)
+        pull = self.temper[0] * R * (values - mean) * self.precision  # (N, T)
+        return np.asarray(pull @ self.centres - pull.sum(axis=1, keepdims=True) * z)
+
+    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Gates:
+        """Gates of the scores ``sign * z[order]``."""
+        centres = self.centres[:, order] * sign
+        return Gates(centres, self.precision, self.log_share, self.temper, self.shared)
+
+    def _with_shared(self, R: Floats) -> Floats:
+        return np.column_stack([np.ones(len(R)), R]) if self.shared[0] else R

@@ -1,0 +1,20 @@
+"""Faults that tests of the samplers have to find."""
+
+from __future__ import annotations
+
+from rankfactor.laws.gamma import Gamma
+from rankfactor.laws.point import settle
+
+
+def off_by_half(name):
+    """A `settle` that draws one variable from a law whose shape, or order, is 1/2 too large."""
+
+    def wrong(law, stream, *labels):
+        if labels == (name,):
+            if isinstance(law, Gamma):
+                law = Gamma(law.shape + 0.5, law.rate)
+            else:
+                law = type(law)(law.p + 0.5, law.a, law.b)
+        return settle(law, stream, *labels)
+
+    return wrong
