@@ -174,6 +174,38 @@ def test_a_file_from_before_scales_were_kept(tmp_path):
     assert "loading_xi" not in loaded.to_arviz()["posterior"]
 
 
+def test_a_file_from_before_probabilities_were_calibrated(tmp_path):
+    table, labels = table_and_labels()
+    fitted = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0).fit(table, labels)
+    path = save_model(fitted.posterior_, tmp_path / "m")
+    scale = fitted.posterior_.classifiers.scale
+    assert (scale != 1).all()
+    assert_array_equal(load_model(path).classifiers.scale, scale)
+    rewrite(path, lambda header, members: members.pop("probability_scale.npy"))
+    loaded = load_model(path)
+    assert_array_equal(loaded.classifiers.scale, [1.0, 1.0])
+    plain = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0, calibration="none")
+    decision = loaded.decide(table.to_numpy(), Workers())
+    expected = plain.fit(table, labels).predict_proba(table)
+    for one, other in zip(loaded.probabilities(decision), expected, strict=True):
+        assert_array_equal(one, other)
+
+
+def test_a_file_from_before_there_were_other_scores_and_experts(tmp_path):
+    table, labels = table_and_labels()
+    fitted = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0).fit(table, labels)
+    path = save_model(fitted.posterior_, tmp_path / "m")
+
+    def without(header, members):
+        del header["model"]["latent"], header["model"]["experts"]
+
+    rewrite(path, without)
+    loaded = load_model(path)
+    assert loaded.model == fitted.posterior_.model
+    expected = fitted.posterior_.decide(table.to_numpy(), Workers())
+    assert_array_equal(loaded.decide(table.to_numpy(), Workers())[0], expected[0])
+
+
 def test_nothing_is_half_written(fitted, tmp_path, monkeypatch):
     target = tmp_path / "model.rankfactor"
     target.write_text("what was there before")

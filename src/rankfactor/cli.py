@@ -155,6 +155,9 @@ def fit(
             help="R-L-BSVM, G-L-BSVM, G-L-Probit, OR-L-BSVM, OR-L-Probit, R-NL-BSVM or G-NL-BSVM."
         ),
     ] = "R-L-BSVM",
+    training: Annotated[
+        str, typer.Option(help="bayes, or predictive: factors that predict, often better.")
+    ] = "bayes",
     factors: Factors = 20,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.rankfactor"),
     report: Annotated[
@@ -174,7 +177,7 @@ def fit(
     check_destinations(*outputs)
     features, answers = _read_labelled(table, labels)
     classifier = RankFactorClassifier(
-        model, n_factors=factors, random_state=seed, n_threads=threads
+        model, training=training, n_factors=factors, random_state=seed, n_threads=threads
     )
     with _progress() as progress, overheard() as heard:
         interrupted = fit_with_progress(classifier, features, answers, progress)

@@ -5,6 +5,11 @@ samples, with the coefficients of every draw: ``f_rn = beta_r . E[z_n] + c_r``. 
 scores, only their moments.) Loadings and coefficients of factors that are hardly used wander and
 change places; a large R-hat of theirs need not worry.
 
+With a mixture the decision is that of the draw's components,
+``f_rn = sum_t R_t(z_n) (beta_rt . z_n + c_rt)``. The unit of all scores is a draw's own, so the
+mean scores are divided by the unit u of the draw's loadings against the mean ones, ``A_s = u A`` by
+least squares. A component's number means nothing beyond its draw, so coefficients are left out.
+
 The rule, with labels for the decision function, without for the log likelihood: R-hat at most 1.01
 and a bulk ESS of at least 100 a chain, for the worst of all quantities.
 """
@@ -121,10 +126,29 @@ def _decisions(posterior: Sampled) -> Quantities:
     assert classifiers is not None
     rows = classifiers.row_names()
     samples = _some(len(posterior.scores.mean), MOST // len(rows))
-    coefficients = by_chain(draws, draws.coefficients).astype(float)  # (chains, draws, R, K + 1)
-    f = coefficients[..., :-1] @ posterior.scores.mean[samples].T + coefficients[..., -1:]
+    scores = posterior.scores.take(samples)
+    if draws.priors:
+        f = by_chain(draws, _mixed_decisions(draws, scores))
+    else:
+        coefficients = by_chain(draws, draws.coefficients).astype(float)  # (chain, draw, R, K + 1)
+        f = coefficients[..., :-1] @ scores.mean.T + coefficients[..., -1:]
     names = [f"{row}, {posterior.sample_names[n]}" for row in rows for n in samples]
     return Quantities(f.reshape(*f.shape[:2], -1), names)
+
+
+def _mixed_decisions(draws: Draws, scores: Normal) -> Floats:
+    """Decisions of every draw's components at scores (N, K), shape (S, R, N)."""
+    k = scores.order
+    A = draws.loadings[..., :k].astype(float)
+    mean = A.mean(axis=0)
+    units = (A * mean).sum(axis=(1, 2)) / (mean**2).sum()
+    result = []
+    for mixture, rows, unit in zip(draws.priors, draws.coefficients, units, strict=True):
+        z = Normal(scores.mean / unit, scores.cov / unit**2, scores.log_det)
+        R = mixture.gates(z).responsibilities(z.mean)  # (N, T)
+        local = rows[..., :k].astype(float) @ z.mean.T + rows[..., k:]  # (R, T, N)
+        result.append((local * R.T).sum(axis=1))
+    return np.array(result)
 
 
 def _coefficients(posterior: Sampled) -> Quantities:
@@ -164,10 +188,11 @@ def convergence(posterior: Sampled) -> pd.DataFrame:
     -------
     DataFrame
         One row for the decision function at the training samples, the coefficients (both only with
-        labels), the loadings and the log likelihood. Columns: ``quantities``, the number looked at
-        (about 2,000 evenly spaced ones at most), ``r_hat``, the largest, and ``r_hat_at``, where;
-        ``ess_bulk`` and ``ess_bulk_at``, the smallest and where; ``ess_tail``, the smallest;
-        ``mcse``, the largest Monte Carlo standard error of a mean.
+        labels, and the latter not with a mixture), the loadings and the log likelihood. Columns:
+        ``quantities``, the number looked at (about 2,000 evenly spaced ones at most), ``r_hat``,
+        the largest, and ``r_hat_at``, where; ``ess_bulk`` and ``ess_bulk_at``, the smallest and
+        where; ``ess_tail``, the smallest; ``mcse``, the largest Monte Carlo standard error of a
+        mean.
 
     Raises
     ------
@@ -182,7 +207,9 @@ def convergence(posterior: Sampled) -> pd.DataFrame:
         )
     kinds = {"loadings": _loadings, "log likelihood": _likelihood}
     if posterior.classifiers is not None:
-        kinds = {"decision function": _decisions, "coefficients": _coefficients, **kinds}
+        if not _drawn(posterior).priors:
+            kinds = {"coefficients": _coefficients, **kinds}
+        kinds = {"decision function": _decisions, **kinds}
     return pd.DataFrame.from_dict(
         {kind: _summary(make(posterior)) for kind, make in kinds.items()}, orient="index"
     )
@@ -270,7 +297,8 @@ def to_arviz(posterior: Sampled) -> Any:
     if posterior.classifiers is not None:
         coefficients = by_chain(draws, draws.coefficients)
         variables |= {"coefficients": coefficients[..., :-1], "intercept": coefficients[..., -1]}
-        dims |= {"coefficients": ["row", "factor"], "intercept": ["row"]}
+        rows = ["row", "component"][: draws.coefficients.ndim - 2]
+        dims |= {"coefficients": [*rows, "factor"], "intercept": rows}
         coords["row"] = posterior.classifiers.row_names()
     for name, values in _parameters(draws).items():
         variables[name] = by_chain(draws, values)

@@ -154,3 +154,14 @@ def listed(names: Any) -> str:
     shown = ", ".join(repr(str(name)) for name in names[:_LISTED])
     more = len(names) - _LISTED
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def refuse_shuffled(X: Any, y: Any) -> None:
+    """Labels with the table's sample names in another order are surely a mistake."""
+    if not (isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame)):
+        return
+    if len(X) == len(y) and not X.index.equals(y.index) and set(X.index) == set(y.index):
+        raise InputError(
+            "X and y name the same samples in different orders: reorder the labels, for example "
+            "y.loc[X.index]."
+        )

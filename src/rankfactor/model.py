@@ -13,7 +13,7 @@ from typing import Any
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MAX_CUTS
-from rankfactor.latent import LATENT, AnyLatent, MixedExperts, StandardNormal
+from rankfactor.latent import LATENT, AnyLatent, DPMixture, Latent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
@@ -101,6 +101,11 @@ class Model:
                 f"classifier {self.label!r} is not a likelihood for labels: "
                 f"choose one of {', '.join(LABEL_LIKELIHOODS)}."
             )
+        if not isinstance(self.latent, Latent):
+            raise InputError(
+                f"latent {self.latent!r} is no prior of the scores: choose StandardNormal or "
+                "DPMixture."
+            )
         if self.experts is not None and not isinstance(self.latent, StandardNormal):
             raise InputError("mixed experts have standard normal scores: leave latent out.")
         if isinstance(self.data, MarginRank):
@@ -118,6 +123,13 @@ class Model:
                 raise InputError(
                     f"margin_shape must be None or a number of at least 1, not {shape!r}."
                 )
+
+    @property
+    def n_components(self) -> int | None:
+        """Number of local classifiers, None where classifiers are linear."""
+        if isinstance(self.latent, DPMixture):
+            return int(self.latent.n_components)
+        return None if self.experts is None else int(self.experts.n_components)
 
     @property
     def data_view(self) -> View:

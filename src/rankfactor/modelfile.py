@@ -25,8 +25,11 @@ from rankfactor.files import check_destinations, written_together
 from rankfactor.inference.draws import Draws
 from rankfactor.inference.gated import Experts
 from rankfactor.inference.scales import ScaleDraws
-from rankfactor.latent import Gates
+from rankfactor.latent import Gates, Mixture, ScorePrior
+from rankfactor.laws.beta import Beta, Share
+from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
+from rankfactor.laws.point import Point
 from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
@@ -37,7 +40,11 @@ VERSION = 1
 _HEADER = "header.json"
 _SCALES = "draws.scales."
 _GATES, _EXPERTS = "gates", "experts"
+_SCALE = "probability_scale"
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
+# Laws of a mixture's parameters after a fit, and what stands for them at a draw.
+_LAWS = {"centres": Normal, "psi": Gamma, "sticks": Beta, "alpha": Gamma}
+_VALUES = {"centres": Normal, "psi": Point, "sticks": Share, "alpha": Point}
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -54,12 +61,17 @@ def save_model(posterior: Posterior, path: str | os.PathLike[str]) -> Path:
     check_destinations(path)
     header, arrays = _disassemble(posterior)
     with written_together(path) as (part,), zipfile.ZipFile(part, "w") as archive:
-        archive.writestr(_member(_HEADER), json.dumps(header, indent=1))
+        archive.writestr(_member(_HEADER), json.dumps(header, indent=1, default=_plain))
         for name, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, array, allow_pickle=False)
             archive.writestr(_member(f"{name}.npy"), content.getvalue())
     return path
+
+
+def _plain(number: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    return number.item()
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -118,6 +130,9 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
     }
     arrays |= _parts_of("rows", posterior.rows) | _parts_of("scores", posterior.scores)
     arrays |= _parts_of("coding", posterior.coding) | _parts_of("params", posterior.params)
+    if isinstance(posterior.prior, Mixture):
+        for name in _LAWS:
+            arrays |= _parts_of(f"prior.{name}", getattr(posterior.prior, name))
     classifiers = posterior.classifiers
     tasks = []
     if classifiers is not None:
@@ -127,6 +142,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             arrays |= _parts_of(_GATES, classifiers.experts.gates)
             arrays |= _parts_of(_EXPERTS, classifiers.experts.rows)
         arrays["label_codes"] = classifiers.codes
+        arrays[_SCALE] = classifiers.scale
         for number, task in enumerate(classifiers.tasks):
             tasks.append(task.name)
             arrays[f"classes_{number}"] = task.classes
@@ -137,6 +153,8 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         arrays |= _stacked("draws.classifiers", draws.classifiers)
         arrays |= _stacked(f"draws.{_GATES}", [one.gates for one in draws.experts])
         arrays |= _stacked(f"draws.{_EXPERTS}", [one.rows for one in draws.experts])
+        for name in _VALUES:
+            arrays |= _stacked(f"draws.prior.{name}", [getattr(one, name) for one in draws.priors])
         arrays |= {f"{_SCALES}{name}": values for name, values in draws.scales.values.items()}
     header = {
         "format": FORMAT,
@@ -145,6 +163,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "model": posterior.model.to_dict(),
         "tasks": tasks,
         "converged": posterior.converged,
+        "training": posterior.training,
         "named_features": posterior.named_features,
         "draws": draws is not None,
     }
@@ -165,8 +184,10 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
             _whole("joint_coefficients", Normal, arrays),
             arrays["label_codes"],
             None
-            if model.experts is None
+            if model.n_components is None
             else Experts(_whole(_GATES, Gates, arrays), _whole(_EXPERTS, Normal, arrays)),
+            # Files written before probabilities were calibrated have none.
+            arrays.get(_SCALE, np.ones(len(tasks))),
         )
     return Posterior(
         model=model,
@@ -183,7 +204,21 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         n_active=arrays["n_active"],
         converged=bool(header["converged"]),
         draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
+        prior=_prior(model, arrays),
+        training=str(header.get("training", "bayes")),
     )
+
+
+def _prior(model: Model, arrays: Arrays) -> ScorePrior:
+    if isinstance(model.latent, ScorePrior):
+        return model.latent
+    parts = {name: _whole(f"prior.{name}", kind, arrays) for name, kind in _LAWS.items()}
+    return _mixture(model.latent, **parts)
+
+
+def _mixture(latent: Any, **parts: Any) -> Mixture:
+    """A mixture without samples."""
+    return Mixture(latent, np.zeros((0, latent.n_components)), **parts)
 
 
 def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
@@ -193,6 +228,10 @@ def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
         for name, values in arrays.items()
         if name.startswith(_SCALES)
     }
+    priors = zip(
+        *(_unstacked(f"draws.prior.{name}", kind, arrays) for name, kind in _VALUES.items()),
+        strict=True,
+    )
     return Draws(
         **{name: arrays[f"draws.{name}"] for name in _DRAWN},
         params=_unstacked("draws.params", kind, arrays),
@@ -205,6 +244,9 @@ def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
                 _unstacked(f"draws.{_EXPERTS}", Normal, arrays),
                 strict=True,
             )
+        ),
+        priors=tuple(
+            _mixture(model.latent, **dict(zip(_VALUES, one, strict=True))) for one in priors
         ),
     )
 
@@ -230,7 +272,9 @@ def _unstacked(prefix: str, kind: Any, arrays: Arrays) -> tuple[Any, ...]:
 
 def _parts_of(prefix: str, value: Any) -> Arrays:
     """Arrays of a dataclass whose fields are all arrays."""
-    return {f"{prefix}.{field.name}": getattr(value, field.name) for field in fields(value)}
+    return {
+        f"{prefix}.{field.name}": np.asarray(getattr(value, field.name)) for field in fields(value)
+    }
 
 
 def _stored(prefix: str, kind: Any, arrays: Arrays) -> list[str]:

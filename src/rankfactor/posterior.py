@@ -8,13 +8,15 @@ zero loadings in everything that is given out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor import diagnostics
+from rankfactor.errors import InputError
+from rankfactor.inference.calibration import class_probabilities
 from rankfactor.inference.draws import Draws
 from rankfactor.inference.gated import Experts
 from rankfactor.inference.local import ObservedView
@@ -22,6 +24,7 @@ from rankfactor.inference.predict import decisions, encode_samples
 from rankfactor.inference.threads import Workers
 from rankfactor.inference.vb import ACTIVE_SHARE, factor_shares, loading_units
 from rankfactor.kernels.packed import Floats
+from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, RowArrays
 from rankfactor.model import Model, ViewState
@@ -47,6 +50,9 @@ class Classifiers:
         Class numbers of the training samples, -1 where missing.
     experts : Experts or None
         Local classifiers that predict in place of ``rows``.
+    scale : array, shape (n_tasks,)
+        What decisions are multiplied by before they become probabilities
+        (`rankfactor.inference.calibration`); empty means 1 for all.
     """
 
     tasks: tuple[Task, ...]
@@ -54,6 +60,12 @@ class Classifiers:
     joint_rows: Normal
     codes: NDArray[np.int64]
     experts: Experts | None = None
+    scale: Floats = field(default_factory=lambda: np.ones(0))
+
+    def __post_init__(self) -> None:
+        """Scales of 1 where none are given."""
+        if len(self.scale) == 0:
+            object.__setattr__(self, "scale", np.ones(len(self.tasks)))
 
     def decisions(self, z: Normal) -> tuple[Floats, Floats]:
         """Mean and variance of every row's decision for scores (N, K), each (N, rows)."""
@@ -98,6 +110,10 @@ class Posterior:
     draws : Draws or None
         The draws of Gibbs sampling; ``rows``, ``params`` and ``scores`` then have their means and
         variances.
+    prior : ScorePrior
+        Prior of the scores, which encodes new samples; nothing in it is of a training sample.
+    training : str
+        How the labels shaped the factors: "bayes" (jointly) or "predictive".
     """
 
     model: Model
@@ -114,6 +130,8 @@ class Posterior:
     n_active: NDArray[np.int64]
     converged: bool
     draws: Draws | None = None
+    prior: ScorePrior = StandardNormal()
+    training: str = "bayes"
 
     @property
     def n_factors(self) -> int:
@@ -188,7 +206,23 @@ class Posterior:
         view = self.model.data_view
         state = ViewState(self.rows, self.params, None)
         item = ObservedView(view, self.coding.observe(values), state)
-        return encode_samples(self.model, item, pool)
+        return encode_samples(self.model, item, pool, prior=self.prior)
+
+    @property
+    def n_components_used(self) -> int:
+        """Number of local classifiers that matter, of a nonlinear model.
+
+        Those whose components have at least 1 % of the training samples, and at least one, by
+        label-free responsibilities. The gates of mixed experts are soft by design, so there the
+        samples count whose nearest centre it is.
+        """
+        if isinstance(self.prior, Mixture):
+            return self.prior.assign(self.scores).n_used
+        return self._experts.gates.n_used(self.scores.mean)
+
+    def responsibilities(self, values: Floats, pool: Workers) -> Floats:
+        """Weights of the local classifiers for samples, shape (N, T), rows adding up to 1."""
+        return self._experts.gates.responsibilities(self.encode(values, pool).mean)
 
     def decide(self, values: Floats, pool: Workers) -> tuple[Floats, Floats]:
         """Mean and variance of every classifier's decision for samples, each (N, rows).
@@ -202,26 +236,14 @@ class Posterior:
         return self.draws.decide(self.model, self.model.data_view, observed, pool)
 
     def probabilities(self, decision: tuple[Floats, Floats]) -> list[Floats]:
-        """Class probabilities of every task, shape (N, n_classes) each.
-
-        With two classes, the averaged pseudo-likelihood. With more, each class's own probability,
-        averaged with the sample's mean variance over the classes and normalised: all classes go
-        through the same increasing function, so the largest is that of the largest decision.
-        """
+        """Class probabilities of every task, shape (N, n_classes) each, at its scale."""
         mean, variance = decision
         label = self.model.label
         assert label is not None
         result = []
-        for number, task in enumerate(self._classifiers.tasks):
+        for number, scale in enumerate(self._classifiers.scale):
             rows = self._classifiers.rows_of(number)
-            if task.n_rows == 1:
-                positive = label.probability(mean[:, rows.start], variance[:, rows.start])
-                result.append(np.column_stack([1.0 - positive, positive]))
-            else:
-                spread = variance[:, rows].mean(axis=1, keepdims=True)
-                each = label.probability(mean[:, rows], spread)
-                each = np.maximum(each, np.finfo(float).tiny)
-                result.append(each / each.sum(axis=1, keepdims=True))
+            result.append(class_probabilities(label, mean[:, rows], variance[:, rows], scale))
         return result
 
     def predictions(self, decision: Floats) -> list[NDArray[Any]]:
@@ -241,7 +263,9 @@ class Posterior:
         xarray.DataTree
             Group ``posterior``: ``loadings`` (chain, draw, feature, factor) of the features in the
             model, ``coefficients`` (chain, draw, row, factor) and ``intercept`` (chain, draw, row)
-            of the joint fit where there are labels, and the likelihood's own parameters, such as
+            of the joint fit where there are labels (with a mixture, of every component after the
+            row; a component's number means nothing beyond its draw), and the likelihood's own
+            parameters, such as
             ``cut_points`` (chain, draw, feature, cut; NaN where a feature has fewer cuts) or
             ``noise_precision``, and the shrinkage scales, such as ``loading_xi`` (chain, draw,
             feature, factor). Group ``sample_stats``: ``lp``, the log likelihood with its
@@ -254,6 +278,12 @@ class Posterior:
             After variational Bayes, or without the extra: ``pip install rankfactor[arviz]``.
         """
         return diagnostics.to_arviz(self)
+
+    @property
+    def _experts(self) -> Experts:
+        if self.classifiers is None or self.classifiers.experts is None:
+            raise InputError("a linear model has no components: choose a nonlinear one.")
+        return self.classifiers.experts
 
     @property
     def _classifiers(self) -> Classifiers:

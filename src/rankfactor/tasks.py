@@ -153,3 +153,9 @@ def signed_labels(
         number = codes[:, column]
         parts.append(task.signs(number) * task.weights(number, weight))
     return np.ascontiguousarray(np.vstack(parts))
+
+
+def side_by_side(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Columns of possibly different types as one array, shape (N, n_tasks)."""
+    same = len({part.dtype.kind for part in parts}) == 1
+    return np.column_stack(parts if same else [part.astype(object) for part in parts])

@@ -18,6 +18,14 @@ EXPECTED_FAILURES = {
     [
         RankFactorClassifier(n_factors=2, max_iter=30, random_state=0),
         RankFactorClassifier("G-L-Probit", n_factors=2, max_iter=30, random_state=0),
+        RankFactorClassifier(
+            "G-NL-BSVM",
+            experts="per_component",
+            n_components=2,
+            n_factors=2,
+            max_iter=30,
+            random_state=0,
+        ),
         RankFactorAnalysis(n_factors=2, max_iter=30, random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,

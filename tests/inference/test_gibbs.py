@@ -272,7 +272,7 @@ def easy_case(seed):
 
 AGREE = {
     "gaussian-probit": Model(3, Gaussian(), Probit()),
-    "rank-hinge": Model(3, MarginRank(max_cuts=6), Hinge()),
+    "rank-hinge": Model(3, MarginRank(max_cuts=6, double=True), Hinge()),
 }
 
 
@@ -307,7 +307,9 @@ def test_variational_bayes_and_gibbs_agree_at_length(model, seed):
     assert_agreement(model, seed, n_draws=1000, burn_in=1000)
 
 
-@pytest.mark.parametrize("data", [Gaussian(), MarginRank(max_cuts=4)], ids=["gaussian", "rank"])
+@pytest.mark.parametrize(
+    "data", [Gaussian(), MarginRank(max_cuts=4, double=True)], ids=["gaussian", "rank"]
+)
 def test_log_likelihood_is_that_of_the_state(data):
     """At certain rows, scores and parameters there is nothing to take an expectation of."""
     simulated = simulate(n=40, d=6, k=2, seed=2)
@@ -333,8 +335,8 @@ def test_log_likelihood_is_that_of_the_state(data):
 
 CASES = {
     "gaussian-probit": Model(3, Gaussian(), Probit()),
-    "rank-hinge": Model(3, MarginRank(max_cuts=4), Hinge()),
-    "rank": Model(3, MarginRank(max_cuts=4)),
+    "rank-hinge": Model(3, MarginRank(max_cuts=4, double=True), Hinge()),
+    "rank": Model(3, MarginRank(max_cuts=4, double=True)),
 }
 
 

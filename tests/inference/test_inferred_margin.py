@@ -166,7 +166,7 @@ def test_increasing_transforms_leave_every_bit_alone(engine):
 
 def test_threads_and_blocks():
     simulated = simulate(n=300, d=150, seed=2)
-    part = MarginRank(max_cuts=6, margin_shape=300.0)
+    part = MarginRank(max_cuts=6, margin_shape=300.0, double=True)
     one = run(part, simulated.X, simulated.y, max_iter=4, tol=0.0)
     two = run(part, simulated.X, simulated.y, n_threads=2, max_iter=4, tol=0.0)
     assert one.history.elbo == two.history.elbo

@@ -77,3 +77,14 @@ def test_refit_finds_the_separating_direction(label):
     f, var_f = decisions(state.rows, z)
     assert (np.sign(f[:, 0]) == signed[0]).mean() > 0.95
     assert (var_f > 0).all()
+
+
+def test_encoding_ends_at_the_same_place_wherever_it_starts(fitted):
+    model, fit, _ = fitted
+    z = encode_samples(model, fit.data, Workers())
+    rng = np.random.default_rng(0)
+    start = Normal.isotropic(z.mean + 2 * rng.standard_normal(z.mean.shape), 0.5)
+    for _ in range(300):
+        start = update_scores([fit.data], model.latent, start, slice(0, 80))
+    assert_allclose(z.mean, start.mean, atol=10 * ENCODE_TOL)
+    assert_allclose(z.cov, start.cov, atol=10 * ENCODE_TOL)

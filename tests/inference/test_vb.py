@@ -28,7 +28,7 @@ from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
 from rankfactor.tasks import encode_labels, signed_labels
 
 DATA = {
-    "rank": MarginRank(max_cuts=6),
+    "rank": MarginRank(max_cuts=6, double=True),
     "gaussian": Gaussian(),
     "ordinal": OrdinalProbit(max_cuts=6),
 }
@@ -157,7 +157,7 @@ def test_local_step_agrees_with_the_slow_twin(data):
 
 
 def test_global_step_agrees_with_the_slow_twin():
-    model = Model(3, MarginRank(max_cuts=6), Hinge())
+    model = Model(3, MarginRank(max_cuts=6, double=True), Hinge())
     fit = prepared(model)
     item, likelihood = fit.data, model.data
     params, rows = item.state.params, item.state.rows
@@ -290,6 +290,7 @@ def test_bound_of_labels_refit_counts_rows_only():
         labels,
         np.ones((10, 3)),
         simulated.scores,
+        np.random.default_rng(0),
     )
     bounds = []
     for _ in range(30):

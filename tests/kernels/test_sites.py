@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from tests import reference
 
-from rankfactor.kernels.sites import margin_rank_sites, margin_sums
+from rankfactor.kernels.sites import margin_rank_sites, margin_rank_sums, margin_sums
 
 
 @pytest.fixture
@@ -20,17 +20,28 @@ def tile():
 @pytest.mark.parametrize("eps", [0.05, 1.0])
 def test_agrees_with_the_slow_twin(tile, eps):
     eps = eps * np.arange(1.0, 6.0)
-    fast = margin_rank_sites(*tile, eps, True)
+    fast = margin_rank_sums(*tile, eps)
     slow = reference.margin_rank_sites(*tile, eps)
     for one, other in zip(fast, slow, strict=True):
         assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    for one, other in zip(margin_rank_sites(*tile, eps)[:2], slow, strict=False):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_single_precision_agrees_with_double(tile):
+    codes, w, var_w, b, var_b, n_cuts = tile
+    eps = np.full(5, 0.1)
+    single = (part.astype(np.float32) for part in (w, var_w, b, var_b))
+    w4, var_w4, b4, var_b4 = single
+    ours = margin_rank_sums(codes, w4, var_w4, b4, var_b4, n_cuts, eps.astype(np.float32))
+    for one, other in zip(ours, margin_rank_sums(*tile, eps), strict=True):
+        assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+    assert [part.dtype for part in ours] == [np.float32] * 3 + [np.float64] * 3
 
 
 def test_certain_predictor_on_the_margin_stays_finite():
     codes, zero = np.array([[1]], np.uint8), np.zeros((1, 1))
-    result = margin_rank_sites(
-        codes, zero + 0.1, zero, zero, zero, np.array([1]), np.array([0.1]), True
-    )
+    result = margin_rank_sums(codes, zero + 0.1, zero, zero, zero, np.array([1]), np.array([0.1]))
     assert all(np.isfinite(part).all() for part in result)
 
 

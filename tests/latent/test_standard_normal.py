@@ -19,7 +19,7 @@ def test_bound_is_minus_the_divergence():
 
 def test_natural_form_is_the_prior():
     prior = StandardNormal()
-    law, whole = Normal.from_natural(*prior.natural(4, 3)), prior.prior(4, 3)
+    law, whole = Normal.from_natural(*prior.natural(4, 3)), prior.law(4, 3)
     assert_allclose(law.mean, whole.mean)
     assert_allclose(law.cov, whole.cov)
     assert_allclose(prior.bound(law), 0, atol=1e-12)

@@ -11,7 +11,7 @@ from tests.laws.goodness import LEVEL
 from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.sites import margin_rank_draws, margin_rank_sites
+from rankfactor.kernels.sites import margin_rank_sum_draws, margin_rank_sums
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods.base import Chance
 from rankfactor.likelihoods.coding import choose_cuts
@@ -88,9 +88,8 @@ def test_update_of_cut_points_maximises_the_augmented_bound():
         params.variance,
         params.n_cuts,
         params.margin,
-        True,
     )
-    inv_lam = margin_rank_sites(*arguments)[2]
+    inv_lam = margin_rank_sums(*arguments)[2]
     design = Normal.isotropic(w.T.copy(), 1e-12)  # one factor: the score is w, the loading 1
     statistics = part.statistics(observed, w, var_w, params, design)
     updated = part.update(statistics, Normal.isotropic(np.ones((1, 1)), 1e-12), params)
@@ -219,7 +218,7 @@ def test_drawn_margins_follow_their_conditional(shape):
     statistics = part.statistics(codes, w, 0 * w, params, design, chance)
     drawn = part.draw_params(statistics, rows, params, Stream.from_seed(2))
     assert_array_equal(drawn.margin_variance, 0.0)
-    inv_lam = margin_rank_draws(
+    inv_lam = margin_rank_sum_draws(
         codes,
         w,
         0 * w,
@@ -227,7 +226,6 @@ def test_drawn_margins_follow_their_conditional(shape):
         params.variance,
         params.n_cuts,
         params.margin,
-        True,
         chance.stream.word,
         0,
         0,

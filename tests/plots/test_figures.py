@@ -19,6 +19,16 @@ from rankfactor.errors import InputError
 from rankfactor.laws.normal import Normal
 from rankfactor.plots.style import PALETTE, UNCLEAR, figure_style, percent, shorten
 
+
+def chances():
+    """Labels, one missing, and probabilities of two models."""
+    rng = np.random.default_rng(0)
+    chance = rng.random(300)
+    labels = np.where(rng.random(300) < chance, "ill", "healthy").astype(object)
+    labels[0] = None
+    return labels, {"as they are": chance, "too sure": np.where(chance > 0.5, 0.97, 0.03)}
+
+
 FIGURES = {
     "coefficients, two classes": lambda: plots.coefficient_figure(models.two_tasks(), "group"),
     "coefficients, three classes": lambda: plots.coefficient_figure(models.two_tasks(), 1),
@@ -30,6 +40,7 @@ FIGURES = {
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
     "roc": lambda: plots.roc_figure(models.decisions(), "group"),
+    "reliability": lambda: plots.reliability_figure(*chances()),
 }
 
 
@@ -194,3 +205,32 @@ def test_names_that_fit():
 def test_percent():
     shares = [percent(s) for s in (0.42, 0.0996, 0.055, 0.0001)]
     assert shares == ["42 %", "10 %", "5.5 %", "< 0.1 %"]
+
+
+def test_reliability_shows_shares_by_probability():
+    labels = np.array(["b", "a", "b", "b", "a", None], object)
+    chance = np.array([0.9, 0.9, 0.9, 0.2, 0.2, 0.5])
+    (axes,) = plots.reliability_figure(labels, chance, n_bins=5).axes
+    curve = axes.lines[1]
+    assert curve.get_xdata() == pytest.approx([0.2, 0.9])
+    assert curve.get_ydata() == pytest.approx([1 / 2, 2 / 3])
+    error = (2 * 0.3 + 3 * (0.9 - 2 / 3)) / 5
+    assert axes.get_legend().get_texts()[0].get_text() == f"error {error:.3f}"
+    (other,) = plots.reliability_figure(labels, 1 - chance, positive="a", n_bins=5).axes
+    assert other.lines[1].get_ydata() == pytest.approx([1 / 3, 1 / 2])
+
+
+@pytest.mark.parametrize(
+    ("labels", "chance", "settings", "match"),
+    [
+        (["a", "a"], [0.1, 0.2], {}, "labels of two classes, but there are 1"),
+        (["a", "b"], [0.1, 1.2], {}, "between 0 and 1"),
+        (["a", "b"], [0.1, np.nan], {}, "between 0 and 1"),
+        (["a", "b"], [[0.1, 0.9], [0.2, 0.8]], {}, "one number a sample"),
+        (["a", "b"], [0.1, 0.2], {"positive": "c"}, "positive is 'c'"),
+        (["a", "b"], [0.1, 0.2], {"n_bins": 0}, "n_bins must be a whole number"),
+    ],
+)
+def test_reliability_refuses_what_it_cannot_draw(labels, chance, settings, match):
+    with pytest.raises(InputError, match=match):
+        plots.reliability_figure(labels, chance, **settings)

@@ -1,6 +1,7 @@
 """The scikit-learn face of rankfactor."""
 
 from rankfactor.estimators.analysis import RankFactorAnalysis
-from rankfactor.estimators.classifier import PRESETS, RankFactorClassifier
+from rankfactor.estimators.classifier import RankFactorClassifier
+from rankfactor.estimators.presets import PRESETS
 
 __all__ = ["PRESETS", "RankFactorAnalysis", "RankFactorClassifier"]

@@ -11,8 +11,8 @@ import numbers
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import Any, NamedTuple, Self
+from dataclasses import fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.diagnostics import advice
 from rankfactor.errors import InputError
+from rankfactor.estimators.classify import Labels, calibrated, classify
 from rankfactor.features import column_names, match_columns, row_names
-from rankfactor.inference.chain import Gibbs, Moments, Record
+from rankfactor.inference.calibration import ENOUGH, fit_again, refit_coefficients, retrain
+from rankfactor.inference.chain import Gibbs, Record
 from rankfactor.inference.checkpoint import Checkpoint, open_checkpoint
 from rankfactor.inference.deciders import make_decider
-from rankfactor.inference.draws import Draws, certain, collect
+from rankfactor.inference.draws import Draws, collect
 from rankfactor.inference.drawstore import open_store
 from rankfactor.inference.gibbs import pooled, sample
-from rankfactor.inference.predict import encode_samples, fit_experts, refit_labels
-from rankfactor.inference.predictive import Predictive, train
+from rankfactor.inference.local import ObservedView
+from rankfactor.inference.predict import encode_samples
+from rankfactor.inference.predictive import START_ITERATIONS, Predictive, train
 from rankfactor.inference.threads import Workers, thread_count, workers
 from rankfactor.inference.vb import Fit, Settings, fit
 from rankfactor.kernels.packed import Floats
@@ -43,19 +46,11 @@ from rankfactor.likelihoods import (
     ObservedArray,
 )
 from rankfactor.model import Model, check_count
-from rankfactor.posterior import Classifiers, Posterior, names_or_default, readable_order
+from rankfactor.posterior import Posterior, names_or_default, readable_order
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
-from rankfactor.tasks import Task
 
+PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
-
-
-class Labels(NamedTuple):
-    """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N)."""
-
-    tasks: tuple[Task, ...]
-    codes: NDArray[np.int64]
-    signed: Floats
 
 
 class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -74,6 +69,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_threads: int | None
     progress: Callable[[int, float, float], None] | None
     engine: str | Gibbs
+    calibration: str = "none"
 
     @abstractmethod
     def _build_model(self) -> Model:
@@ -118,6 +114,11 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"n_factors={model.n_factors} needs at least as many samples, but the table has "
                 f"{n}: lower n_factors."
             )
+        if model.n_components is not None and n < model.n_components:
+            raise InputError(
+                f"n_components={model.n_components} needs at least as many samples, but the table "
+                f"has {n}: lower n_components."
+            )
         coding = model.data.learn(values)
         self._report_constant(values.shape[1] - len(coding.columns), values.shape[1])
         observed = coding.observe(values)
@@ -134,10 +135,15 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             features = feature_names[coding.columns]
             disk = open_store(engine, model, observed, rows, stream, features.tolist())
         with workers(self.n_threads) as pool:
-            seen = rows if predictive is None else None
+            seen, start = rows, None
+            if predictive is not None:
+                seen = None
+                most = min(self.max_iter, START_ITERATIONS)
+                settings = replace(settings, max_iter=most, warns=False)
             result = fit(model, coding, observed, seen, settings, rng, pool, self.progress)
             if predictive is not None and rows is not None:
                 result.z = encode_samples(model, result.data, pool)
+                start = (result.data.state.copy(), result.z.copy())
                 decider = make_decider(model, rows, result.z, rng, pool)
                 train(model, result, decider, predictive, pool, progress=self.progress)
             draws = None
@@ -151,17 +157,21 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if draws is not None:
                 draws = draws.reordered(order, sign)
             # Scores and everything fitted to them are label-free: what a new sample would get.
-            scores = encode_samples(model, result.data, pool)
+            scores = encode_samples(model, result.data, pool, prior=result.prior)
             classifiers = None
-            if labels is not None and rows is not None:
-                experts = None
-                if model.experts is None:
-                    coefficients = refit_labels(model, rows, scores, pool).rows
-                else:
-                    experts = fit_experts(model, rows, scores, rng)
-                    coefficients = experts.average(scores)
-                joint = coefficients if result.labels is None else result.labels.state.rows
-                classifiers = Classifiers(labels.tasks, coefficients, joint, labels.codes, experts)
+            if labels is not None:
+                classifiers, fitted = classify(model, labels, result, draws, scores, rng, pool)
+                if self._calibrates(model, draws) and not result.interrupted:
+                    enough = None
+                    if predictive is not None and start is not None:
+                        data = ObservedView(model.data_view, observed, start[0])
+                        refit = retrain(model, data, start[1], predictive, seed, pool)
+                        enough = None if self.calibration == "cross-validation" else ENOUGH
+                    elif self.calibration == "refit":
+                        refit = refit_coefficients(model, scores, fitted, pool, result.prior)
+                    else:
+                        refit = fit_again(model, coding, observed, settings, seed, pool)
+                    classifiers = calibrated(model, labels, classifiers, scores, refit, enough)
         if disk is not None:
             disk.finish(order, sign, None if classifiers is None else classifiers.row_names())
         self.n_features_in_ = values.shape[1]
@@ -180,6 +190,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             n_active=np.array(result.history.n_active),
             converged=result.converged,
             draws=draws,
+            prior=result.prior.fresh(0),
+            training="bayes" if predictive is None else "predictive",
         )
         if engine is not None:
             self._report_mixing(engine)
@@ -195,6 +207,12 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "to a whole number."
             )
         return self.engine
+
+    def _calibrates(self, model: Model, draws: Draws | None) -> bool:
+        """Whether decisions get a scale: draws of a linear probit's coefficients have their own."""
+        assert model.label is not None
+        own = draws is not None and model.label.normalised and model.n_components is None
+        return self.calibration != "none" and not own
 
     def _predictive(self) -> Predictive | None:
         """Settings of predictive training, None without it."""
@@ -226,11 +244,11 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         state = result.data.state
         state.rows = pooled([chain.rows for chain in chains])
         state.params = type(state.params).pool(draws.params)
-        if result.labels is not None:
-            moments = Moments.empty(*result.labels.state.rows.mean.shape)
-            for rows in draws.coefficients:
-                moments.add(certain(rows))
-            result.labels.state.rows = moments.law()
+        # A mixture's components cannot be averaged over draws; those of the fit are brought up to
+        # the mean scores, whose unit is that of the draws.
+        scores = pooled([chain.scores for chain in chains])
+        for _ in range(PRIOR_STEPS):
+            result.prior = result.prior.update(scores)
         return draws
 
     def _report_mixing(self, engine: Gibbs) -> None:
@@ -269,6 +287,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 signs = np.append(sign, np.ones(extra))
                 item.state.rows = item.state.rows.reordered(full, signs)
         result.z = result.z.reordered(order, sign)
+        result.prior = result.prior.reordered(order, sign)
         return order, sign
 
     def _match(self, X: Any) -> Floats:

@@ -4,49 +4,41 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 
 from rankfactor.errors import InputError
-from rankfactor.estimators.base import FactorModel, Labels, registered
-from rankfactor.features import table_values
+from rankfactor.estimators.base import FactorModel, registered
+from rankfactor.estimators.classify import Labels
+from rankfactor.estimators.label_weight import choose_label_weight
+from rankfactor.estimators.presets import PRESETS, local_parts
+from rankfactor.features import refuse_shuffled, table_values
 from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.predictive import Predictive
 from rankfactor.inference.threads import workers
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import MixedExperts
+from rankfactor.latent import MixedExperts, StandardNormal
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers
 from rankfactor.shrinkage import AnyShrinkage
-from rankfactor.tasks import ClassWeight, encode_labels, label_columns, signed_labels
+from rankfactor.tasks import (
+    ClassWeight,
+    encode_labels,
+    label_columns,
+    side_by_side,
+    signed_labels,
+)
 
-
-class Preset(NamedTuple):
-    """Likelihood of the data, likelihood of the labels, and whether classifiers are linear."""
-
-    data: str
-    label: str
-    linear: bool
-
-
-# The paper's names.
-PRESETS: dict[str, Preset] = {
-    "G-L-Probit": Preset("gaussian", "probit", True),
-    "G-L-BSVM": Preset("gaussian", "hinge", True),
-    "R-L-BSVM": Preset("margin_rank", "hinge", True),
-    "OR-L-Probit": Preset("ordinary_rank", "probit", True),
-    "OR-L-BSVM": Preset("ordinary_rank", "hinge", True),
-    "G-NL-BSVM": Preset("gaussian", "hinge", False),
-    "R-NL-BSVM": Preset("margin_rank", "hinge", False),
-}
 TRAINING = ("bayes", "predictive")
+CALIBRATION = ("refit", "cross-validation", "none")
 
 
 class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
@@ -74,13 +66,25 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         column's name to any of these.
     training : {"bayes", "predictive"}, default "bayes"
         "bayes" is joint mean field; afterwards the coefficients are fitted once more to the
-        label-free scores, which are what new samples have. "predictive" then goes on to change the
-        factors so that label-free scores separate the classes: usually more accurate, at some cost
-        in how well the factors describe the table.
-    label_weight : float, default 3.0
-        How much predictive training heeds the labels.
+        label-free scores, which are what new samples have. "predictive" fits factors to the table
+        alone and then changes them so that label-free scores separate the classes: usually more
+        accurate (docs/models.md). ``elbo_`` is then the table's, without labels.
+    label_weight : float or "auto", default 3.0
+        How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
+        cross-validation within the training data, which costs twelve fits more.
+    experts : {"mixed", "per_component"}, default "mixed"
+        How a nonlinear model decides (docs/models.md). "mixed": local deviations from a shared
+        classifier, fitted to their mixed decision after the factors; "per_component": the paper's
+        Dirichlet-process mixture of the scores, with a classifier to a component.
     n_components : int, default 10
-        Local classifiers of a nonlinear model.
+        Local classifiers of a nonlinear model, at most.
+    calibration : {"refit", "cross-validation", "none"}, default "refit"
+        How probabilities are calibrated: by a scale of a label column's decisions that makes
+        hidden training labels most probable. "refit" hides the labels of a fifth of the samples in
+        turn from the coefficients, and from predictive training as a whole; "cross-validation"
+        from the joint fit, too, which costs five fits more; "none" leaves decisions as they are.
+        Predicted classes are the same. A label column with fewer than five labels of a class is
+        not calibrated.
     likelihood, classifier : part or name, optional
         In place of the model's own data likelihood or classifier.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
@@ -118,6 +122,8 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
     n_iter_ : int
     n_active_ : int
         Factors in use.
+    n_components_used_ : int
+        Components of a nonlinear model with at least 1 % of the training samples.
     posterior_ : Posterior
     n_features_in_ : int
     feature_names_in_ : array
@@ -142,8 +148,10 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         max_cuts: int = MarginRank.max_cuts,
         class_weight: ClassWeight = None,
         training: str = "bayes",
-        label_weight: float = Predictive.label_weight,
+        label_weight: float | str = Predictive.label_weight,
+        experts: str = "mixed",
         n_components: int = MixedExperts.n_components,
+        calibration: str = "refit",
         likelihood: str | DataLikelihood[Any] | None = None,
         classifier: str | LabelLikelihood | None = None,
         shrinkage: str | AnyShrinkage = "tpbn",
@@ -163,7 +171,9 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         self.class_weight = class_weight
         self.training = training
         self.label_weight = label_weight
+        self.experts = experts
         self.n_components = n_components
+        self.calibration = calibration
         self.likelihood = likelihood
         self.classifier = classifier
         self.shrinkage = shrinkage
@@ -186,13 +196,48 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
             self._data_part(preset.data if self.likelihood is None else self.likelihood),
             classifier,
             loading_shrinkage=self._shrinkage_part(),
-            experts=None if preset.linear else MixedExperts(self.n_components),
+            **local_parts(preset, self.experts, self.n_components),
         )
 
     def _predictive(self) -> Predictive | None:
-        if registered("training", self.training, dict.fromkeys(TRAINING, self.training)) == "bayes":
+        if self.training == "bayes":
             return None
-        return Predictive(self.label_weight)
+        weight = self.label_weight
+        if isinstance(weight, str):
+            weight = self.label_weight_
+        return Predictive(weight)
+
+    def _check_training(self) -> None:
+        """Refuse training that the model has not, before any work is done."""
+        model = self._build_model()
+        registered("calibration", self.calibration, dict.fromkeys(CALIBRATION))
+        if self.training not in TRAINING:
+            raise InputError(
+                f"training must be one of {', '.join(TRAINING)}, not {self.training!r}."
+            )
+        if self.training == "bayes":
+            return
+        if isinstance(self.label_weight, str):
+            if self.label_weight != "auto":
+                raise InputError(
+                    f"label_weight must be a number or 'auto', not {self.label_weight!r}."
+                )
+        else:
+            Predictive(self.label_weight)
+        if self._gibbs() is not None:
+            raise InputError(
+                "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
+            )
+        if not isinstance(model.latent, StandardNormal):
+            raise InputError(
+                "predictive training has no gradient for experts='per_component': use "
+                "experts='mixed' or training='bayes'."
+            )
+        if model.data.refreshes:
+            raise InputError(
+                f"predictive training has no gradient for the likelihood {model.data!r}: use "
+                "max-margin rank, Gaussian or ordinal probit, or training='bayes'."
+            )
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit factors and classifiers.
@@ -206,10 +251,13 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
             index as a DataFrame X in another order is refused rather than matched by position.
         """
         self._check_arguments()
-        self._build_model()
+        self._check_training()
         values = table_values(X, estimator=self)
-        _refuse_shuffled(X, y)
+        refuse_shuffled(X, y)
         tasks, codes = encode_labels(y, len(values))
+        if self.training == "predictive" and self.label_weight == "auto":
+            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            self.label_weight_ = choose_label_weight(self, values, tasks, codes, seed)
         signed = signed_labels(tasks, codes, self.class_weight)
         self._remember_names(X)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
@@ -235,6 +283,13 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
     def joint_coef_(self) -> Floats:
         """Coefficients of the joint fit, shape (n_rows, n_factors)."""
         return self._fitted.joint_rows.mean[:, :-1]
+
+    @property
+    def n_components_used_(self) -> int:
+        """Components of a nonlinear model with at least 1 % of the training samples."""
+        if self._fitted.experts is None:
+            raise AttributeError("a linear model has no components.")
+        return self.posterior_.n_components_used
 
     @property
     def _fitted(self) -> Classifiers:
@@ -264,7 +319,7 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         """Classes of new samples, shape (n_samples,) or (n_samples, n_tasks)."""
         decision, _ = self._decide(X)
         parts = self.posterior_.predictions(decision)
-        return parts[0] if self._single else _side_by_side(parts)
+        return parts[0] if self._single else side_by_side(parts)
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of new samples, averaged over the posterior.
@@ -303,6 +358,19 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
             parts.append(part[:, 0] if task.n_rows == 1 else part)
         return self._unwrap(parts)
 
+    def responsibilities(self, X: Any) -> Floats:
+        """Weights that the components of a nonlinear model have at new samples, without labels.
+
+        Returns
+        -------
+        array, shape (n_samples, n_components)
+            Rows add up to 1. After Gibbs sampling, those of the mean draw: decisions average over
+            draws, whose components are not matched.
+        """
+        values = self._match(X)
+        with workers(self.n_threads) as pool:
+            return self.posterior_.responsibilities(values, pool)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy, averaged over label columns; samples without a label do not count."""
         predicted = np.asarray(self.predict(X), object).reshape(-1, len(self._fitted.tasks))
@@ -329,20 +397,3 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _refuse_shuffled(X: Any, y: Any) -> None:
-    """Labels with the table's sample names in another order are surely a mistake."""
-    if not (isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame)):
-        return
-    if len(X) == len(y) and not X.index.equals(y.index) and set(X.index) == set(y.index):
-        raise InputError(
-            "X and y name the same samples in different orders: reorder the labels, for example "
-            "y.loc[X.index]."
-        )
-
-
-def _side_by_side(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Columns of possibly different types as one array, shape (N, n_tasks)."""
-    same = len({part.dtype.kind for part in parts}) == 1
-    return np.column_stack(parts if same else [part.astype(object) for part in parts])

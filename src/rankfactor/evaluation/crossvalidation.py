@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankfactor.errors import InputError
-from rankfactor.evaluation.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
-from rankfactor.evaluation.measures import accuracy, balanced_accuracy, mean_area
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
 from rankfactor.evaluation.watch import Heard, interrupts, kind, recorded
+from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.kernels.packed import Floats
+from rankfactor.measures import accuracy, balanced_accuracy, mean_area
 from rankfactor.tasks import Task, encode_labels
 
 Integers = NDArray[np.int64]

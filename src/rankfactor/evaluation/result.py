@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rankfactor.evaluation.measures import area
+from rankfactor.measures import area
 
 FOLD_COLUMNS = [
     "model",

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from rankfactor.errors import InputError
 from rankfactor.files import written_together
 from rankfactor.inference.chain import Moments
+from rankfactor.latent import DPMixture, Mixture, StandardNormal
+from rankfactor.laws.beta import Beta, Share
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
@@ -30,7 +32,7 @@ from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGammaScales
 from rankfactor.shrinkage.normal import NormalScales
 from rankfactor.shrinkage.tpbn import TPBNScales
 
-FORMAT = "rankfactor checkpoint 2"
+FORMAT = "rankfactor checkpoint 3"
 _TREE = "tree.json"
 
 
@@ -42,7 +44,8 @@ def _kind_name(kind: type) -> str:
 KINDS: dict[str, Any] = {
     _kind_name(kind): kind
     for kind in (
-        *(Normal, Gamma, Point, Moments, ViewState, NoParameters),
+        *(Normal, Gamma, Beta, Point, Share, Moments, ViewState, NoParameters),
+        *(StandardNormal, DPMixture, Mixture),
         *(TPBNScales, NormalScales, MultiplicativeGammaScales),
         *PARAMETERS.values(),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from rankfactor.inference.local import BLOCK
 from rankfactor.inference.scales import OneDraw, kept_scales
 from rankfactor.inference.vb import Fit
 from rankfactor.kernels.packed import Floats, packed_size
+from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import RowArrays
 from rankfactor.model import Model, check_count
@@ -148,25 +149,37 @@ class Draw:
     ----------
     loadings : float32 array, shape (d, K) or (d, K + 1)
         Rows of the table's view.
-    coefficients : float32 array, shape (R, K + 1), or None
-        Rows of the labels' view, where there are labels.
+    coefficients : float32 array, shape (R, K + 1) or (R, T, K + 1), or None
+        Rows of the labels' view, where there are labels; with a mixture, of every component.
     params : RowArrays
         Parameters of the data likelihood.
     scales : dict of float32 arrays
         Shrinkage scales of both views (`rankfactor.inference.scales`).
+    prior : ScorePrior
+        Of the scores, without the training samples' components.
     """
 
     loadings: NDArray[np.float32]
     coefficients: NDArray[np.float32] | None
     params: RowArrays
     scales: OneDraw
+    prior: ScorePrior = StandardNormal()
 
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
-        params = (getattr(self.params, one.name) for one in fields(self.params))
-        label = [] if self.coefficients is None else [self.coefficients]
-        return sum(one.nbytes for one in (self.loadings, *label, *params, *self.scales.values()))
+        return _size(self)
+
+
+def _size(value: object) -> int:
+    """Bytes of all arrays within a value."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    if is_dataclass(value):
+        return sum(_size(getattr(value, one.name)) for one in fields(value))
+    return 0
 
 
 class Record(Protocol):
@@ -193,7 +206,7 @@ class Chain:
     ----------
     loadings : list of float32 arrays, shape (d, K) or (d, K + 1)
         Rows of the table's view, at the draws kept.
-    coefficients : list of float32 arrays, shape (R, K + 1)
+    coefficients : list of float32 arrays, shape (R, K + 1) or (R, T, K + 1)
         Rows of the labels' view, at scores that have seen the labels; empty without labels.
     params : list of RowArrays
         Parameters of the data likelihood, at the draws kept.
@@ -211,6 +224,8 @@ class Chain:
         Number of sweeps done at each of the draws kept.
     record : Record or None
         Where all draws go.
+    priors : list of ScorePrior
+        Of the scores, at the draws kept.
     """
 
     loadings: list[NDArray[np.float32]]
@@ -225,12 +240,14 @@ class Chain:
     kept: list[int] = field(default_factory=list)
     scales: list[OneDraw] = field(default_factory=list)
     record: Record | None = None
+    priors: list[ScorePrior] = field(default_factory=list)
 
     def keep(self, draw: Draw) -> None:
         """Keep a draw of the present sweep."""
         self.loadings.append(draw.loadings)
         self.params.append(draw.params)
         self.scales.append(draw.scales)
+        self.priors.append(draw.prior)
         self.kept.append(self.sweep)
         if draw.coefficients is not None:
             self.coefficients.append(draw.coefficients)
@@ -254,7 +271,8 @@ class Store(Protocol):
 
 def draw_spacing(fit: Fit, settings: Gibbs) -> int:
     """Every how many draws one is kept."""
-    return settings.spacing(as_draw(fit, fit.data.state.rows, label_rows(fit)).nbytes)
+    rows, prior = fit.data.state.rows, fit.prior.fresh(0)
+    return settings.spacing(as_draw(fit, rows, label_rows(fit), prior).nbytes)
 
 
 def label_rows(fit: Fit) -> Normal | None:
@@ -266,14 +284,19 @@ def as_draw(
     fit: Fit,
     loadings: Normal,
     coefficients: Normal | None,
+    prior: ScorePrior,
     order: NDArray[np.int64] | None = None,
     rotated: bool = False,
 ) -> Draw:
-    """What is kept of a state, given its matched rows, and the order of the factors in them."""
+    """What is kept of a state, given what was matched of it, and the order of the factors."""
+    rows = None if coefficients is None else coefficients.mean.astype(np.float32)
+    if rows is not None and isinstance(prior, Mixture):
+        rows = rows.reshape(-1, prior.n_components, rows.shape[1])
     return Draw(
         loadings.mean.astype(np.float32),
-        None if coefficients is None else coefficients.mean.astype(np.float32),
+        rows,
         # Some parameters are the sampler's own: a copy leaves them behind.
         fit.data.state.params.copy(),
         {} if rotated else kept_scales(fit, order),
+        prior,
     )

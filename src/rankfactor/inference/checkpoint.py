@@ -158,7 +158,9 @@ class Checkpoint:
         if not path.exists():
             return None
         try:
-            state = _entries(path, "data", "labels", "z", "rows", "scores", "sweep", "pieces")
+            state = _entries(
+                path, "data", "labels", "z", "prior", "rows", "scores", "sweep", "pieces"
+            )
             chain = self._assemble(number, state, fit)
         except InputError:
             raise
@@ -182,18 +184,19 @@ class Checkpoint:
         if fit.labels is not None:
             labels = ObservedView(fit.labels.view, fit.labels.observed, state["labels"])
         data = ObservedView(fit.data.view, fit.data.observed, state["data"])
-        now = Fit(data, labels, state["z"], fit.history, converged=True)
+        now = Fit(data, labels, state["z"], fit.history, converged=True, prior=state["prior"])
         chain = Chain([], [], [], state["rows"], state["scores"], now, state["sweep"])
         chain.log_likelihood = state["log_likelihood"].tolist()
         chain.sd_w = state["sd_w"].tolist()
         for piece in range(state["pieces"]):
             path = self._draws_file(number, piece)
-            draws = _entries(path, "kept", "loadings", "params", "coefficients", "scales")
+            draws = _entries(path, "kept", "loadings", "params", "coefficients", "scales", "priors")
             chain.kept += draws["kept"].tolist()
             chain.loadings += list(draws["loadings"])
             chain.params += [draws["params"].take(i) for i in range(len(draws["kept"]))]
             chain.coefficients += list(draws["coefficients"])
             chain.scales += unstacked(draws["scales"], len(draws["kept"]))
+            chain.priors += draws["priors"]
         if len(chain.kept) != state["kept"] or chain.sweep != len(chain.log_likelihood):
             raise ValueError("its draws are not those that it counts")
         return chain
@@ -208,7 +211,7 @@ class Checkpoint:
                 f"the folder {self.path} holds fewer draws than memory={settings.memory:g} has "
                 "room for: set memory to what it was, or choose another folder."
             )
-        for name in ("kept", "loadings", "params", "coefficients", "scales"):
+        for name in ("kept", "loadings", "params", "coefficients", "scales", "priors"):
             values = getattr(chain, name)
             if values:  # there are no coefficients without labels
                 setattr(chain, name, [values[i] for i in chosen])
@@ -227,6 +230,7 @@ class Checkpoint:
                 "params": _stacked(chain.params[new]),
                 "coefficients": np.array(chain.coefficients[new], np.float32),
                 "scales": stacked(chain.scales[new]),
+                "priors": tuple(chain.priors[new]),
             }
             write(self._draws_file(number, pieces), draws)
             pieces += 1
@@ -235,6 +239,7 @@ class Checkpoint:
             "data": fit.data.state,
             "labels": None if fit.labels is None else fit.labels.state,
             "z": fit.z,
+            "prior": fit.prior,
             "rows": chain.rows,
             "scores": chain.scores,
             "sweep": chain.sweep,

@@ -96,7 +96,7 @@ def make_decider(
     model: Model, labels: Observed, z: Normal, rng: np.random.Generator, pool: Workers
 ) -> LinearDecider | GatedDecider:
     """The classifier of a model, at the start of training on label-free scores (N, K)."""
-    if model.experts is None:
+    if model.experts is None or model.experts.gradient == "linear":
         return LinearDecider(model, labels, pool)
     assert model.label is not None
     gates = place_gates(model.experts, z, labels, rng)

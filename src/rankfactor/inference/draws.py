@@ -8,7 +8,8 @@ The coefficients of probit labels are the chain's own draws: the joint posterior
 model is right as it stands. Those of a pseudo-likelihood (the hinge, or a probit whose labels have
 weights other than 1: ``Phi(f)^c`` and ``Phi(-f)^c'`` do not add up to 1) are fitted anew at each of
 these draws, to label-free encodings of the training samples, as after variational Bayes
-(docs/models.md).
+(docs/models.md). So are those of nonlinear classifiers; with a mixture, encodings and classifiers
+are those of the draw's own components, so that components need not be matched between draws.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.inference.chain import Chain
+from rankfactor.inference.experts import fit_rows
 from rankfactor.inference.gated import Experts
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import (
@@ -32,6 +34,7 @@ from rankfactor.inference.predict import (
 from rankfactor.inference.scales import ScaleDraws, stacked
 from rankfactor.inference.threads import Workers
 from rankfactor.kernels.packed import Floats, packed_size
+from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model, View, ViewState
@@ -71,8 +74,9 @@ class Draws:
     chain : int array, shape (S,)
         The chain that each draw belongs to.
     loadings : float32 array, shape (S, d, K) or (S, d, K + 1)
-    coefficients : float32 array, shape (S, R, K + 1)
-        At scores that have seen the labels; R is 0 without labels.
+    coefficients : float32 array, shape (S, R, K + 1) or, with a mixture, (S, R, T, K + 1)
+        At scores that have seen the labels; R is 0 without labels. The components of different
+        draws have nothing to do with one another.
     params : tuple of RowArrays
         Parameters of the data likelihood, S of them.
     chosen : int array, shape (S',)
@@ -88,6 +92,8 @@ class Draws:
         averages; empty where classifiers are linear.
     scales : ScaleDraws
         Shrinkage scales of the loadings and the coefficients; none if the draws were rotated.
+    priors : tuple of Mixture
+        Prior of the scores at every draw; empty where it is standard normal.
     """
 
     chain: NDArray[np.int64]
@@ -100,6 +106,11 @@ class Draws:
     sweep: NDArray[np.int64]
     scales: ScaleDraws = field(default_factory=ScaleDraws)
     experts: tuple[Experts, ...] = ()
+    priors: tuple[Mixture, ...] = ()
+
+    def prior(self, number: int) -> ScorePrior:
+        """Prior of the scores at a draw."""
+        return self.priors[number] if self.priors else StandardNormal()
 
     def state(self, number: int) -> ViewState:
         """The table's view at a draw: certain rows and parameters."""
@@ -123,6 +134,7 @@ class Draws:
             ),
             scales=self.scales.reordered(order),
             experts=tuple(one.reordered(order, sign) for one in self.experts),
+            priors=tuple(one.reordered(order, sign) for one in self.priors),
         )
 
     def decide(
@@ -132,7 +144,7 @@ class Draws:
         means, variances = [], []
         for place, number in enumerate(self.chosen):
             item = ObservedView(view, observed, self.state(int(number)))
-            z = encode_samples(model, item, pool)
+            z = encode_samples(model, item, pool, prior=self.prior(int(number)))
             if self.experts:
                 mean, variance = self.experts[place].decisions(z)
             else:
@@ -177,24 +189,30 @@ def collect(
     coefficients = np.zeros((len(chain), 0, model.n_factors + 1), np.float32)
     classifiers: list[Normal] = []
     experts: list[Experts] = []
+    priors = [draw for one in chains for draw in one.priors]
     if labels is not None and model.label is not None:
         coefficients = np.concatenate([np.array(one.coefficients) for one in chains])
         fitted: ViewState | None = None
-        own = model.label.normalised and model.experts is None and _unweighted(labels)
+        linear = model.n_components is None
+        own = model.label.normalised and linear and _unweighted(labels)
         for number in chosen:
             if own:
                 classifiers.append(certain(coefficients[number]))
                 continue
             state = ViewState(certain(loadings[number]), params[number], None)
             item = ObservedView(model.data_view, observed, state)
-            scores = encode_samples(model, item, pool)
-            if model.experts is None:
+            prior = priors[number]
+            scores = encode_samples(model, item, pool, prior=prior)
+            if linear:
                 fitted = refit_labels(model, labels, scores, pool, fitted)
                 classifiers.append(fitted.rows)
+                continue
+            if isinstance(prior, Mixture):
+                experts.append(fit_rows(model, labels, scores, prior, pool))
             else:
                 # Any seed will do: it only places the start of k-means.
                 experts.append(fit_experts(model, labels, scores, np.random.default_rng(0)))
-                classifiers.append(experts[-1].average(scores))
+            classifiers.append(experts[-1].average(scores))
     return Draws(
         chain,
         loadings,
@@ -206,4 +224,5 @@ def collect(
         np.concatenate([np.array(one.kept, np.int64) for one in chains]),
         ScaleDraws.of(model, stacked([draw for one in chains for draw in one.scales])),
         tuple(experts),
+        tuple(one for one in priors if isinstance(one, Mixture)),
     )

@@ -130,13 +130,14 @@ class DrawStore:
             result["feature_mean"] = _Quantity(draw.loadings[:, k], ("feature",))
         if draw.coefficients is not None:
             rows = draw.coefficients
-            result["coefficients"] = _Quantity(rows[:, :k], ("row", "factor"), signed=True)
-            result["intercept"] = _Quantity(rows[:, k], ("row",))
+            dims = ("row", "component")[: rows.ndim - 1]
+            result["coefficients"] = _Quantity(rows[..., :k], (*dims, "factor"), signed=True)
+            result["intercept"] = _Quantity(rows[..., k], dims)
         for name, values in named_parameters(draw.params).items():
             result[name] = _Quantity(values, ("feature", "cut")[: values.ndim])
-        dims = scale_dims(self.model)
+        known = scale_dims(self.model)
         for name, values in draw.scales.items():
-            result[name] = _Quantity(values, dims[name])
+            result[name] = _Quantity(values, known[name])
         return result
 
     def prepare(self, quantities: dict[str, _Quantity]) -> None:

@@ -29,6 +29,12 @@ independently over the factors, and with a rate of zero an inverse gamma law.
 That the scales are moved along matters: given them, u is known to about ``sqrt(2 / (d + N))``, and
 the move is hardly longer than what a sweep does anyway; without them, to ``sqrt(2 / N)``, which
 is all that N scores can know of their own scale.
+
+The components of a mixture are as wide in every direction, so its factors share one u. Scores and
+centres are divided by sqrt(u) and psi_t is multiplied by u: the law of the scores given the rest
+says nothing of u, and the laws of the centres and of psi give
+
+    u^(-T K / 2) exp( -nu sum_t |mu_t|^2 / (2 u) ),     u^(T psi_s) exp( -psi_r u sum_t psi_t ).
 """
 
 from __future__ import annotations
@@ -40,6 +46,7 @@ import numpy as np
 from rankfactor.inference.local import ObservedView
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.latent import Mixture
 from rankfactor.laws.gig import GeneralisedInverseGaussian
 from rankfactor.laws.normal import Normal
 
@@ -67,3 +74,28 @@ def change_units(views: Sequence[ObservedView], z: Normal, u: Floats) -> None:
 def draw_units(views: Sequence[ObservedView], z: Normal, stream: Stream) -> None:
     """Draw the unit of every factor, in place."""
     change_units(views, z, unit_law(views, z).draw(stream))
+
+
+def common_unit_law(
+    views: Sequence[ObservedView], mixture: Mixture, n_factors: int
+) -> GeneralisedInverseGaussian:
+    """Law of the u that all factors of a mixture share, shape (1,), at a state of the sampler."""
+    hyper = mixture.hyper
+    power = mixture.n_components * (hyper.scale_shape - 0.5 * n_factors)
+    rate = np.full(1, hyper.scale_rate * mixture.psi.mean.sum())
+    inverse = np.full(1, 0.5 * hyper.centre_precision * (mixture.centres.mean**2).sum())
+    for item in views:
+        squares = item.state.rows.mean[:, :n_factors] ** 2
+        part = item.view.shrinkage.stretch(item.state.scales, squares)
+        power += n_factors * part.power
+        rate, inverse = rate + part.rate.sum(), inverse + part.inverse.sum()
+    return GeneralisedInverseGaussian(power, 2.0 * rate, 2.0 * inverse)
+
+
+def draw_common_unit(
+    views: Sequence[ObservedView], z: Normal, mixture: Mixture, stream: Stream
+) -> Mixture:
+    """Draw the unit of all factors, views and scores in place; the mixture in that unit."""
+    u = common_unit_law(views, mixture, z.order).draw(stream)
+    change_units(views, z, np.repeat(u, z.order))
+    return mixture.in_unit(u)

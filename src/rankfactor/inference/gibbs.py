@@ -5,6 +5,11 @@ the likelihood's own parameters, the rows and the scales. Everything is the code
 the global step with a `Stream`: variances are zero, and a law is replaced by a draw of it. The
 units of the factors come last (`rankfactor.inference.expansion`), for the sake of mixing.
 
+With a mixture a sweep begins with the samples' components and ends with the mixture's parameters
+and one unit for all factors. Components may change their numbers from draw to draw: nothing is
+averaged over draws that would need them matched, and a prediction is made with one draw's own
+components.
+
 Every number is a function of (seed, chain, sweep, variable, row, sample), so the chain is the same
 for any number of threads and any size of blocks, and a chain that was stopped goes on as if it
 had not been.
@@ -19,6 +24,7 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from threading import Event
 
 import numpy as np
@@ -34,13 +40,15 @@ from rankfactor.inference.chain import (
     draw_spacing,
     label_rows,
 )
-from rankfactor.inference.expansion import draw_units
+from rankfactor.inference.components import assign_block
+from rankfactor.inference.expansion import draw_common_unit, draw_units
 from rankfactor.inference.globals import update_view
 from rankfactor.inference.local import ObservedView, update_scores
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.inference.vb import Fit
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.latent import Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.model import Model, ViewState
 
@@ -66,6 +74,7 @@ def start_chain(model: Model, fit: Fit, stream: Stream) -> Chain:
         fit.z.draw(beginning.child("scores")),
         fit.history,
         converged=True,
+        prior=fit.prior.draw(beginning.child("prior")),
     )
     rows = Moments.empty(*fit.data.state.rows.mean.shape)
     return Chain([], [], [], rows, Moments.empty(*fit.z.mean.shape), state)
@@ -142,16 +151,30 @@ def _sweep(
     """
     fit = _duplicate(state)
     views = [fit.data] if fit.labels is None else [fit.data, fit.labels]
+    blocks = slices(len(fit.z.mean), settings.block)
+
+    def assignment(samples: slice) -> ScorePrior:
+        source = stream.child("components")
+        z = fit.z.take(samples)
+        return assign_block(fit.prior.take(samples), fit.labels, z, samples, source)
 
     def local_step(samples: slice) -> None:
-        z = update_scores(views, model.latent, fit.z.take(samples), samples, stream.child("local"))
-        fit.z.put(samples, z)
+        prior, z = fit.prior.take(samples), fit.z.take(samples)
+        fit.z.put(samples, update_scores(views, prior, z, samples, source, rows))
 
-    pool.map(local_step, slices(len(fit.z.mean), settings.block))
+    # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
+    # are all drawn after it.
+    fit.assign(pool.map(assignment, blocks))
+    source, rows = stream.child("local"), [item.rows(variance=False) for item in views]
+    pool.map(local_step, blocks)
     total = 0.0
     for number, item in enumerate(views):
         total += update_view(item, fit.z, pool, settings.block, stream.child("global", number))
-    draw_units(views, fit.z, stream.child("units"))
+    fit.prior = fit.prior.update(fit.z, stream.child("prior"))
+    if isinstance(fit.prior, Mixture):
+        fit.prior = draw_common_unit(views, fit.z, fit.prior, stream.child("units"))
+    else:
+        draw_units(views, fit.z, stream.child("units"))
     return fit, total
 
 
@@ -178,7 +201,7 @@ def _duplicate(fit: Fit) -> Fit:
         )
 
     labels = None if fit.labels is None else view(fit.labels)
-    return Fit(view(fit.data), labels, fit.z.copy(), fit.history, fit.converged)
+    return Fit(view(fit.data), labels, fit.z.copy(), fit.history, fit.converged, fit.prior)
 
 
 def _keep(chain: Chain, reference: Floats, spacing: int, rotate: bool) -> None:
@@ -193,7 +216,10 @@ def _keep(chain: Chain, reference: Floats, spacing: int, rotate: bool) -> None:
         return
     labels = label_rows(fit)
     coefficients = None if labels is None else match.rows(labels)
-    draw = as_draw(fit, rows, coefficients, match.order, rotated=rotate)
+    prior = fit.prior.fresh(0)
+    if isinstance(prior, Mixture):
+        prior = replace(prior, centres=match.rows(prior.centres))
+    draw = as_draw(fit, rows, coefficients, prior, match.order, rotated=rotate)
     if kept:
         chain.keep(draw)
     if chain.record is not None:

@@ -8,26 +8,38 @@ view.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rankfactor.inference.local import BLOCK, TILE, ObservedView, tile_chance
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats, diagonal_positions
 from rankfactor.kernels.rng import Stream
-from rankfactor.laws.normal import Normal, product_moments
+from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import Columns, Rows, multiply
 from rankfactor.likelihoods.base import Statistics
 
 
+def designs(item: ObservedView, z: Normal, block: int) -> list[Columns]:
+    """What the rows multiply, block of samples by block."""
+    return [item.design(z.take(samples)) for samples in slices(len(z.mean), block)]
+
+
 def row_statistics(
-    item: ObservedView, z: Normal, tile: slice, block: int, stream: Stream | None = None
+    item: ObservedView,
+    columns: Sequence[Columns],
+    tile: slice,
+    block: int,
+    stream: Stream | None = None,
 ) -> Statistics:
-    """Sums over all samples for the rows of a tile."""
-    rows, params = item.state.rows.take(tile), item.state.params.take(tile)
-    likelihood = item.view.likelihood
+    """Sums over all samples for the rows of a tile, in double precision."""
+    params, likelihood = item.state.params.take(tile), item.view.likelihood
+    variance = likelihood.needs_variance and stream is None
+    rows = Rows.of(item.state.rows.take(tile), likelihood.dtype, variance)
     total: Statistics = {}
-    for samples in slices(item.observed.shape[1], block):
-        design = item.design(z.take(samples))
-        w, var_w = product_moments(rows, design, likelihood.needs_variance and not stream)
+    for samples, design in zip(slices(item.observed.shape[1], block), columns, strict=True):
+        w, var_w = multiply(rows, design, variance)
         part = likelihood.statistics(
             likelihood.read(item.observed, tile, samples, params),
             w,
@@ -36,7 +48,8 @@ def row_statistics(
             design,
             tile_chance(stream, 0, tile, samples),
         )
-        total = {key: total[key] + value for key, value in part.items()} if total else part
+        for key, value in part.items():
+            total[key] = total[key] + value if key in total else value.astype(np.float64)
     return total
 
 
@@ -57,15 +70,16 @@ def update_view(
     view, state = item.view, item.state
     likelihood = view.likelihood
     prior = row_prior(item)
+    columns = designs(item, z, block)
     state.params = likelihood.prepare(item.observed, state.rows, state.params)
 
     def update_tile(tile: slice) -> float:
         if likelihood.refreshes:
-            w = state.rows.mean[tile] @ item.design(z).mean.T
+            w = state.rows.mean[tile] @ np.concatenate([part.mean for part in columns]).T
             chance = tile_chance(stream, 0, tile, slice(0, len(z.mean)))
             part = state.params.take(tile)
             state.params.put(tile, likelihood.refresh(item.observed, tile, w, part, chance))
-        statistics = row_statistics(item, z, tile, block, stream)
+        statistics = row_statistics(item, columns, tile, block, stream)
         rows, params = state.rows.take(tile), state.params.take(tile)
         bound = likelihood.bound(statistics, rows, params)
         if stream is None:

@@ -1,8 +1,10 @@
 """Local step: the factor scores of some samples given everything else.
 
-    P_n = I + sum_i tau_in E[a_i a_i^T],    h_n = sum_i ( rho_in E[a_i] - tau_in E[a_i c_i] )
+    P_n = P_0n + sum_i tau_in E[a_i a_i^T]
+    h_n = h_0n + sum_i ( rho_in E[a_i] - tau_in E[a_i c_i] )
 
-over the rows of all views, c_i being a row's intercept where it has one. Samples are independent
+over the rows of all views, c_i being a row's intercept where it has one, P_0n and h_0n those of the
+prior: I and 0, or what a mixture's component says. Samples are independent
 given the rows, so this is also the encoder of new samples: the same step, without the labels' view.
 Features go tile by tile; no array of the size of the table is made.
 """
@@ -20,13 +22,15 @@ from rankfactor.inference.acceleration import Anderson
 from rankfactor.inference.threads import slices
 from rankfactor.kernels.packed import diagonal_positions, packed_order
 from rankfactor.kernels.rng import Stream
-from rankfactor.latent import StandardNormal
-from rankfactor.laws.normal import Index, Normal, product_moments
+from rankfactor.latent import ScorePrior
+from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.products import Columns, Rows, multiply
 from rankfactor.likelihoods.base import Chance, Observed
 from rankfactor.model import View, ViewState
 
 TILE = 128  # features worked on together
 BLOCK = 256  # samples worked on together
+_LEAST, _STEP = 64, 16  # encoded samples are padded to 64, 80, 96, ...
 
 
 @dataclass
@@ -37,36 +41,47 @@ class ObservedView:
     observed: Observed
     state: ViewState
 
-    def design(self, z: Normal) -> Normal:
+    def design(self, z: Normal) -> Columns:
         """What the rows multiply: the scores, with a constant where rows have an intercept."""
-        return z.with_one() if self.view.has_intercept else z
+        return Columns.of(
+            z.with_one() if self.view.has_intercept else z, self.view.likelihood.dtype
+        )
+
+    def rows(self, variance: bool = True) -> Rows:
+        """The rows as they are now, laid out for products."""
+        likelihood = self.view.likelihood
+        return Rows.of(self.state.rows, likelihood.dtype, variance and likelihood.needs_variance)
 
 
 def update_scores(
     views: Sequence[ObservedView],
-    latent: StandardNormal,
+    prior: ScorePrior,
     z: Normal,
     samples: Index,
     stream: Stream | None = None,
+    rows: Sequence[Rows] | None = None,
 ) -> Normal:
-    """One update of the scores ``z`` (n, K) of the given samples.
+    """One update of the scores ``z`` (n, K) of the given samples; ``prior`` is theirs.
 
     With a stream, the conditional's draw in place of the conditional itself; the samples are then a
-    slice.
+    slice. ``rows`` are those of every view, laid out for products; made here if not given.
     """
+    certain = stream is not None
+    if rows is None:
+        rows = [item.rows(not certain) for item in views]
     n, n_factors = z.mean.shape
-    precision, shift = latent.natural(n, n_factors)
-    for number, item in enumerate(views):
+    precision, shift = prior.natural(n, n_factors)
+    for number, (item, laid_out) in enumerate(zip(views, rows, strict=True)):
         likelihood = item.view.likelihood
         design = item.design(z)
         for tile in slices(item.observed.shape[0], TILE):
-            rows, params = item.state.rows.take(tile), item.state.params.take(tile)
+            part, params = laid_out.take(tile), item.state.params.take(tile)
             chance = tile_chance(stream, number, tile, samples)
-            w, var_w = product_moments(rows, design, likelihood.needs_variance and not stream)
+            w, var_w = multiply(part, design, likelihood.needs_variance and not certain)
             observed = likelihood.read(item.observed, tile, samples, params)
             sites = likelihood.sites(observed, w, var_w, params, chance)
-            second = sites.tau.T @ rows.second
-            shift += sites.rho.T @ rows.mean[:, :n_factors]
+            second = sites.tau.T @ part.second
+            shift += sites.rho.T @ part.mean[:, :n_factors]
             if item.view.has_intercept:
                 keep, last = split_intercept(second.shape[1])
                 shift -= second[:, last]
@@ -96,28 +111,42 @@ def split_intercept(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.setdiff1d(everything, np.append(last, size - 1)), last
 
 
+def _padded(active: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Samples, some of them repeated, so many that a product gives each its usual digits.
+
+    Products of a few columns go another way through the linear algebra library and round otherwise.
+    """
+    count = max(-(-len(active) // _STEP) * _STEP, _LEAST)
+    return np.resize(active, count)
+
+
 def encode(
     views: Sequence[ObservedView],
-    latent: StandardNormal,
+    prior: ScorePrior,
     samples: slice,
     n_factors: int,
     *,
     tol: float,
     max_steps: int,
+    rows: Sequence[Rows] | None = None,
 ) -> Normal:
     """Scores of the samples from the prior to the fixed point of `update_scores`.
 
     A sample stops by itself once the step would move no score by more than ``tol``, so its result
     does not depend on which others are encoded with it. The steps in between are accelerated
-    (`rankfactor.inference.acceleration`): about 10 in place of 30.
+    (`rankfactor.inference.acceleration`): about 10 in place of 30. A mixture's responsibilities are
+    taken at the scores of the step before; at the first step a sample may belong anywhere.
     """
     index = np.arange(samples.start, samples.stop)
-    z = latent.prior(len(index), n_factors)
+    z = prior.fresh(len(index)).law(len(index), n_factors)
     active = np.arange(len(index))
     path = Anderson(len(index), n_factors)
-    for _ in range(max_steps):
-        old = z.take(active)
-        new = update_scores(views, latent, old, index[active])
+    for step in range(max_steps):
+        together = _padded(active)
+        padded = z.take(together)
+        near = prior.assign(padded) if step else prior.fresh(len(together))
+        moved = update_scores(views, near, padded, index[together], rows=rows)
+        old, new = padded.take(slice(0, len(active))), moved.take(slice(0, len(active)))
         z.put(active, new)
         going = np.flatnonzero(np.abs(new.mean - old.mean).max(axis=1) > tol)
         if not len(going):

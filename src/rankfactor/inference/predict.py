@@ -13,10 +13,10 @@ import numpy as np
 from rankfactor.inference.gated import Design, Experts, fit_gated
 from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.local import BLOCK, ObservedView, encode
-from rankfactor.inference.regions import class_aware_centres
+from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import Gates, MixedExperts
+from rankfactor.latent import Gates, MixedExperts, ScorePrior
 from rankfactor.laws.normal import Normal, product_moments
 from rankfactor.likelihoods import NoParameters, Observed
 from rankfactor.model import Model, ViewState
@@ -28,15 +28,35 @@ REFIT_STEPS = 500
 EXPERT_TOL = 1e-3  # in units of a decision, whose margin is 1
 
 
-def encode_samples(model: Model, data: ObservedView, pool: Workers, block: int = BLOCK) -> Normal:
-    """Label-free scores of all samples of ``data``, shape (N, K)."""
+def encode_samples(
+    model: Model,
+    data: ObservedView,
+    pool: Workers,
+    block: int = BLOCK,
+    prior: ScorePrior | None = None,
+) -> Normal:
+    """Label-free scores of all samples of ``data``, shape (N, K).
+
+    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it.
+    """
     n = data.observed.shape[1]
+    now = model.latent if prior is None else prior
+    if not isinstance(now, ScorePrior):
+        raise ValueError(f"{type(now).__name__} has a state: give that of the fit as prior.")
     if n == 0:
-        return model.latent.prior(0, model.n_factors)
+        return now.fresh(0).law(0, model.n_factors)
+
+    rows = [data.rows()]
 
     def encode_block(samples: slice) -> Normal:
         return encode(
-            [data], model.latent, samples, model.n_factors, tol=ENCODE_TOL, max_steps=ENCODE_STEPS
+            [data],
+            now,
+            samples,
+            model.n_factors,
+            tol=ENCODE_TOL,
+            max_steps=ENCODE_STEPS,
+            rows=rows,
         )
 
     parts = pool.map(encode_block, slices(n, block))
@@ -72,10 +92,8 @@ def place_gates(
 ) -> Gates:
     """Gates on class-aware regions of label-free scores (N, K)."""
     signed = labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1]))
-    known = (signed != 0).any(axis=0)
-    _, groups = np.unique(np.sign(signed), axis=1, return_inverse=True)
-    groups = np.where(known, groups.ravel(), -1)
-    return experts.gates(z.mean, class_aware_centres(z.mean, groups, experts.n_components, rng))
+    centres = class_aware_centres(z.mean, label_groups(signed), experts.n_components, rng)
+    return experts.gates(z.mean, centres)
 
 
 def fit_experts(model: Model, labels: Observed, z: Normal, rng: np.random.Generator) -> Experts:

@@ -21,6 +21,20 @@ from rankfactor.kernels.packed import Floats
 _STARTS = 10  # of k-means; the best is kept
 
 
+def label_groups(signed: Floats) -> NDArray[np.int64]:
+    """Number of every sample's combination of labels (R, N), -1 where one is missing; (N,).
+
+    Where no sample has all its labels, as when every task has samples of its own, the combinations
+    of those that there are take their place, and -1 means that all are missing.
+    """
+    signs, groups = np.unique(np.sign(signed), axis=1, return_inverse=True)
+    known = (signs != 0).all(axis=0)
+    if not known.any():
+        known = (signs != 0).any(axis=0)
+    groups = groups.ravel()
+    return np.asarray(np.where(known[groups], groups, -1), np.int64)
+
+
 def class_aware_centres(
     z: Floats,
     groups: NDArray[np.int64],

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.inference.vb import Fit
+from rankfactor.latent import DPMixture, Mixture
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
 
@@ -31,7 +32,8 @@ class ScaleDraws:
     values : dict of float32 arrays
         By name; the first dimension is the draws.
     dims : dict of tuples of str
-        What the other dimensions are: ``"feature"`` or ``"row"``, ``"factor"``.
+        What the other dimensions are: ``"feature"`` or ``"row"`` (and ``"component"``),
+        ``"factor"``.
     """
 
     values: dict[str, NDArray[np.float32]] = field(default_factory=dict)
@@ -52,18 +54,20 @@ class ScaleDraws:
         return ScaleDraws(values, self.dims)
 
 
-def _priors(model: Model) -> list[tuple[str, str, AnyShrinkage]]:
-    """Prefix of the names, name of the rows, and prior of every view."""
-    priors = [("loading", "feature", model.loading_shrinkage)]
-    if model.label is not None:
-        priors.append(("coefficient", "row", model.coefficient_shrinkage))
-    return priors
+def _priors(model: Model) -> list[tuple[str, tuple[str, ...], AnyShrinkage]]:
+    """Prefix of the names, dimensions of the rows, and prior of every view."""
+    loading = ("loading", ("feature",), model.loading_shrinkage)
+    if model.label is None:
+        return [loading]
+    mixture = isinstance(model.latent, DPMixture)
+    rows = ("row", "component") if mixture else ("row",)
+    return [loading, ("coefficient", rows, model.coefficient_shrinkage)]
 
 
 def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
     """Dimensions of all scales that a model's priors keep, by name."""
     return {
-        f"{prefix}_{name}": tuple(rows if one == "row" else one for one in dims)
+        f"{prefix}_{name}": (*(rows if dims[:1] == ("row",) else dims[:1]), *dims[1:])
         for prefix, rows, prior in _priors(model)
         for name, dims in prior.kept_dims.items()
     }
@@ -73,7 +77,8 @@ def kept_scales(fit: Fit, order: NDArray[np.int64] | None = None) -> OneDraw:
     """The scales of a state, of the factors ``factor[order]``.
 
     Values out of the range of 32 bits take its end: a scale of 1e-38 switches its loading off as
-    one of 1e-300 does.
+    one of 1e-300 does. With a mixture, the rows of the labels are parted into those of its
+    components.
     """
     result: OneDraw = {}
     for prefix, item in (("loading", fit.data), ("coefficient", fit.labels)):
@@ -83,6 +88,9 @@ def kept_scales(fit: Fit, order: NDArray[np.int64] | None = None) -> OneDraw:
         for name, values in prior.kept(item.state.scales).items():
             if order is not None and "factor" in prior.kept_dims[name]:
                 values = values[..., order]
+            local = prefix == "coefficient" and prior.kept_dims[name][:1] == ("row",)
+            if local and isinstance(fit.prior, Mixture):
+                values = values.reshape(-1, fit.prior.n_components, *values.shape[1:])
             small = np.clip(values, _SMALLEST, _LARGEST).astype(np.float32)
             result[f"{prefix}_{name}"] = np.asarray(small)
     return result

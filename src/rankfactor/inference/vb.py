@@ -1,27 +1,31 @@
 """Variational Bayes: coordinate ascent on the evidence lower bound.
 
 One iteration is the local step over all blocks of samples, then the global step over all tiles of
-features and the labels. The sites of the global step are taken at (rows before it, scores after the
-local step), so their bound completes the ELBO of exactly that state; every update maximises it in
-its own block of the posterior, so the sequence never decreases (but for rounding).
+features and the labels. With a mixture the local step also gives the samples' responsibilities, and
+the mixture's parameters come last. The sites of the global step are taken at (rows before it,
+scores after the local step), so their bound completes the ELBO of exactly that state; every update
+maximises it in its own block of the posterior, so the sequence never decreases (but for rounding).
 """
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
 from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.local import BLOCK, ObservedView, update_scores
+from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.start import principal_components
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats
+from rankfactor.latent import ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed
 from rankfactor.model import Model, ViewState
@@ -46,12 +50,15 @@ class Settings:
         rotated at random. The fit with the highest ELBO is kept.
     block : int
         Samples worked on together; changes the result by rounding only.
+    warns : bool
+        Whether to warn of a fit that has not converged; one that others go on from need not.
     """
 
     max_iter: int = 500
     tol: float = 1e-4
     n_restarts: int = 1
     block: int = BLOCK
+    warns: bool = True
 
 
 @dataclass
@@ -65,18 +72,30 @@ class History:
 
 @dataclass
 class Fit:
-    """A fitted model: the views as they ended, the scores that saw the labels, the history."""
+    """A fitted model: the views as they ended, the scores that saw the labels, the history.
+
+    With a mixture (`prior`) the labels are those of its components
+    (`rankfactor.inference.components`).
+    """
 
     data: ObservedView
     labels: ObservedView | None
     z: Normal
     history: History
     converged: bool
+    prior: ScorePrior = StandardNormal()
+    interrupted: bool = False
 
     @property
     def n_iter(self) -> int:
         """Number of iterations."""
         return len(self.history.elbo) - 1
+
+    def assign(self, parts: Sequence[ScorePrior]) -> None:
+        """Take in the priors of consecutive blocks of samples, in place."""
+        self.prior = joined(self.prior, parts)
+        if self.labels is not None:
+            self.labels.observed = shared_out(self.labels.observed, self.prior)
 
 
 Progress = Callable[[int, float, float], None]  # iteration, ELBO, relative change
@@ -135,14 +154,16 @@ def fit(
             # another optimum of the sparse loadings.
             turn = np.linalg.qr(rng.standard_normal((model.n_factors,) * 2))[0]
             loadings, factors = loadings @ turn, factors @ turn
-        candidate = _start(model, coding, observed, labels, loadings, factors)
+        candidate = _start(model, coding, observed, labels, loadings, factors, rng)
         _ascend(model, candidate, settings, pool, progress)
         if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
             best = candidate
+        if candidate.interrupted:
+            break
     assert best is not None
     # Training samples are encoded as new ones are: without what only the fit needs.
     best.data.state.params = best.data.state.params.copy()
-    if not best.converged:
+    if not best.converged and settings.warns and not best.interrupted:
         _warn_unconverged(best.history, settings)
     return best
 
@@ -154,6 +175,7 @@ def _start(
     labels: Observed | None,
     loadings: Floats,
     factors: Floats,
+    rng: np.random.Generator,
 ) -> Fit:
     """State at the starting loadings (d, K) and factor scores (N, K)."""
     n_factors = model.n_factors
@@ -167,13 +189,16 @@ def _start(
 
     params = model.data.start(coding, observed, loadings)
     data = ObservedView(model.data_view, observed, view_state(model.data_view, loadings, params))
+    z = Normal.isotropic(factors.copy(), 0.05)
+    groups = np.full(len(factors), -1) if labels is None else label_groups(signed_of(labels))
+    prior = model.latent.start(z, lambda count: class_aware_centres(z.mean, groups, count, rng))
     label_view = None
     if labels is not None:
+        labels = shared_out(labels, prior)
         nothing = np.zeros((labels.shape[0], n_factors))
         state = view_state(model.label_view, nothing, NoParameters())
         label_view = ObservedView(model.label_view, labels, state)
-    z = Normal.isotropic(factors.copy(), 0.05)
-    return Fit(data, label_view, z, History(), converged=False)
+    return Fit(data, label_view, z, History(), converged=False, prior=prior)
 
 
 def _ascend(
@@ -183,18 +208,23 @@ def _ascend(
     views = [fit.data] if fit.labels is None else [fit.data, fit.labels]
     blocks = slices(len(fit.z.mean), settings.block)
 
-    def local_step(samples: slice) -> None:
-        fit.z.put(samples, update_scores(views, model.latent, fit.z.take(samples), samples))
+    def local_step(samples: slice) -> ScorePrior:
+        prior = fit.prior.take(samples)
+        z = update_scores(views, prior, fit.z.take(samples), samples, rows=rows)
+        fit.z.put(samples, z)
+        return assign_block(prior, fit.labels, z, samples)
 
     previous = -np.inf
     try:
         for iteration in range(settings.max_iter + 1):
             # The first pass only fits the rows to the starting scores.
             if iteration:
-                pool.map(local_step, blocks)
-            elbo = model.latent.bound(fit.z)
+                rows = [item.rows() for item in views]
+                fit.assign(pool.map(local_step, blocks))
+            elbo = fit.prior.bound(fit.z)
             elbo += sum(view_bound(item, model.n_factors) for item in views)
             elbo += sum(update_view(item, fit.z, pool, settings.block) for item in views)
+            fit.prior = fit.prior.update(fit.z)
             change = (elbo - previous) / max(abs(elbo), 1.0)
             record(fit, elbo)
             logger.debug("iteration %d: ELBO %.6g, change %.2g", iteration, elbo, change)
@@ -212,7 +242,7 @@ def _ascend(
             ConvergenceWarning,
             stacklevel=2,
         )
-        fit.converged = True  # the user has been told; no second warning
+        fit.interrupted = True
 
 
 def record(fit: Fit, elbo: float) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.codes import MISSING
-from rankfactor.kernels.draws import inverse_gaussian
+from rankfactor.kernels.noise import fill_noise, inverse_gaussian_from
 from rankfactor.kernels.rng import derive
 
 # Keeps 1/lam finite where the predictor is certain and sits exactly on the margin.
@@ -36,11 +36,14 @@ TINY = 1e-10
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-def _compile(draws: bool) -> Callable[..., Any]:
-    """The kernel that draws 1/lam, or the one that takes its expectation."""
+def _compile(draws: bool, sums: bool) -> Callable[..., Any]:
+    """The kernel that draws 1/lam or takes its expectation, with the sums over samples or without.
+
+    Everything is in the precision of ``w``; sums over a tile's samples are handed on in float64.
+    """
 
     @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-    def sites(codes, w, var_w, b, var_b, n_cuts, eps, keep, key=0, row=0, sample=0):  # type: ignore[no-untyped-def]
+    def sites(codes, w, var_w, b, var_b, n_cuts, eps, key=0, row=0, sample=0):  # type: ignore[no-untyped-def]
         """Sites of a tile of features by samples.
 
         Parameters
@@ -50,8 +53,6 @@ def _compile(draws: bool) -> Callable[..., Any]:
         b, var_b : array, shape (t, J)
         n_cuts : int array, shape (t,)
         eps : array, shape (t,)
-        keep : bool
-            Whether to return every 1/lam.
         key : uint64
             The stream of the draws; of no account where expectations are taken.
         row, sample : int
@@ -61,7 +62,8 @@ def _compile(draws: bool) -> Callable[..., Any]:
         -------
         tau, rho : array, shape (t, n)
         inv_lam : array, shape (t, J, n)
-            1/lam, zero where the value is missing or the cut unused; empty unless kept.
+            1/lam, zero where the value is missing or the cut unused; this and what follows is
+            empty without sums.
         weight : array, shape (t, J)
             sum_n 1/lam.
         signed : array, shape (t, J)
@@ -69,48 +71,74 @@ def _compile(draws: bool) -> Callable[..., Any]:
         bound : array, shape (t,)
         """
         t, n = w.shape
-        tau = np.zeros((t, n))
-        rho = np.zeros((t, n))
-        inv_lam = np.zeros((t, b.shape[1], n)) if keep else np.zeros((0, 0, 0))
-        weight = np.zeros(b.shape)
-        signed = np.zeros(b.shape)
-        bound = np.zeros(t)
-        seen = np.empty(n)
+        number = w.dtype.type
+        tau = np.zeros((t, n), w.dtype)
+        rho = np.zeros((t, n), w.dtype)
+        inv_lam = np.zeros((t, b.shape[1], n) if sums else (0, 0, 0), w.dtype)
+        weight = np.zeros(b.shape if sums else (0, 0))
+        signed = np.zeros(b.shape if sums else (0, 0))
+        bound = np.zeros(t if sums else 0)
+        level = np.empty(n, w.dtype)
+        seen = np.empty(n, w.dtype)
+        y = np.empty(n if draws else 0, np.float32)
+        chance = np.empty(n if draws else 0, np.float32)
+        tally = np.zeros(MISSING + 1, np.int64)
         for i in range(t):
             row_key = derive(key, row + i)
             for m in range(n):
-                seen[m] = 0.0 if codes[i, m] == MISSING else 1.0
+                level[m] = codes[i, m]
+                seen[m] = 0 if codes[i, m] == MISSING else 1
             for j in range(n_cuts[i]):
-                cut, spread, margin = b[i, j], var_b[i, j] + TINY, eps[i]
-                total, net, loss = 0.0, 0.0, 0.0
+                spread = var_b[i, j] + number(TINY)
+                above, below = b[i, j] + eps[i], b[i, j] - eps[i]
+                place = number(j)
+                total, net, loss = number(0), number(0), number(0)
+                if draws:
+                    fill_noise(derive(row_key, j), sample, y, chance)
+                # Few arrays, unit stride and selects in place of branches: this loop is what a fit
+                # spends its time in, and has to become vector instructions.
                 for m in range(n):
-                    s = 1.0 if codes[i, m] > j else -1.0
-                    target = cut + s * margin
+                    up = level[m] > place
+                    target = above if up else below
                     r = w[i, m] - target
                     if draws:
-                        chance = derive(derive(row_key, sample + m), j)
-                        q = seen[m] * inverse_gaussian(abs(r), chance)
-                        root = abs(r)
+                        q = seen[m] * number(inverse_gaussian_from(abs(r), y[m], chance[m]))
+                        root = seen[m] * abs(r)
                     else:
-                        root = np.sqrt(r * r + var_w[i, m] + spread)
-                        q = seen[m] / root
-                    if keep:
-                        inv_lam[i, j, m] = q
+                        square = r * r + var_w[i, m] + spread
+                        q = seen[m] / np.sqrt(square)
+                        root = q * square
                     tau[i, m] += q
-                    rho[i, m] += q * target + s * seen[m]
-                    total += q
-                    net += s * (margin * q + seen[m])
-                    loss += seen[m] * (root - s * r)
-                weight[i, j] = total
-                signed[i, j] = net
-                bound[i] -= loss
+                    rho[i, m] += q * target
+                    if sums:
+                        inv_lam[i, j, m] = q
+                        total += q
+                        net += q if up else -q
+                        loss += root - (seen[m] * r if up else -seen[m] * r)
+                if sums:
+                    weight[i, j] = total
+                    signed[i, j] = eps[i] * net
+                    bound[i] -= loss
+            for m in range(n):
+                # sum_j s_j = 2 x code - J
+                rho[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
+            if sums:
+                tally[:] = 0
+                for m in range(n):
+                    tally[codes[i, m]] += 1
+                over = n - tally[MISSING]  # samples above the cut; all are at first
+                for j in range(n_cuts[i]):
+                    over -= tally[j]
+                    signed[i, j] += 2 * over - (n - tally[MISSING])
         return tau, rho, inv_lam, weight, signed, bound
 
     return sites
 
 
-margin_rank_sites = _compile(draws=False)
-margin_rank_draws = _compile(draws=True)
+margin_rank_sites = _compile(draws=False, sums=False)
+margin_rank_sums = _compile(draws=False, sums=True)
+margin_rank_site_draws = _compile(draws=True, sums=False)
+margin_rank_sum_draws = _compile(draws=True, sums=True)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

@@ -30,19 +30,26 @@ def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[
     eps : array, shape (t,)
     """
     t, n = w.shape
-    push = np.zeros((t, n))
-    curvature = np.zeros((t, n))
-    seen = np.empty(n)
+    number = w.dtype.type
+    push = np.zeros((t, n), w.dtype)
+    curvature = np.zeros((t, n), w.dtype)
+    level = np.empty(n, w.dtype)
+    seen = np.empty(n, w.dtype)
     for i in range(t):
         for m in range(n):
-            seen[m] = 0.0 if codes[i, m] == MISSING else 1.0
+            level[m] = codes[i, m]
+            seen[m] = 0 if codes[i, m] == MISSING else 1
         for j in range(n_cuts[i]):
-            cut, spread, margin = b[i, j], var_b[i, j] + TINY, eps[i]
+            spread = var_b[i, j] + number(TINY)
+            above, below = b[i, j] + eps[i], b[i, j] - eps[i]
+            place = number(j)
             for m in range(n):
-                s = 1.0 if codes[i, m] > j else -1.0
-                r = w[i, m] - cut - s * margin
+                r = w[i, m] - (above if level[m] > place else below)
                 v = var_w[i, m] + spread
                 inv_lam = seen[m] / np.sqrt(r * r + v)
-                push[i, m] += s * seen[m] - inv_lam * r
+                push[i, m] -= inv_lam * r
                 curvature[i, m] += v * inv_lam * inv_lam * inv_lam
+        for m in range(n):
+            # sum_j s_j = 2 x code - J
+            push[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
     return push, curvature

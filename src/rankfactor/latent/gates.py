@@ -21,6 +21,9 @@ from scipy.special import softmax
 
 from rankfactor.kernels.packed import Floats
 
+# A component is in use if it has at least this share of the samples, and at least one of them.
+USED_SHARE = 0.01
+
 
 @dataclass(frozen=True)
 class Gates:
@@ -63,6 +66,15 @@ class Gates:
         order = self.centres.shape[1]
         logits = self.log_share + 0.5 * order * np.log(self.precision)
         return np.asarray(softmax(self.temper[0] * (logits - 0.5 * self.precision * squares), 1))
+
+    def n_used(self, z: Floats) -> int:
+        """Number of regions with the nearest centre to 1 % of scores (N, K), and to one at least.
+
+        Of centres that coincide, the first counts.
+        """
+        squares = ((z[:, None, :] - self.centres) ** 2).sum(axis=2)
+        sizes = np.bincount(squares.argmin(axis=1), minlength=len(self.centres))
+        return int((sizes >= max(USED_SHARE * len(z), 1.0)).sum())
 
     def slope(self, z: Floats, values: Floats) -> Floats:
         """Gradient in z of ``sum_g r_g(z) values_g`` at fixed values (N, gates), shape (N, K)."""

@@ -35,17 +35,25 @@ class MixedExperts:
         whose prior standard deviation is 1.
     precision : float
         Prior precision of the coefficients.
+    gradient : {"linear", "mixed"}
+        What predictive training follows: the gradient of a linear classifier, to whose scores the
+        experts are fitted afterwards, or that of the mixed decision. The latter separates the
+        training samples sooner, and then has nothing more to say to the factors
+        (docs/decisions.md).
     """
 
     n_components: int = 10
     sharpness: float = 0.25
     precision: float = 0.1
+    gradient: str = "linear"
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
         count = self.n_components
         if isinstance(count, bool) or not isinstance(count, numbers.Integral) or int(count) < 1:
             raise InputError(f"n_components must be a whole number of at least 1, not {count!r}.")
+        if self.gradient not in ("linear", "mixed"):
+            raise InputError(f"gradient must be 'linear' or 'mixed', not {self.gradient!r}.")
         for name in ("sharpness", "precision"):
             value = getattr(self, name)
             if not (isinstance(value, numbers.Real) and 0 < value < float("inf")):

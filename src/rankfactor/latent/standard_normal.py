@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.latent.base import Latent, ScorePrior
 from rankfactor.laws.normal import Normal
 
 
 @dataclass(frozen=True)
-class StandardNormal:
-    """Independent standard normal scores."""
+class StandardNormal(Latent, ScorePrior):
+    """Independent standard normal scores: nothing to learn, so it is its own state."""
 
-    def prior(self, n_samples: int, n_factors: int) -> Normal:
+    def start(self, z: Normal, centres: Callable[[int], Floats]) -> StandardNormal:
+        """The prior itself."""
+        return self
+
+    def law(self, n_samples: int, n_factors: int) -> Normal:
         """The prior as the law of every sample's scores."""
         return Normal.isotropic(np.zeros((n_samples, n_factors)), 1.0)
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.products import Columns
 
 Statistics = dict[str, Floats]
 _SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8 digits
@@ -103,6 +104,11 @@ class Chance:
     row: int
     sample: int
 
+    @property
+    def place(self) -> tuple[Any, int, int]:
+        """Key, row and sample, as the kernels take them."""
+        return self.stream.word, self.row, self.sample
+
     def by_row(self, draw: Callable[[int, Stream, int], Floats], n_rows: int) -> Floats:
         """``draw(i, stream of row i, number of the first sample)`` for all rows, stacked."""
         parts = [draw(i, self.stream.child(self.row + i), self.sample) for i in range(n_rows)]
@@ -167,6 +173,11 @@ class Likelihood(ABC, Generic[Params]):
     needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
     refreshes: ClassVar[bool] = False  # `refresh` does something
 
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Precision of w and of the sites; sums over samples are handed on in double precision."""
+        return np.float64
+
     def prepare(self, observed: Observed, rows: Normal, params: Params) -> Params:
         """Parameters with what only a fit needs, made where it is not there yet."""
         return params
@@ -216,7 +227,7 @@ class Likelihood(ABC, Generic[Params]):
         w: Floats,
         var_w: Floats,
         params: Params,
-        design: Normal,
+        design: Columns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile; additive over blocks of samples."""
@@ -317,7 +328,7 @@ class LabelLikelihood(Likelihood[NoParameters]):
         w: Floats,
         var_w: Floats,
         params: NoParameters,
-        design: Normal,
+        design: Columns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile: second (rows, P), shift (rows, K), bound (rows,)."""

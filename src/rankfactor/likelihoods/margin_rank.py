@@ -48,11 +48,18 @@ from scipy.special import ndtri
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.sites import margin_rank_draws, margin_rank_sites, margin_sums
+from rankfactor.kernels.sites import (
+    margin_rank_site_draws,
+    margin_rank_sites,
+    margin_rank_sum_draws,
+    margin_rank_sums,
+    margin_sums,
+)
 from rankfactor.kernels.slopes import margin_rank_slopes
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import Columns
 from rankfactor.likelihoods.base import (
     Chance,
     DataLikelihood,
@@ -148,12 +155,21 @@ class MarginRank(DataLikelihood[CutPoints]):
     margin_shape : float or None
         None keeps the margins fixed; a number of at least 1 infers one to a feature, under a Gamma
         prior of that shape. Shape 1 says next to nothing; the larger, the nearer to ``margin``.
+    double : bool
+        Whether to work in double precision throughout, which takes about three times as long and
+        is for checking: cut points and sums over samples are in double precision in any case.
     """
 
     margin: float = 0.05
     max_cuts: int = 16
     cut_precision: float = 1e-3
     margin_shape: float | None = None
+    double: bool = False
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Precision of w and of the sites."""
+        return np.float64 if self.double else np.float32
 
     def learn(self, values: Floats) -> Cuts:
         """Cuts of every feature that varies."""
@@ -195,7 +211,11 @@ class MarginRank(DataLikelihood[CutPoints]):
         chance: Chance | None = None,
     ) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        tau, rho, *_ = _sites(observed, w, var_w, params, False, chance)
+        given = (observed, w, var_w, *_law(params, w))
+        if chance is None:
+            tau, rho, *_ = margin_rank_sites(*given)
+        else:
+            tau, rho, *_ = margin_rank_site_draws(*given, *chance.place)
         return Sites(tau, rho)
 
     def statistics(
@@ -204,7 +224,7 @@ class MarginRank(DataLikelihood[CutPoints]):
         w: Floats,
         var_w: Floats,
         params: CutPoints,
-        design: Normal,
+        design: Columns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples.
@@ -214,7 +234,13 @@ class MarginRank(DataLikelihood[CutPoints]):
         and ``signed`` are without its part, which is the margin times ``lean`` (rows, J), the sums
         of s E[1/lam], and ``lean_cross`` (rows, K), those of s E[1/lam] z.
         """
-        tau, rho, inv_lam, weight, signed, bound = _sites(observed, w, var_w, params, True, chance)
+        given = (observed, w, var_w, *_law(params, w))
+        sums = (
+            margin_rank_sums(*given)
+            if chance is None
+            else margin_rank_sum_draws(*given, *chance.place)
+        )
+        tau, rho, inv_lam, weight, signed, bound = sums
         t, width, n = inv_lam.shape
         cross = (inv_lam.reshape(t * width, n) @ design.mean).reshape(t, width, -1)
         pull = np.einsum("ij,ijk->ik", params.mean, cross)  # the part of rho z that the cuts make
@@ -300,9 +326,7 @@ class MarginRank(DataLikelihood[CutPoints]):
 
     def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: CutPoints) -> Slopes:
         """Derivatives of a tile's bound in w, each of shape (rows, samples)."""
-        variance = params.variance + params.margin_variance[:, None]
-        law = (params.mean, variance, params.n_cuts, params.margin)
-        return Slopes(*margin_rank_slopes(observed, w, var_w, *law))
+        return Slopes(*margin_rank_slopes(observed, w, var_w, *_law(params, w)))
 
     def params_bound(self, params: CutPoints) -> float:
         """E[log p] - E[log q] of the cut points in use and of the margins."""
@@ -312,19 +336,14 @@ class MarginRank(DataLikelihood[CutPoints]):
         return cuts + float(params.margin_bound.sum())
 
 
-def _sites(
-    observed: NDArray[Any],
-    w: Floats,
-    var_w: Floats,
-    params: CutPoints,
-    keep: bool,
-    chance: Chance | None,
-) -> Any:
-    """What the kernel gives for a tile: expectations of 1/lam, or draws."""
+def _law(params: CutPoints, w: Floats) -> tuple[Any, ...]:
+    """Cut points and margins as the kernels take them, in the precision of ``w``."""
     # A margin's variance adds to that of u just as a cut point's does.
     variance = params.variance + params.margin_variance[:, None]
-    law = (params.mean, variance, params.n_cuts, params.margin)
-    if chance is None:
-        return margin_rank_sites(observed, w, var_w, *law, keep)
-    place = (chance.stream.word, chance.row, chance.sample)
-    return margin_rank_draws(observed, w, var_w, *law, keep, *place)
+    kind = w.dtype
+    return (
+        params.mean.astype(kind),
+        variance.astype(kind),
+        params.n_cuts,
+        params.margin.astype(kind),
+    )

@@ -8,6 +8,7 @@ from rankfactor.plots.coefficients import coefficient_figure
 from rankfactor.plots.comparison import comparison_figure
 from rankfactor.plots.history import history_figure
 from rankfactor.plots.loadings import loading_figure
+from rankfactor.plots.reliability import reliability_figure
 from rankfactor.plots.roc import roc_figure
 from rankfactor.plots.scores import score_figure
 from rankfactor.plots.shares import share_figure
@@ -17,6 +18,7 @@ __all__ = [
     "comparison_figure",
     "history_figure",
     "loading_figure",
+    "reliability_figure",
     "roc_figure",
     "score_figure",
     "share_figure",

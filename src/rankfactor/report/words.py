@@ -234,10 +234,17 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         tasks = {1: "the labels", 2: "both label columns"}.get(
             n_tasks, f"all {n_tasks} label columns"
         )
+        label = _part(model.label, _LABEL)
+        how = f"Factors are fitted jointly to the table and to {tasks} by a {label}."
+        if posterior.training == "predictive":
+            how = (
+                "Factors are fitted to the table, then changed so that scores which have not seen "
+                f"a label tell {tasks} apart by a {label} (predictive training)."
+            )
+        local = "" if posterior.classifiers.experts is None else "of local classifiers "
         said.append(
-            f"Factors are fitted jointly to the table and to {tasks} by a "
-            f"{_part(model.label, _LABEL)}. Coefficients are then fitted once more to label-free "
-            "scores, the scores that a new sample gets; scores shown here are label-free too."
+            f"{how} Coefficients {local}are then fitted once more to label-free scores, the scores "
+            "that a new sample gets; scores shown here are label-free too."
         )
     seeded = "" if seed is None else f", seed {seed}"
     reach = "An interval of 90 % reaches 1.64 posterior standard deviations to either side."

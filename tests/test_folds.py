@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation import cross_validate
-from rankfactor.evaluation.folds import strata
+from rankfactor.folds import strata
 
 
 def data() -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -1,0 +1,92 @@
+"""The weight of the labels in predictive training, chosen by cross-validation.
+
+Every candidate is fitted without each of a few folds of the training data in turn; the one with the
+largest area under the ROC curve, averaged over folds and label columns, is taken, the smaller of
+equals. Samples that belong together, such as those of one patient, are not kept together: where
+there are such, the choice leans towards larger weights.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankfactor.folds import Fold, make_folds
+from rankfactor.kernels.packed import Floats
+from rankfactor.measures import mean_area
+from rankfactor.tasks import Task
+
+logger = logging.getLogger(__name__)
+
+CANDIDATES = (0.0, 1.0, 3.0, 10.0)
+N_FOLDS = 3
+
+
+def choose_label_weight(
+    estimator: Any,
+    values: Floats,
+    tasks: Sequence[Task],
+    codes: NDArray[np.int64],
+    seed: int,
+) -> float:
+    """The best of `CANDIDATES` for a table (N, D) and class numbers (N, n_tasks).
+
+    Parameters
+    ----------
+    estimator : RankFactorClassifier
+        Its arguments are those of the fits, but for the weight, the seed and the progress.
+    values, tasks, codes
+        Checked by the estimator.
+    seed : int
+
+    Raises
+    ------
+    InputError
+        If a class has too few samples for the folds.
+    """
+    columns = {}
+    for task, column in zip(tasks, codes.T, strict=True):
+        names = task.classes[column].astype(object)
+        names[column < 0] = None
+        columns[task.name] = names
+    labels = pd.DataFrame(columns)
+    folds = make_folds(tasks, codes, n_folds=N_FOLDS, n_repeats=1, groups=None, random_state=seed)
+    means = [
+        float(np.mean([_area(estimator, weight, values, labels, codes, fold) for fold in folds]))
+        for weight in CANDIDATES
+    ]
+    logger.info("areas under the curve for label_weight %s: %s", CANDIDATES, means)
+    return CANDIDATES[int(np.argmax(means))]
+
+
+def _area(
+    estimator: Any,
+    weight: float,
+    values: Floats,
+    labels: pd.DataFrame,
+    codes: NDArray[np.int64],
+    fold: Fold,
+) -> float:
+    """Area under the curve on a fold, averaged over tasks."""
+    model = clone(estimator).set_params(
+        label_weight=weight, calibration="none", random_state=fold.seed, progress=None
+    )
+    with warnings.catch_warnings():
+        # What is wrong with the table is said of the whole of it.
+        warnings.simplefilter("ignore")
+        model.fit(values[fold.train], labels.iloc[fold.train].reset_index(drop=True))
+    areas = []
+    parts = model.decision_function(values[fold.test])
+    for column, part in zip(codes[fold.test].T, parts, strict=True):
+        known = column >= 0
+        decisions = part.reshape(len(column), -1)[known]
+        positives = np.array([1]) if decisions.shape[1] == 1 else np.arange(decisions.shape[1])
+        areas.append(mean_area(column[known], positives, decisions))
+    return float(np.nanmean(areas))

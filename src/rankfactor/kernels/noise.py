@@ -1,0 +1,313 @@
+"""Random numbers by the array, for the sampler's innermost loops.
+
+Element e of a key's noise is a pure function of (key, e): blocks, tiles and threads do not matter.
+`rankfactor.kernels.rng` makes numbers one at a time; here the loops become vector instructions.
+
+Words: Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2,
+3", SC11), four words of 32 bits from a counter of 128 bits and a key of 64,
+
+    (c0, c1, c2, c3) <- (hi(B c2) ^ c1 ^ k0, lo(B c2), hi(A c0) ^ c3 ^ k1, lo(A c0)),
+
+ten times, the key being raised by a constant after each. It is a bijection of counters for every
+key, and passes TestU01's BigCrush. The counter is (number of the pair of elements, purpose).
+
+Noise of an inverse Gaussian draw: y = chi2_1 / 2 and a uniform s. By Box and Muller (1958), with R
+standard exponential and an independent angle,
+
+    y_0 = R cos^2 t,    y_1 = R sin^2 t
+
+are independent and are halves of squared normals: one block of four words serves the elements 2 b
+and 2 b + 1. Squares repeat after a quarter of a turn, up to exchange, so |t| < pi/4 and one bit
+that says which of the two is the sine's; sin^2 is then at most 1/2 and cos^2 = 1 - sin^2 loses no
+digits. R is minus the logarithm of (k + 1/2) 2^-32, taken by its distance from 0 or from 1,
+whichever is nearer, so that R, y and s have errors of a few units of 1e-7 of themselves, however
+small they are. None is ever 0, and s is never 1; y ends at 22.9, beyond which the law has a mass of
+1.4e-11.
+
+The draw: see `rankfactor.kernels.draws` for the roots 1/T and T/u^2. The second is taken with
+probability u / (u + T), written so that s decides by its fine end: for small u the second root is
+rare and large, and carries the mean. In float32 a draw is off by a few units of 1e-7 of itself.
+It cannot be seen in a million draws while that is far below the law's own spread, u^(-1/2) of the
+mean: for u up to about 1e8.
+
+Normals: sqrt(2 R) (cos t, sin t) in float64, 63 bits for R and 62 for the angle; up to 9.4 sigma.
+
+Nothing here is compiled with `fastmath`: sums, products, quotients and roots are then those of IEEE
+754, and the scalar code of a loop's remainder, the vector code and another machine give the same
+bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+# Said even though it is the default: numba hands the flags of a caller down to functions that state
+# none, and then caches what it compiled.
+_STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
+_INLINE: dict[str, Any] = {**_STRICT, "forceinline": True}
+
+_PHILOX_A, _PHILOX_B = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_RAISE_0, _RAISE_1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+_ROUNDS = 10
+_LOW = np.uint64(0xFFFFFFFF)
+_S32 = np.uint64(32)
+_ZERO, _BIT, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+# Third word of the counter: keeps the purposes apart where they share a key.
+_FOR_DRAWS, _FOR_NORMALS = np.uint64(0), np.uint64(1)
+
+_HALF, _ONE = np.float32(0.5), np.float32(1.0)
+_P31, _P32 = np.float32(2.0**-31), np.float32(2.0**-32)
+_BELOW_ONE = np.float32(1.0 - 2.0**-24)
+# Bits of a float32: those of sqrt(1/2), what takes them to those of 1, the mantissa.
+_ROOT, _RAISE, _MANTISSA = np.int32(0x3F3504F3), np.int32(0x004AFB0D), np.int32(0x007FFFFF)
+_ROOT_64, _RAISE_64 = np.int64(0x3FE6A09E667F3BCD), np.int64(0x00095F619980C433)
+_MANTISSA_64 = np.int64(0x000FFFFFFFFFFFFF)
+_ROOT_MINUS_1 = np.sqrt(0.5) - 1.0
+_NEAR_1 = np.float32(_ROOT_MINUS_1)
+# log(1 + f) = f - f^2/2 + f^3 P(f) between sqrt(1/2) and sqrt(2), highest power first, and log 2 in
+# two parts: Moshier's Cephes, logf.
+_LOG = tuple(
+    np.float32(c)
+    for c in (
+        7.0376836292e-2,
+        -1.1514610310e-1,
+        1.1676998740e-1,
+        -1.2420140846e-1,
+        1.4249322787e-1,
+        -1.6668057665e-1,
+        2.0000714765e-1,
+        -2.4999993993e-1,
+        3.3333331174e-1,
+    )
+)
+_LOG_2, _LOG_2_REST = np.float32(0.693359375), np.float32(-2.12194440e-4)
+# sin^2(pi z / 4) = z^2 P(z^2) for |z| <= 1: minimax fit, relative error 5e-8 once rounded.
+_SINE_SQ = tuple(
+    np.float32(c)
+    for c in (
+        1.2019406413975361e-05,
+        -4.59118460049271e-04,
+        1.0431555157410148e-02,
+        -1.2683473028440778e-01,
+        6.168502745779348e-01,
+    )
+)
+# The same in float64, and sine and cosine up to pi/4, from Sun's fdlibm (e_log, k_sin, k_cos).
+_LOG_64 = (
+    1.479819860511658591e-01,
+    1.531383769920937332e-01,
+    1.818357216161805012e-01,
+    2.222219843214978396e-01,
+    2.857142874366239149e-01,
+    3.999999999940941908e-01,
+    6.666666666666735130e-01,
+)
+_LOG_2_64, _LOG_2_REST_64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_SINE = (
+    1.58969099521155010221e-10,
+    -2.50507602534068634195e-08,
+    2.75573137070700676789e-06,
+    -1.98412698298579493134e-04,
+    8.33333333332248946124e-03,
+    -1.66666666666666324348e-01,
+)
+_COSINE = (
+    -1.13596475577881948265e-11,
+    2.08757232129817482790e-09,
+    -2.75573143513906633035e-07,
+    2.48015872894767294178e-05,
+    -1.38888888888741095749e-03,
+    4.16666666666666019037e-02,
+)
+# Smaller u are raised to this, so that no draw can be infinite; the laws differ by a mass of 1e-9.
+_SMALLEST = np.float32(1e-18)
+
+
+@njit(**_INLINE)
+def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
+    """Philox4x32-10: four random words of 32 bits.
+
+    Parameters
+    ----------
+    c0, c1, c2, c3 : uint64
+        The counter, in the low halves; high halves are ignored.
+    key : uint64
+
+    Returns
+    -------
+    tuple of uint64
+        The words are the low halves; what the high halves hold is of no use.
+    """
+    k0, k1 = key, key >> _S32
+    for _ in range(_ROUNDS):
+        # The vector instruction for this product ignores high halves: these masks cost nothing, and
+        # no others are needed.
+        a, b = _PHILOX_A * (c0 & _LOW), _PHILOX_B * (c2 & _LOW)
+        c0, c1, c2, c3 = (b >> _S32) ^ c1 ^ k0, b, (a >> _S32) ^ c3 ^ k1, a
+        k0, k1 = k0 + _RAISE_0, k1 + _RAISE_1
+    return c0, c1, c2, c3
+
+
+@njit(**_INLINE)
+def _signed(word):  # type: ignore[no-untyped-def]
+    """The low half of a word as a signed integer."""
+    return np.int32(np.uint32(word))
+
+
+@njit(**_INLINE)
+def _horner(coefficients, x):  # type: ignore[no-untyped-def]
+    """Polynomial, coefficients from the highest power down."""
+    total = coefficients[0]
+    for c in coefficients[1:]:
+        total = total * x + c
+    return total
+
+
+@njit(**_INLINE)
+def _exponential(word):  # type: ignore[no-untyped-def]
+    """Exponential of mean 1 in float32 from 32 bits: minus the logarithm of p = (k + 1/2) 2^-32."""
+    i = _signed(word)
+    high = i < np.int32(0)  # p > 1/2
+    v = np.float32((np.float32(i) + _HALF) * _P32)  # p, or p - 1 where p is high
+    # p = 2^e (1 + f), 1 + f from sqrt(1/2) to sqrt(2): by the bits of p, or directly.
+    raised = np.int32(np.float32(v).view(np.int32) + _RAISE)
+    e = np.float32(np.int32(np.int32(raised >> np.int32(23)) - np.int32(127)))
+    f = np.int32((raised & _MANTISSA) + _ROOT).view(np.float32) - _ONE
+    near = v >= _NEAR_1
+    e = (np.float32(0.0) if near else -_ONE) if high else e
+    f = (v if near else (v + v) + _ONE) if high else f
+    top = _horner(_LOG, f) * f - _HALF
+    return -(((top * (f * f) + f) + e * _LOG_2_REST) + e * _LOG_2)
+
+
+@njit(**_INLINE)
+def _uniform(word):  # type: ignore[no-untyped-def]
+    """Uniform in float32 on the open interval, from 31 bits; fine near 0."""
+    k = np.int32(np.uint32(word) >> np.uint32(1))
+    s = (np.float32(k) + _HALF) * _P31
+    return s if s < _BELOW_ONE else _BELOW_ONE
+
+
+@njit(**_INLINE)
+def _noise_pair(key, pair):  # type: ignore[no-untyped-def]
+    """Noise y and s of the elements 2 pair and 2 pair + 1."""
+    w0, w1, w2, w3 = philox(pair, pair >> _S32, _FOR_DRAWS, _ZERO, key)
+    R = _exponential(w0)
+    i = _signed(w1)
+    z = (np.float32(i) + _HALF) * _P31  # 4 t / pi
+    z *= z
+    P = _horner(_SINE_SQ, z)  # sin^2 t = z P
+    sine = (R * z) * P
+    cosine = R * (_ONE - z * P)
+    swap = i < np.int32(0)
+    y0 = sine if swap else cosine
+    y1 = cosine if swap else sine
+    return y0, y1, _uniform(w2), _uniform(w3)
+
+
+@njit(**_STRICT)
+def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
+    """Noise of the elements first, first + 1, ... of a key.
+
+    Parameters
+    ----------
+    key : uint64
+    first : int
+    y, s : float32 array, shape (n,)
+        Filled with halves of squared standard normals and with uniforms on (0, 1).
+    """
+    key, start = np.uint64(key), np.uint64(first)
+    n = y.size
+    skip = np.int64(start & _BIT) if n > 0 else 0  # an odd first element is the end of a pair
+    if skip:
+        _, y[0], _, s[0] = _noise_pair(key, start // _TWO)
+    pair = (start + _BIT) // _TWO
+    whole = (n - skip) // 2
+    y_pairs, s_pairs = y[skip:], s[skip:]
+    for b in range(whole):
+        y0, y1, s0, s1 = _noise_pair(key, pair + np.uint64(b))
+        y_pairs[2 * b] = y0
+        y_pairs[2 * b + 1] = y1
+        s_pairs[2 * b] = s0
+        s_pairs[2 * b + 1] = s1
+    if skip + 2 * whole < n:
+        y[n - 1], _, s[n - 1], _ = _noise_pair(key, pair + np.uint64(whole))
+
+
+@njit(**_INLINE)
+def inverse_gaussian_from(u, y, s):  # type: ignore[no-untyped-def]
+    """Inverse Gaussian draw of mean 1/u and shape 1, u >= 0, from the noise y and s.
+
+    Of float32 arguments a float32. There is no branch, so that the caller's loop can become vector
+    instructions. Infinite u give 0; NaN gives NaN.
+    """
+    u = _SMALLEST if u < _SMALLEST else u  # this way round a NaN stays one
+    T = u + y + np.sqrt(y * (y + (u + u)))
+    inverse = _ONE / u
+    return T * inverse * inverse if s * (u + T) < u else _ONE / T
+
+
+@njit(**_INLINE)
+def _exponential_64(word, finer):  # type: ignore[no-untyped-def]
+    """Exponential of mean 1 in float64 from 63 bits, as `_exponential`."""
+    i = _signed(word)
+    high = i < np.int32(0)
+    rest = (np.float64(np.int32(np.uint32(finer) >> np.uint32(1))) + 0.5) * 2.0**-31
+    v = np.float64((np.float64(i) + rest) * 2.0**-32)
+    raised = np.float64(v).view(np.int64) + _RAISE_64
+    e = np.float64(np.int32(raised >> np.int64(52)) - np.int32(1023))
+    f = np.int64((raised & _MANTISSA_64) + _ROOT_64).view(np.float64) - 1.0
+    near = v >= _ROOT_MINUS_1
+    e = (np.float64(0.0) if near else np.float64(-1.0)) if high else e
+    f = (v if near else (v + v) + 1.0) if high else f
+    g = f / (2.0 + f)
+    z = g * g
+    half = 0.5 * (f * f)
+    tail = z * _horner(_LOG_64, z)
+    return -((f - (half - (g * (half + tail) + e * _LOG_2_REST_64))) + e * _LOG_2_64)
+
+
+@njit(**_INLINE)
+def _normal_pair(key, pair):  # type: ignore[no-untyped-def]
+    """Standard normals of the elements 2 pair and 2 pair + 1."""
+    w0, w1, w2, w3 = philox(pair, pair >> _S32, _FOR_NORMALS, _ZERO, key)
+    r = np.sqrt(2.0 * _exponential_64(w0, w1))
+    bits = np.uint32(w3)
+    rest = (np.float64(np.int32(bits >> np.uint32(2))) + 0.5) * 2.0**-30
+    t = (np.float64(_signed(w2)) + rest) * (2.0**-31 * np.pi / 4.0)
+    z = t * t
+    sine = r * (t + t * z * _horner(_SINE, z))
+    cosine = r * (1.0 - 0.5 * z + z * z * _horner(_COSINE, z))
+    # Two bits for the quarter of the turn.
+    cosine = -cosine if bits & np.uint32(1) else cosine
+    swap = (bits & np.uint32(2)) != np.uint32(0)
+    return (sine if swap else cosine), (cosine if swap else sine)
+
+
+@njit(**_STRICT)
+def fill_normal(key, first, out):  # type: ignore[no-untyped-def]
+    """Standard normals of the elements first, first + 1, ... of a key.
+
+    Parameters
+    ----------
+    key : uint64
+    first : int
+    out : float64 array, shape (n,)
+    """
+    key, start = np.uint64(key), np.uint64(first)
+    n = out.size
+    skip = np.int64(start & _BIT) if n > 0 else 0  # an odd first element is the end of a pair
+    if skip:
+        _, out[0] = _normal_pair(key, start // _TWO)
+    pair = (start + _BIT) // _TWO
+    whole = (n - skip) // 2
+    pairs = out[skip:]
+    for b in range(whole):
+        even, odd = _normal_pair(key, pair + np.uint64(b))
+        pairs[2 * b] = even
+        pairs[2 * b + 1] = odd
+    if skip + 2 * whole < n:
+        out[n - 1], _ = _normal_pair(key, pair + np.uint64(whole))

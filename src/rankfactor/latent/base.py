@@ -1,0 +1,83 @@
+"""What every prior of the factor scores provides.
+
+A `Latent` is a frozen dataclass of hyper-parameters. What the prior is at a moment of a fit, for
+given samples, is a `ScorePrior`: the scores see a normal law through it, and it may learn from
+them. It is never written to; a step gives a new one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
+from rankfactor.laws.normal import Index, Normal
+
+
+class ScorePrior(ABC):
+    """The prior of some samples' scores as it is now; a prior that learns nothing stays itself."""
+
+    @abstractmethod
+    def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
+        """Packed precision (n, P) and shift (n, K) of its samples, in arrays of their own."""
+
+    @abstractmethod
+    def law(self, n_samples: int, n_factors: int) -> Normal:
+        """The same as a law, (n, K): where an encoding starts."""
+
+    @abstractmethod
+    def bound(self, z: Normal) -> float:
+        """E[log p(z)] - E[log q(z)], with those of all that the prior has learned."""
+
+    def take(self, samples: Index) -> Self:
+        """The prior of some of the samples."""
+        return self
+
+    def fresh(self, n_samples: int) -> Self:
+        """The prior of samples of which nothing is known."""
+        return self
+
+    def assign(
+        self,
+        z: Normal,
+        evidence: Floats | None = None,
+        stream: Stream | None = None,
+        first: int = 0,
+    ) -> Self:
+        """The prior after what it has learned of each sample is brought up to the scores.
+
+        Parameters
+        ----------
+        z : Normal, shape (n, K)
+        evidence : array, shape (n, T), optional
+            What is known of the samples beside their scores, in log probability.
+        stream : Stream, optional
+            Draws in place of laws; sample i has the index ``first + i`` in it.
+        first : int
+        """
+        return self
+
+    def update(self, z: Normal, stream: Stream | None = None) -> Self:
+        """The prior after what it has learned of all samples is brought up to the scores."""
+        return self
+
+    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Self:
+        """The prior of the scores ``sign * z[order]``."""
+        return self
+
+    def draw(self, stream: Stream) -> Self:
+        """One draw of all that is learned, as laws without variance."""
+        return self
+
+
+class Latent(ABC):
+    """Base of all priors of the scores."""
+
+    @abstractmethod
+    def start(self, z: Normal, centres: Callable[[int], Floats]) -> ScorePrior:
+        """The prior at starting scores (N, K); ``centres(T)`` gives T places among them, (T, K)."""
