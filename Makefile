@@ -4,10 +4,10 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint types contract check
+.PHONY: help venv demo test test-all lint types contract check bench bench-instructions
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
 
 venv: $(STAMP) ## make .venv and install rankfactor in it, for development
 
@@ -39,3 +39,9 @@ contract: venv ## check the direction of imports
 	$(BIN)/lint-imports
 
 check: lint types contract test ## everything that must pass before a change goes in
+
+bench: venv ## time against other programs, for docs/performance.md (BENCH: its options)
+	$(BIN)/python -m benchmarks.bench $(BENCH)
+
+bench-instructions: venv ## count the instructions of a small fit under valgrind
+	$(BIN)/python -m benchmarks.bench.instructions

@@ -20,7 +20,7 @@ gradient of the labels' bound through the encoder. Training ascends
 
 by natural-gradient steps a_i <- a_i + step ( P_i^-1 (h_i + weight G_i) - a_i ), where P_i and h_i
 are the conjugate update's: at weight 0 and step 1 it is variational Bayes without labels. Scores
-follow by one local step each time, the classifier by a few of its own. A step that lowers J is
+follow by a few local steps each time, the classifier by a few of its own. A step that lowers J is
 taken back and halved; one that raises it makes the next a little larger. J is no evidence bound:
 the labels are counted ``weight`` times.
 """
@@ -54,6 +54,9 @@ logger = logging.getLogger(__name__)
 # Iterations without labels to begin with: more of them describe the table better, but not what
 # training makes of it.
 START_ITERATIONS = 50
+# Local steps for one of the loadings. Scores that lag behind flatter the objective: with only one,
+# steps were seen to be taken back again and again until training gave up.
+LOCAL_STEPS = 3
 GROWTH = 1.2  # of the step after one that has raised the objective
 
 Progress = Callable[[int, float, float], None]  # step, objective, relative change
@@ -132,7 +135,9 @@ def train(
 
     def local_step(samples: slice) -> None:
         z = fit.z.take(samples)
-        fit.z.put(samples, update_scores([data], fit.prior, z, samples, rows=rows))
+        for _ in range(LOCAL_STEPS):
+            z = update_scores([data], fit.prior, z, samples, rows=rows)
+        fit.z.put(samples, z)
 
     try:
         for number in range(settings.max_steps):

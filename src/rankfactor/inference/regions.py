@@ -12,7 +12,6 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -82,6 +81,10 @@ def shares(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
 
 def _centres(z: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Centres (count, K) of k-means; samples drawn at random where there are too few."""
+    from sklearn.cluster import (
+        KMeans,  # takes a third of a second to import, and few models need it
+    )
+
     seed = int(rng.integers(2**31 - 1))
     number = min(count, len(z))
     # One thread: the order of the sums in k-means depends on their number.

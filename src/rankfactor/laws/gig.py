@@ -6,8 +6,12 @@ With omega = sqrt(a b):
     E[1/x] = sqrt(a/b) K_{p-1}(omega) / K_p(omega)      (the paper prints the ratio inverted)
     log normaliser = log 2 + log K_p(omega) + (p/2) log(b/a)
 
-Scaled Bessel functions keep the ratios finite for large omega. For p = 0, the horseshoe, SciPy's
-`k0e` and `k1e` are about ten times faster than the general `kve`.
+K is even in its order. Order 0, the horseshoe, has a kernel of its own, about thirty times faster
+than SciPy (`rankfactor.kernels.bessel`). Orders 1/2 and 3/2 have the closed forms
+
+    exp(omega) K_{1/2}(omega) = sqrt(pi / (2 omega)),    K_{3/2} = (1 + 1/omega) K_{1/2}.
+
+For all others SciPy's scaled functions keep the ratios finite for large omega.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import k0e, k1e, kve
 
+from rankfactor.kernels.bessel import order_zero_log_k0, order_zero_moments
 from rankfactor.kernels.draws import draw_elements, draw_gig
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
@@ -36,28 +41,43 @@ class GeneralisedInverseGaussian:
         return np.sqrt(self.a * self.b)
 
     def _bessel(self, order: float) -> Floats:
-        """K_order(omega) exp(omega); K is even in its order."""
+        """K_order(omega) exp(omega)."""
+        order = abs(order)
         if order == 0:
             return np.asarray(k0e(self._omega))
-        if abs(order) == 1:
+        if order == 1:
             return np.asarray(k1e(self._omega))
-        return np.asarray(kve(abs(order), self._omega))
+        if order == 0.5:
+            return np.asarray(np.sqrt(0.5 * np.pi / self._omega))
+        if order == 1.5:
+            return np.asarray(np.sqrt(0.5 * np.pi / self._omega) * (1.0 + 1.0 / self._omega))
+        return np.asarray(kve(order, self._omega))
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        """E[x] and E[1/x]: who asks for one mostly asks for the other, too."""
+        if self.p == 0:
+            return order_zero_moments(self.a, self.b)
+        unit = np.sqrt(self.b / self.a)
+        centre = self._bessel(self.p)
+        mean = unit * self._bessel(self.p + 1) / centre
+        return np.asarray(mean), np.asarray(self._bessel(self.p - 1) / (centre * unit))
 
     @property
     def mean(self) -> Floats:
         """E[x]."""
-        ratio = self._bessel(self.p + 1) / self._bessel(self.p)
-        return np.asarray(np.sqrt(self.b / self.a) * ratio)
+        return self._moments[0]
 
     @property
     def inv_mean(self) -> Floats:
         """E[1/x]."""
-        ratio = self._bessel(self.p - 1) / self._bessel(self.p)
-        return np.asarray(np.sqrt(self.a / self.b) * ratio)
+        return self._moments[1]
 
     @property
     def log_normaliser(self) -> Floats:
         """Log of the integral of ``x^(p-1) exp(-(a x + b/x)/2)``."""
+        if self.p == 0:
+            return np.asarray(np.log(2.0) + order_zero_log_k0(self.a, self.b))
         log_bessel = np.log(self._bessel(self.p)) - self._omega
         return np.asarray(np.log(2.0) + log_bessel + 0.5 * self.p * np.log(self.b / self.a))
 

@@ -19,7 +19,10 @@ and phi multiplied by u, too, the law of phi, ``u^(1/2) exp(-top phi u)``; with 
 phi belongs to all factors and stays, that of eta, ``u^(-s n) exp(-sum phi eta / u)``.
 
 The bound integrates xi out: with q(xi) at its optimum its terms add up to the log normaliser of the
-GIG law, so `update` leaves xi for last.
+GIG law, so `update` leaves xi for last. With q(eta) = Ga(c, rate), c = r + s, the digamma functions
+in E[log Ga(xi; r, eta)], E[log Ga(eta; s, phi)] and eta's entropy cancel, and what eta leaves is
+
+    -c log rate - E[phi] E[eta] + s E[log phi] + c + log Gamma(c) - log Gamma(r) - log Gamma(s).
 """
 
 from __future__ import annotations
@@ -102,11 +105,12 @@ class TPBN(Shrinkage[TPBNScales]):
         """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
         shared = squares.shape[self._axis]
         eta = settle(Gamma(self.r + self.s, scales.xi + scales.phi.mean), stream, "eta")
-        summed = eta.mean.sum(axis=self._axis, keepdims=True)
+        eta_mean = eta.mean  # a quotient at every call
+        summed = eta_mean.sum(axis=self._axis, keepdims=True)
         phi = settle(Gamma(0.5 + self.s * shared, scales.top.mean + summed), stream, "phi")
         top_sum = phi.mean.sum(axis=1, keepdims=True)
         top = settle(Gamma(0.5 + 0.5 * phi.mean.shape[1], 1.0 + top_sum), stream, "top")
-        xi = settle(self._xi_law(eta.mean, squares), stream, "xi")
+        xi = settle(self._xi_law(eta_mean, squares), stream, "xi")
         return TPBNScales(xi.mean, xi.inv_mean, eta, phi, top)
 
     def _xi_law(self, eta: Floats, squares: Floats) -> GeneralisedInverseGaussian:
@@ -136,16 +140,15 @@ class TPBN(Shrinkage[TPBNScales]):
         assert isinstance(eta, Gamma)
         assert isinstance(phi, Gamma)
         assert isinstance(top, Gamma)
-        entries = (
-            self._xi_law(eta.mean, squares).log_normaliser
-            + self.r * eta.log_mean
-            - gammaln(self.r)
-            - 0.5 * np.log(2 * np.pi)
-        )
+        eta_mean, c = eta.mean, self.r + self.s
+        constant = c + gammaln(c) - gammaln(self.r) - gammaln(self.s) - 0.5 * np.log(2 * np.pi)
+        shared = squares.shape[self._axis]
+        summed = eta_mean.sum(axis=self._axis, keepdims=True)
         return (
-            float(entries.sum())
-            + eta.expected_log_prior(self.s, phi.mean, phi.log_mean)
-            + eta.entropy()
+            float(self._xi_law(eta_mean, squares).log_normaliser.sum())
+            - c * float(np.log(eta.rate).sum())
+            + float((self.s * shared * phi.log_mean - phi.mean * summed).sum())
+            + squares.size * float(constant)
             + phi.expected_log_prior(0.5, top.mean, top.log_mean)
             + phi.entropy()
             + top.expected_log_prior(0.5, np.ones(1), np.zeros(1))

@@ -1,0 +1,91 @@
+"""The benchmark runs from end to end on a tiny table, and its page can be written."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from benchmarks.bench import report, roofline
+from benchmarks.bench.contestants import Clock, Enough
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_quick_run_measures_what_the_tables_show(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.bench", "--quick", "--no-peers"]
+    run = subprocess.run(
+        [*command, "--results", str(tmp_path)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    results = json.loads((tmp_path / "bench.json").read_text("utf-8"))
+    measured = results["shapes"]["60 x 40"]["threads"]["1"]
+    assert not [name for name, one in measured.items() if "failed" in one]
+    variational = measured["rankfactor VB"]
+    assert 0 < variational["iteration_seconds"] < variational["fit_seconds"]
+    assert variational["converged"]
+    # Of an absent figure the table would show a dash: the functions timed for it have moved.
+    assert variational["elbo_share"] is not None
+    assert variational["peak_bytes"] > 0
+    assert measured["rankfactor Gibbs"]["iteration_seconds"] > 0
+    assert measured["LinearSVC"]["fit_seconds"] > 0
+    assert set(results["skipped"]) == {"mofapy2", "smurff", "sklearn"}
+    text = (tmp_path / "bench.md").read_text("utf-8")
+    assert "| 60 x 40 | simulated | 1 |" in text
+    assert "mofapy2" in text.splitlines()[0]  # skipped by name
+
+
+def test_clock_leaves_out_what_comes_before_the_first_tick():
+    clock = Clock(first=2, last=4)
+    for pause in (0.2, 0.2, 0.0):
+        time.sleep(pause)
+        clock.tick()
+    with pytest.raises(Enough):
+        clock.tick()
+    assert clock.count == 4
+    assert clock.seconds < 0.1
+
+
+def test_clock_gives_up_at_its_limit():
+    clock = Clock(first=1, last=10, limit=-1.0)
+    with pytest.raises(Enough):
+        clock.tick()
+
+
+def test_text_goes_between_the_marks_of_the_page():
+    page = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
+    once = report.include(page, "new\n")
+    assert once == f"before\n{report.BEGIN}\nnew\n{report.END}\nafter\n"
+    assert report.include(once, "new\n") == once
+
+
+def test_the_page_has_the_marks():
+    page = (ROOT / "docs" / "performance.md").read_text("utf-8")
+    assert page.count(report.BEGIN) == page.count(report.END) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.02468, "0.0247"), (12.34, "12.3"), (1234.5, "1234"), (None, "-")]
+)
+def test_numbers_have_three_digits(value, text):
+    assert report.number(value) == text
+
+
+def test_ratio_takes_a_peer_at_its_best_number_of_threads():
+    runs = {
+        "1": {"rankfactor VB": {"iteration_seconds": 1.0}, "peer": {"iteration_seconds": 4.0}},
+        "2": {"rankfactor VB": {"iteration_seconds": 1.0}, "peer": {"iteration_seconds": 9.0}},
+    }
+    assert report._best({"threads": runs}, "peer", "2") == 4.0
+    runs["2"]["peer"]["iteration_seconds"] = 3.0
+    assert report._best({"threads": runs}, "peer", "1") == 4.0
+    assert report._best({"threads": runs}, "peer", "2") == 3.0
+    assert report._best({"threads": runs}, "absent", "2") is None
+
+
+def test_work_of_an_iteration_by_hand():
+    # K = 2, so P = 3; one cut. Scores: 4 + 12 + 6 + 4; rows: the same and 4 for the cut.
+    assert roofline.work(1, 1, n_factors=2, cuts=1)["gemm_flops"] == 26 + 30
+    assert roofline.work(1, 1, n_factors=2, cuts=1, gibbs=True)["gemm_flops"] == 14 + 18
+    assert roofline.work(3, 5)["bytes"] == 30
