@@ -300,8 +300,8 @@ def test_variational_bayes_and_gibbs_agree(model):
     assert_agreement(model, seed=11, n_draws=150, burn_in=100)
 
 
-# Not seed 6: there variational Bayes stops at a rotation of the true axes (correlations 0.90 and 0.77
-# with them), and chains leave it.
+# Not seed 6: there variational Bayes stops at a rotation of the true axes (correlations with them
+# of 0.90 and 0.77), and chains leave it.
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [5, 7])
 @pytest.mark.parametrize("model", AGREE.values(), ids=AGREE.keys())
