@@ -16,9 +16,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, log_ndtr
 from tests.inference.hand_built import FixedNormal, certain, failures, z_score
+from tests.inference.test_vb import run
 from tests.simulate import Simulated, simulate, with_holes
 
-from rankfactor.inference import gibbs, vb
+from rankfactor.inference import gibbs
 from rankfactor.inference.align import match_factors
 from rankfactor.inference.globals import update_view
 from rankfactor.inference.local import ObservedView, update_scores
@@ -227,18 +228,9 @@ def fitted(model, simulated, X=None, n_threads=1, **settings):
     X = simulated.X if X is None else X
     tasks, codes = encode_labels(simulated.y, len(X))
     labels = None if model.label is None else ObservedArray(signed_labels(tasks, codes, None))
-    coding = model.data.learn(X)
-    with workers(n_threads) as pool, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few iterations are enough for a start
-        return vb.fit(
-            model,
-            coding,
-            coding.observe(X),
-            labels,
-            vb.Settings(**settings),
-            np.random.default_rng(0),
-            pool,
-        )
+        return run(model, X, labels, n_threads, **settings)
 
 
 def reference_of(fit):

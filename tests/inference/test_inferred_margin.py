@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.inference.hand_built import FixedNormal, certain, failures, z_score
+from tests.inference.test_vb import run as run_model
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
-from rankfactor.inference import vb
 from rankfactor.inference.globals import update_view
 from rankfactor.inference.local import ObservedView
-from rankfactor.inference.threads import Workers, workers
+from rankfactor.inference.threads import Workers
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import CutPoints, Hinge, MarginRank, ObservedArray
@@ -31,17 +31,7 @@ def run(likelihood, X, y=None, n_threads=1, **settings):
     if y is not None:
         tasks, codes = encode_labels(y, len(X))
         labels = ObservedArray(signed_labels(tasks, codes, None))
-    coding = model.data.learn(X)
-    with workers(n_threads) as pool:
-        return vb.fit(
-            model,
-            coding,
-            coding.observe(X),
-            labels,
-            vb.Settings(**settings),
-            np.random.default_rng(0),
-            pool,
-        )
+    return run_model(model, X, labels, n_threads, **settings)
 
 
 @pytest.mark.parametrize("supervised", [False, True])

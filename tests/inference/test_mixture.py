@@ -27,7 +27,7 @@ from rankfactor.inference.threads import Workers, workers
 from rankfactor.kernels.packed import unpack
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import DPMixture, Mixture
-from rankfactor.laws.normal import product_moments
+from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import Gaussian, Hinge, MarginRank, ObservedArray, Probit
 from rankfactor.model import Model
 

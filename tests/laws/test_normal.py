@@ -6,7 +6,8 @@ from tests.laws.goodness import N
 
 from rankfactor.kernels.packed import pack, unpack
 from rankfactor.kernels.rng import Stream
-from rankfactor.laws.normal import Normal, product_moments
+from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import product_moments
 
 
 def law(n, order, seed=0):

@@ -24,7 +24,8 @@ from rankfactor.inference.local import ObservedView
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
-from rankfactor.laws.normal import Index, Normal, product_moments
+from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import LabelLikelihood, Observed
 
 

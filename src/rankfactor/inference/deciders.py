@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankfactor.inference.components import signed_of
 from rankfactor.inference.gated import Design, fit_gated
 from rankfactor.inference.globals import update_view
 from rankfactor.inference.local import ObservedView
@@ -19,7 +20,8 @@ from rankfactor.inference.predict import place_gates
 from rankfactor.inference.threads import Workers
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent.gates import Gates
-from rankfactor.laws.normal import Normal, product_moments
+from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import LabelLikelihood, NoParameters, Observed
 from rankfactor.model import Model, ViewState
 
@@ -45,8 +47,7 @@ class LinearDecider:
         rows, label = self.item.state.rows, self.item.view.likelihood
         assert isinstance(label, LabelLikelihood)
         f, var_f = product_moments(rows, z.with_one(), True)
-        shape = self.item.observed.shape
-        signed = self.item.observed.tile(slice(0, shape[0]), slice(0, shape[1]))
+        signed = signed_of(self.item.observed)
         sites, terms = label.label_sites(signed, f, var_f)
         slope = sites.rho - sites.tau * f
         return slope.T @ rows.mean[:, : z.order], float(terms.sum())
@@ -101,5 +102,4 @@ def make_decider(
     assert model.label is not None
     gates = place_gates(model.experts, z, labels, rng)
     precision = model.experts.prior_precision(gates, model.label_view.intercept_precision)
-    signed = labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1]))
-    return GatedDecider(model.label, signed, gates, precision)
+    return GatedDecider(model.label, signed_of(labels), gates, precision)

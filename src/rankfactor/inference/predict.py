@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankfactor.inference.components import signed_of
 from rankfactor.inference.gated import Design, Experts, fit_gated
 from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.local import BLOCK, ObservedView, encode
@@ -17,7 +18,8 @@ from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Gates, MixedExperts, ScorePrior
-from rankfactor.laws.normal import Normal, product_moments
+from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
 from rankfactor.model import Model, ViewState
 
@@ -91,7 +93,7 @@ def place_gates(
     experts: MixedExperts, z: Normal, labels: Observed, rng: np.random.Generator
 ) -> Gates:
     """Gates on class-aware regions of label-free scores (N, K)."""
-    signed = labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1]))
+    signed = signed_of(labels)
     centres = class_aware_centres(z.mean, label_groups(signed), experts.n_components, rng)
     return experts.gates(z.mean, centres)
 
@@ -104,7 +106,7 @@ def fit_experts(model: Model, labels: Observed, z: Normal, rng: np.random.Genera
     precision = model.experts.prior_precision(gates, model.label_view.intercept_precision)
     rows = fit_gated(
         model.label,
-        labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1])),
+        signed_of(labels),
         Design.at(z, gates),
         precision,
         tol=EXPERT_TOL,

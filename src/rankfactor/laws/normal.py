@@ -20,7 +20,6 @@ from rankfactor.kernels.packed import (
     diagonal_positions,
     pack,
     packed_size,
-    pair_weights,
     unpack,
 )
 from rankfactor.kernels.rng import Stream
@@ -135,23 +134,3 @@ class Normal:
         """Sum of the rows' differential entropies."""
         n, order = self.mean.shape
         return float(0.5 * (n * order * (1.0 + np.log(2 * np.pi)) + self.log_det.sum()))
-
-
-def product_moments(rows: Normal, columns: Normal, variance: bool) -> tuple[Floats, Floats]:
-    """Mean and variance of ``w = a . z`` for every row a and column z.
-
-    The variance is ``<a a^T, Cov z> + <Cov a, E[z z^T]>``: a sum of positive terms, whereas
-    ``E[w^2] - E[w]^2`` loses digits.
-
-    Returns
-    -------
-    w, var_w : array, shape (rows, columns)
-        ``var_w`` is empty unless ``variance`` is true.
-    """
-    w = rows.mean @ columns.mean.T
-    if not variance:
-        return w, np.empty((0, 0))
-    weights = pair_weights(rows.order)
-    left = np.hstack([add_outer(rows.mean, np.zeros_like(rows.cov)), rows.cov])
-    right = np.hstack([columns.cov * weights, columns.second * weights])
-    return w, np.maximum(left @ right.T, 0.0)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import add_outer, pair_weights
+from rankfactor.kernels.packed import Floats, add_outer, pair_weights
 from rankfactor.laws.normal import Normal
 
 Reals = NDArray[np.floating[Any]]
@@ -89,3 +89,9 @@ def multiply(rows: Rows, columns: Columns, variance: bool) -> tuple[Any, Any]:
     var_w = rows.outer @ columns.cov.T
     var_w += rows.cov @ columns.second.T
     return w, np.maximum(var_w, 0, out=var_w)
+
+
+def product_moments(rows: Normal, columns: Normal, variance: bool = True) -> tuple[Floats, Floats]:
+    """`multiply` for a few laws, in double precision."""
+    kind = np.float64
+    return multiply(Rows.of(rows, kind, variance), Columns.of(columns, kind), variance)

@@ -143,8 +143,7 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
         cuts = params.h, params.n_cuts
         if chance is None:
             return Sites(*ordinal_sites(observed, w, *cuts))
-        place = (chance.stream.word, chance.row, chance.sample)
-        return Sites(*ordinal_site_draws(observed, w, *cuts, *place))
+        return Sites(*ordinal_site_draws(observed, w, *cuts, *chance.place))
 
     def statistics(
         self,
@@ -157,10 +156,7 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
     ) -> Statistics:
         """Sums over samples: what rows and cut points need to be raised in turn."""
         given = (observed, w, params.h, params.n_cuts, design.mean)
-        if chance is None:
-            sums = ordinal_sums(*given)
-        else:
-            sums = ordinal_sum_draws(*given, chance.stream.word, chance.row, chance.sample)
+        sums = ordinal_sums(*given) if chance is None else ordinal_sum_draws(*given, *chance.place)
         cross, shift, diagonal, beside, pull, within, squares, bound = sums
         return {
             "second": (observed != MISSING).astype(np.float64) @ design.second,

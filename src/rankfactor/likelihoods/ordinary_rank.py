@@ -208,8 +208,7 @@ class OrdinaryRank(DataLikelihood[Boundaries]):
         table = params.h, params.n_cuts
         if chance is None:
             return Sites(*ordinal_sites(observed, w, *table))
-        place = (chance.stream.word, chance.row, chance.sample)
-        return Sites(*ordinal_site_draws(observed, w, *table, *place))
+        return Sites(*ordinal_site_draws(observed, w, *table, *chance.place))
 
     def statistics(
         self,
