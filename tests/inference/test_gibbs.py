@@ -473,17 +473,21 @@ def test_a_chain_interrupted_within_a_sweep_goes_on_as_if_it_had_not_been(case, 
     model, fit = case
     calls = 0
 
-    def interrupted(*arguments, **options):
-        nonlocal calls
-        calls += 1
-        bound = update_view(*arguments, **options)
-        if calls == 9:
-            raise KeyboardInterrupt
-        return bound
+    def interrupted(step):
+        def call(*arguments, **options):
+            nonlocal calls
+            calls += 1
+            result = step(*arguments, **options)
+            if calls == 7:
+                raise KeyboardInterrupt
+            return result
+
+        return call
 
     settings, stream = gibbs.Gibbs(n_draws=10, burn_in=1), Stream.from_seed(1)
     chain = gibbs.start_chain(model, fit, stream)
-    monkeypatch.setattr(gibbs, "update_view", interrupted)
+    for name in ("update_view", "update_jointly"):
+        monkeypatch.setattr(gibbs, name, interrupted(getattr(gibbs, name)))
     with pytest.warns(UserWarning, match="interrupted"):
         gibbs.run_chain(model, chain, reference_of(fit), settings, stream, Workers())
     gibbs.run_chain(model, chain, reference_of(fit), settings, stream, Workers())

@@ -123,7 +123,7 @@ def test_training_lowers_the_labels_loss_and_raises_the_objective(name):
         model,
         fit,
         decider,
-        Predictive(3.0, max_steps=30),
+        Predictive(3.0, max_steps=60),
         Workers(),
         progress=lambda step, objective, change: seen.append(objective),
     )

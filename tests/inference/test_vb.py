@@ -11,6 +11,7 @@ from tests.simulate import simulate, with_holes
 
 from rankfactor.inference import vb
 from rankfactor.inference.globals import update_view, view_bound
+from rankfactor.inference.joint import update_jointly
 from rankfactor.inference.local import ObservedView, update_scores
 from rankfactor.inference.threads import Workers, workers
 from rankfactor.kernels.packed import unpack
@@ -187,9 +188,44 @@ def test_global_step_agrees_with_the_slow_twin():
     assert_allclose(item.state.params.mean[used], cut_points(mean @ fit.z.mean.T)[used], rtol=1e-8)
 
 
+def test_joint_step_agrees_with_the_slow_twin():
+    """One lam for all: cut points at the old w, rows at the old scores, scores at the new rows."""
+    model = Model(3, MarginRank(max_cuts=6, double=True), Hinge())
+    fit = prepared(model)
+    item, params, z = fit.data, fit.data.state.params, fit.z.copy()
+    w, var_w = reference.product_moments(
+        item.state.rows.mean, unpack(item.state.rows.cov), z.mean, unpack(z.cov)
+    )
+    codes, eps = item.observed.array, params.margin[:, None, None]
+    found = reference.margin_rank_sites(
+        codes, w, var_w, params.mean, params.variance, params.n_cuts, params.margin
+    )
+    tau, inv_lam = found[0], found[2]
+    s = np.where(codes[:, None, :] > np.arange(inv_lam.shape[1])[:, None], 1.0, -1.0)
+    s *= inv_lam > 0
+    precision = model.data.cut_precision + inv_lam.sum(axis=2)
+    b = (inv_lam * (w[:, None, :] - s * eps) - s).sum(axis=2) / precision
+    rho = (inv_lam * (b[:, :, None] + s * eps) + s).sum(axis=1)
+    prior = model.loading_shrinkage.precision(item.state.scales)
+    moment = reference.second(z.mean, unpack(z.cov))
+    mean, cov = reference.gaussian_rows(tau, rho, z.mean, moment, prior)
+    ones = np.ones(z.mean.shape)
+    scores, _ = reference.gaussian_rows(tau.T, rho.T, mean, reference.second(mean, cov), ones)
+
+    bound, _ = update_jointly(
+        [item], model.latent, fit.z, Workers(), 7, lambda prior, z, samples: prior
+    )
+    assert_allclose(bound, found[5].sum(), rtol=1e-10)
+    used = item.state.params.used
+    assert_allclose(item.state.params.mean[used], b[used], rtol=1e-8)
+    assert_allclose(item.state.rows.mean, mean, rtol=1e-8, atol=1e-10)
+    assert_allclose(unpack(item.state.rows.cov), cov, rtol=1e-8, atol=1e-10)
+    assert_allclose(fit.z.mean, scores, rtol=1e-8, atol=1e-10)
+
+
 def test_a_missing_entry_equals_a_row_left_out():
     """NaN is the zero site: the sample's scores are those of a model without that feature."""
-    model = Model(2, MarginRank(max_cuts=6))
+    model = Model(2, MarginRank(max_cuts=6, double=True))
     simulated = simulate(n=30, d=8, seed=1)
     with pytest.warns(ConvergenceWarning):
         fit = run(model, simulated.X, None, max_iter=3, tol=0.0)

@@ -43,6 +43,7 @@ from rankfactor.inference.chain import (
 from rankfactor.inference.components import assign_block
 from rankfactor.inference.expansion import draw_common_unit, draw_units
 from rankfactor.inference.globals import update_view
+from rankfactor.inference.joint import update_jointly
 from rankfactor.inference.local import ObservedView, update_scores
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.inference.vb import Fit
@@ -147,35 +148,49 @@ def _sweep(
 ) -> tuple[Fit, float]:
     """Everything drawn once: the next state, in arrays of its own, and the log likelihood.
 
-    The log likelihood is that of the new scores with the old rows.
+    The log likelihood of the table is that of the old rows, with the new scores where these come
+    first; that of the labels is of the new scores with the old coefficients.
     """
     fit = _duplicate(state)
-    views = [fit.data] if fit.labels is None else [fit.data, fit.labels]
-    blocks = slices(len(fit.z.mean), settings.block)
+    views, blocks = fit.views, slices(len(fit.z.mean), settings.block)
 
     def assignment(samples: slice) -> ScorePrior:
         source = stream.child("components")
         z = fit.z.take(samples)
         return assign_block(fit.prior.take(samples), fit.labels, z, samples, source)
 
-    def local_step(samples: slice) -> None:
-        prior, z = fit.prior.take(samples), fit.z.take(samples)
-        fit.z.put(samples, update_scores(views, prior, z, samples, source, rows))
-
     # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
     # are all drawn after it.
     fit.assign(pool.map(assignment, blocks))
-    source, rows = stream.child("local"), [item.rows(variance=False) for item in views]
-    pool.map(local_step, blocks)
-    total = 0.0
-    for number, item in enumerate(views):
-        total += update_view(item, fit.z, pool, settings.block, stream.child("global", number))
+    if fit.data.view.likelihood.augments:
+        source = stream.child("table")
+        total, _ = update_jointly(views, fit.prior, fit.z, pool, settings.block, _as_it_is, source)
+    else:
+        total = _update_apart(fit, pool, settings.block, stream)
+    if fit.labels is not None:
+        total += update_view(fit.labels, fit.z, pool, settings.block, stream.child("global", 1))
     fit.prior = fit.prior.update(fit.z, stream.child("prior"))
     if isinstance(fit.prior, Mixture):
         fit.prior = draw_common_unit(views, fit.z, fit.prior, stream.child("units"))
     else:
         draw_units(views, fit.z, stream.child("units"))
     return fit, total
+
+
+def _as_it_is(prior: ScorePrior, z: Normal, samples: slice) -> ScorePrior:
+    return prior
+
+
+def _update_apart(fit: Fit, pool: Workers, block: int, stream: Stream) -> float:
+    """Scores, then the table's view, each with auxiliary variables of its own; in place."""
+    source, rows = stream.child("local"), [item.rows(variance=False) for item in fit.views]
+
+    def local_step(samples: slice) -> None:
+        prior, z = fit.prior.take(samples), fit.z.take(samples)
+        fit.z.put(samples, update_scores(fit.views, prior, z, samples, source, rows))
+
+    pool.map(local_step, slices(len(fit.z.mean), block))
+    return update_view(fit.data, fit.z, pool, block, stream.child("global", 0))
 
 
 def _advance(chain: Chain, state: Fit, log_likelihood: float) -> None:

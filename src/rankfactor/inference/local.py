@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from rankfactor.inference.acceleration import Anderson
 from rankfactor.inference.threads import slices
-from rankfactor.kernels.packed import diagonal_positions, packed_order
+from rankfactor.kernels.packed import Floats, diagonal_positions, packed_order, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import Columns, Rows, multiply
-from rankfactor.likelihoods.base import Chance, Observed
+from rankfactor.laws.products import Columns, Reals, Rows, multiply
+from rankfactor.likelihoods.base import Chance, Observed, Sites
 from rankfactor.model import View, ViewState
 
 TILE = 128  # features worked on together
@@ -41,11 +41,11 @@ class ObservedView:
     observed: Observed
     state: ViewState
 
-    def design(self, z: Normal) -> Columns:
+    def design(self, z: Normal, variance: bool = True) -> Columns:
         """What the rows multiply: the scores, with a constant where rows have an intercept."""
-        return Columns.of(
-            z.with_one() if self.view.has_intercept else z, self.view.likelihood.dtype
-        )
+        likelihood = self.view.likelihood
+        law = z.with_one() if self.view.has_intercept else z
+        return Columns.of(law, likelihood.dtype, variance and likelihood.needs_variance)
 
     def rows(self, variance: bool = True) -> Rows:
         """The rows as they are now, laid out for products."""
@@ -66,28 +66,56 @@ def update_scores(
     With a stream, the conditional's draw in place of the conditional itself; the samples are then a
     slice. ``rows`` are those of every view, laid out for products; made here if not given.
     """
-    certain = stream is not None
     if rows is None:
-        rows = [item.rows(not certain) for item in views]
-    n, n_factors = z.mean.shape
-    precision, shift = prior.natural(n, n_factors)
+        rows = [item.rows(variance=stream is None) for item in views]
+    precision, shift = prior.natural(*z.mean.shape)
     for number, (item, laid_out) in enumerate(zip(views, rows, strict=True)):
-        likelihood = item.view.likelihood
-        design = item.design(z)
-        for tile in slices(item.observed.shape[0], TILE):
-            part, params = laid_out.take(tile), item.state.params.take(tile)
-            chance = tile_chance(stream, number, tile, samples)
-            w, var_w = multiply(part, design, likelihood.needs_variance and not certain)
-            observed = likelihood.read(item.observed, tile, samples, params)
-            sites = likelihood.sites(observed, w, var_w, params, chance)
-            second = sites.tau.T @ part.second
-            shift += sites.rho.T @ part.mean[:, :n_factors]
-            if item.view.has_intercept:
-                keep, last = split_intercept(second.shape[1])
-                shift -= second[:, last]
-                second = second[:, keep]
-            precision += second
-    law = Normal.from_natural(precision, shift)
+        second, first = view_sums(item, laid_out, z, samples, stream, number)
+        precision += second
+        shift += first
+    return sample_law(Normal.from_natural(precision, shift), stream, samples)
+
+
+def view_sums(
+    item: ObservedView,
+    rows: Rows,
+    z: Normal,
+    samples: Index,
+    stream: Stream | None = None,
+    number: int = 0,
+) -> tuple[Floats, Floats]:
+    """What a view's rows add to the precision (n, P) and the shift (n, K) of some samples.
+
+    ``z`` (n, K) are their scores, ``number`` is the view's own.
+    """
+    likelihood, certain = item.view.likelihood, stream is not None
+    n, n_factors = z.mean.shape
+    precision = np.zeros((n, packed_size(n_factors)))
+    shift = np.zeros((n, n_factors))
+    design = item.design(z, not certain)
+    for tile in slices(item.observed.shape[0], TILE):
+        part, params = rows.take(tile), item.state.params.take(tile)
+        chance = tile_chance(stream, number, tile, samples)
+        w, var_w = multiply(part, design, likelihood.needs_variance and not certain)
+        observed = likelihood.read(item.observed, tile, samples, params)
+        sites = likelihood.sites(observed, w, var_w, params, chance)
+        second, first = tile_sums(part, sites, item.view.has_intercept)
+        precision += second
+        shift += first
+    return precision, shift
+
+
+def tile_sums(rows: Rows, sites: Sites, has_intercept: bool) -> tuple[Reals, Reals]:
+    """What some rows with these sites add to samples' precision (n, P) and shift (n, K)."""
+    second, first = rows.sum_second(sites.tau), sites.rho.T @ rows.mean
+    if has_intercept:
+        keep, last = split_intercept(second.shape[1])
+        return second[:, keep], first[:, :-1] - second[:, last]
+    return second, first
+
+
+def sample_law(law: Normal, stream: Stream | None, samples: Index) -> Normal:
+    """The law of some samples' scores or, with a stream, a draw of it."""
     if stream is None:
         return law
     assert isinstance(samples, slice)

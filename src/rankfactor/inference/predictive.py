@@ -211,7 +211,7 @@ def _curvature(data: ObservedView, laid_out: Rows, z: Normal, samples: Index) ->
         w, var_w = multiply(rows, design, likelihood.needs_variance)
         observed = likelihood.read(data.observed, tile, samples, params)
         slopes = likelihood.slopes(observed, w, var_w, params)
-        part = slopes.curvature.T @ rows.second
+        part = rows.sum_second(slopes.curvature)
         total += part[:, split_intercept(part.shape[1])[0]] if data.view.has_intercept else part
     return total
 

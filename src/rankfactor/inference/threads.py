@@ -33,12 +33,16 @@ class Workers:
             return [function(item) for item in items]
         return list(self._pool.map(function, items))
 
-    def sum(self, function: Callable[[Item], Floats], items: Sequence[Item]) -> Floats:
-        """Sum of ``function(item)``, added in the order of the items, a few held at a time."""
-        total: Floats | None = None
+    def stream(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """``function(item)`` in the order of the items, a few of them held at a time."""
         for some in slices(len(items), self._count):
-            for part in self.map(function, items[some]):
-                total = part if total is None else total + part
+            yield from self.map(function, items[some])
+
+    def sum(self, function: Callable[[Item], Floats], items: Sequence[Item]) -> Floats:
+        """Sum of ``function(item)``, added in the order of the items."""
+        total: Floats | None = None
+        for part in self.stream(function, items):
+            total = part if total is None else total + part
         if total is None:
             raise ValueError("nothing to sum.")
         return total

@@ -19,7 +19,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
-from rankfactor.inference.globals import update_view, view_bound
+from rankfactor.inference.globals import log_likelihood, update_view, view_bound
+from rankfactor.inference.joint import update_jointly
 from rankfactor.inference.local import BLOCK, ObservedView, update_scores
 from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.start import principal_components
@@ -90,6 +91,11 @@ class Fit:
     def n_iter(self) -> int:
         """Number of iterations."""
         return len(self.history.elbo) - 1
+
+    @property
+    def views(self) -> list[ObservedView]:
+        """The table and, if there are any, the labels."""
+        return [self.data] if self.labels is None else [self.data, self.labels]
 
     def assign(self, parts: Sequence[ScorePrior]) -> None:
         """Take in the priors of consecutive blocks of samples, in place."""
@@ -205,25 +211,14 @@ def _ascend(
     model: Model, fit: Fit, settings: Settings, pool: Workers, progress: Progress | None
 ) -> None:
     """Iterate to convergence, in place."""
-    views = [fit.data] if fit.labels is None else [fit.data, fit.labels]
-    blocks = slices(len(fit.z.mean), settings.block)
-
-    def local_step(samples: slice) -> ScorePrior:
-        prior = fit.prior.take(samples)
-        z = update_scores(views, prior, fit.z.take(samples), samples, rows=rows)
-        fit.z.put(samples, z)
-        return assign_block(prior, fit.labels, z, samples)
-
+    joint = fit.data.view.likelihood.augments
+    begin, iterate = (_iterate_jointly,) * 2 if joint else (_fit_rows, _iterate)
     previous = -np.inf
     try:
         for iteration in range(settings.max_iter + 1):
-            # The first pass only fits the rows to the starting scores.
-            if iteration:
-                rows = [item.rows() for item in views]
-                fit.assign(pool.map(local_step, blocks))
-            elbo = fit.prior.bound(fit.z)
-            elbo += sum(view_bound(item, model.n_factors) for item in views)
-            elbo += sum(update_view(item, fit.z, pool, settings.block) for item in views)
+            # Where scores come first, the first pass only fits the rows to the starting ones.
+            step = iterate if iteration else begin
+            elbo = step(fit, settings.block, pool)
             fit.prior = fit.prior.update(fit.z)
             change = (elbo - previous) / max(abs(elbo), 1.0)
             record(fit, elbo)
@@ -243,6 +238,42 @@ def _ascend(
             stacklevel=2,
         )
         fit.interrupted = True
+
+
+def _fit_rows(fit: Fit, block: int, pool: Workers) -> float:
+    """Update all but the scores; the ELBO before."""
+    elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
+    return elbo + sum(update_view(item, fit.z, pool, block) for item in fit.views)
+
+
+def _iterate(fit: Fit, block: int, pool: Workers) -> float:
+    """Scores, then all else; the ELBO in between."""
+    rows = [item.rows() for item in fit.views]
+
+    def local_step(samples: slice) -> ScorePrior:
+        prior = fit.prior.take(samples)
+        z = update_scores(fit.views, prior, fit.z.take(samples), samples, rows=rows)
+        fit.z.put(samples, z)
+        return assign_block(prior, fit.labels, z, samples)
+
+    fit.assign(pool.map(local_step, slices(len(fit.z.mean), block)))
+    return _fit_rows(fit, block, pool)
+
+
+def _iterate_jointly(fit: Fit, block: int, pool: Workers) -> float:
+    """The same in one pass over the table (`rankfactor.inference.joint`); the ELBO before it."""
+    elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
+    if fit.labels is not None:
+        elbo += log_likelihood(fit.labels, fit.z, pool, block)
+
+    def assign(prior: ScorePrior, z: Normal, samples: slice) -> ScorePrior:
+        return assign_block(prior, fit.labels, z, samples)
+
+    bound, priors = update_jointly(fit.views, fit.prior, fit.z, pool, block, assign)
+    fit.assign(priors)
+    if fit.labels is not None:
+        update_view(fit.labels, fit.z, pool, block)
+    return elbo + bound
 
 
 def record(fit: Fit, elbo: float) -> None:

@@ -65,6 +65,37 @@ def add_outer(mean, packed):  # type: ignore[no-untyped-def]
     return second
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def lay_out(mean, packed, first, last, weights, second, cov, outer):  # type: ignore[no-untyped-def]
+    """Moments of every row in the precision of the arrays to fill, times ``weights`` (P,).
+
+    Parameters
+    ----------
+    mean : array, shape (n, K)
+    packed : array, shape (n, P)
+        Covariances.
+    first, last : int array, shape (P,)
+        Row and column of every packed entry. Looking the two means up makes one long loop, which
+        becomes vector instructions; the K short ones of `add_outer` do not.
+    second, cov, outer : array, shape (n, P)
+        Filled with E[x x^T], Cov(x) and E[x] E[x]^T; one without rows is left out.
+    """
+    n, order = mean.shape
+    size = len(first)
+    x = np.empty(order, second.dtype)
+    for i in range(n):
+        for k in range(order):
+            x[k] = mean[i, k]
+        for p in range(size):
+            second[i, p] = weights[p] * (second.dtype.type(packed[i, p]) + x[first[p]] * x[last[p]])
+        if len(cov):
+            for p in range(size):
+                cov[i, p] = weights[p] * second.dtype.type(packed[i, p])
+        if len(outer):
+            for p in range(size):
+                outer[i, p] = weights[p] * x[first[p]] * x[last[p]]
+
+
 @njit(cache=True, nogil=True)
 def append_one(mean, packed):  # type: ignore[no-untyped-def]
     """Moments of (z, 1): the constant makes a row's last entry an intercept."""

@@ -1,19 +1,120 @@
 """Many small symmetric systems at once.
 
 For every row n: mean ``m = P^-1 h``, covariance ``P^-1`` and ``log det P^-1`` from a packed
-precision P (K x K) and a shift h. ``LANES`` systems are laid side by side so that the innermost
-loop runs over systems with unit stride: the compiler turns it into vector instructions, which a
-loop over one K x K system does not become (its lengths are short and uneven).
+precision P (K x K) and a shift h. By Cholesky, P = U^T U; then V = U^-T, row by row, and V^T V.
+
+``LANES`` systems are laid side by side, and every step is one on a whole row of lanes at unit
+stride. Sums are taken term by term into their places (the outer-product form of each step), never
+over a running total, because only then is a lane's work independent of the last: the compiler
+turns such loops into vector instructions, which it cannot do for one K x K system.
 """
 
 import numpy as np
 from numba import njit
 
-LANES = 8
+from rankfactor.kernels.packed import Floats
+
+# Enough for the checks before a vector loop to be worth their while, and few enough for the cache.
+LANES = 32
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def solve_packed(precision, shift):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _solve(precision, shift, lanes):  # type: ignore[no-untyped-def]
+    """`solve_packed` with a number of lanes: were it a constant, the loops would be unrolled."""
+    n, order = shift.shape
+    size = precision.shape[1]
+    mean = np.empty((n, order))
+    cov = np.empty_like(precision)
+    log_det = np.empty(n)
+    up = np.empty((size, lanes))  # the upper factor, packed; in the end the inverse
+    low = np.empty((order * order, lanes))  # inverse of its transpose, lower triangle
+    root = np.empty((order, lanes))  # inverses of the factor's diagonal
+    rhs, answer = np.empty((order, lanes)), np.empty((order, lanes))
+    for first in range(0, n, lanes):
+        used = min(lanes, n - first)
+        # Lanes past the last system repeat it, so that they stay finite.
+        for p in range(size):
+            for lane in range(used):
+                up[p, lane] = precision[first + lane, p]
+            for lane in range(used, lanes):
+                up[p, lane] = up[p, used - 1]
+        for k in range(order):
+            for lane in range(used):
+                rhs[k, lane] = shift[first + lane, k]
+            for lane in range(used, lanes):
+                rhs[k, lane] = rhs[k, used - 1]
+        # Row k of the factor, then what it takes from the rows below.
+        at = 0
+        for k in range(order):
+            inverse, pivot = root[k], up[at]
+            for lane in range(lanes):
+                inverse[lane] = 1.0 / np.sqrt(pivot[lane])
+            for m in range(order - k):
+                x = up[at + m]
+                for lane in range(lanes):
+                    x[lane] *= inverse[lane]
+            p = at + order - k
+            for i in range(1, order - k):
+                a = up[at + i]
+                for m in range(i, order - k):
+                    x, c = up[p], up[at + m]
+                    for lane in range(lanes):
+                        x[lane] -= a[lane] * c[lane]
+                    p += 1
+            at += order - k
+        # Row k of the factor's inverse, then what it takes from the rows below.
+        low[:, :] = 0.0
+        at = 0
+        for k in range(order):
+            inverse = root[k]
+            low[k * order + k] = inverse
+            for i in range(k):
+                x = low[k * order + i]
+                for lane in range(lanes):
+                    x[lane] *= inverse[lane]
+            for m in range(k + 1, order):
+                a = up[at + m - k]
+                for i in range(k + 1):
+                    x, c = low[m * order + i], low[k * order + i]
+                    for lane in range(lanes):
+                        x[lane] -= a[lane] * c[lane]
+            at += order - k
+        up[:, :] = 0.0
+        for row in range(order):
+            for k in range(row + 1):
+                at = k * order - k * (k - 1) // 2 - k
+                a = low[row * order + k]
+                for m in range(k, row + 1):
+                    x, c = up[at + m], low[row * order + m]
+                    for lane in range(lanes):
+                        x[lane] += a[lane] * c[lane]
+        answer[:, :] = 0.0
+        p = 0
+        for k in range(order):
+            for m in range(k, order):
+                x, c, total = up[p], rhs[m], answer[k]
+                for lane in range(lanes):
+                    total[lane] += x[lane] * c[lane]
+                if m > k:
+                    c, total = rhs[k], answer[m]
+                    for lane in range(lanes):
+                        total[lane] += x[lane] * c[lane]
+                p += 1
+        for p in range(size):
+            for lane in range(used):
+                cov[first + lane, p] = up[p, lane]
+        for k in range(order):
+            for lane in range(used):
+                mean[first + lane, k] = answer[k, lane]
+        for lane in range(used):
+            total_log = 0.0
+            for k in range(order):
+                total_log += np.log(root[k, lane])
+            log_det[first + lane] = 2.0 * total_log
+    return mean, cov, log_det
+
+
+def solve_packed(precision: Floats, shift: Floats) -> tuple[Floats, Floats, Floats]:
     """Solve rows of packed systems.
 
     Parameters
@@ -30,70 +131,5 @@ def solve_packed(precision, shift):  # type: ignore[no-untyped-def]
     log_det : array, shape (n,)
         Log determinant of the inverses; NaN where a matrix is not positive definite.
     """
-    n, order = shift.shape
-    mean = np.empty((n, order))
-    cov = np.empty_like(precision)
-    log_det = np.empty(n)
-    low = np.zeros((order, order, LANES))  # Cholesky factor, lower triangle
-    inv = np.zeros((order, order, LANES))  # its inverse, lower triangle
-    rhs = np.zeros((order, LANES))
-    total = np.zeros(LANES)
-    for first in range(0, n, LANES):
-        used = min(LANES, n - first)
-        # Lanes past the last system repeat it, so that they stay finite.
-        for lane in range(LANES):
-            row = first + min(lane, used - 1)
-            p = 0
-            for k in range(order):
-                for m in range(k, order):
-                    low[m, k, lane] = precision[row, p]
-                    p += 1
-                rhs[k, lane] = shift[row, k]
-        for k in range(order):
-            for m in range(k):
-                for lane in range(LANES):
-                    low[k, k, lane] -= low[k, m, lane] * low[k, m, lane]
-            for lane in range(LANES):
-                low[k, k, lane] = np.sqrt(low[k, k, lane])
-                inv[k, k, lane] = 1.0 / low[k, k, lane]
-            for i in range(k + 1, order):
-                for m in range(k):
-                    for lane in range(LANES):
-                        low[i, k, lane] -= low[i, m, lane] * low[k, m, lane]
-                for lane in range(LANES):
-                    low[i, k, lane] *= inv[k, k, lane]
-        for k in range(order):
-            for i in range(k + 1, order):
-                for lane in range(LANES):
-                    total[lane] = 0.0
-                for m in range(k, i):
-                    for lane in range(LANES):
-                        total[lane] -= low[i, m, lane] * inv[m, k, lane]
-                for lane in range(LANES):
-                    inv[i, k, lane] = total[lane] * inv[i, i, lane]
-        # From here ``low`` holds the inverse, inv^T inv, and ``rhs`` the shift.
-        for k in range(order):
-            for m in range(k, order):
-                for lane in range(LANES):
-                    total[lane] = 0.0
-                for i in range(m, order):
-                    for lane in range(LANES):
-                        total[lane] += inv[i, k, lane] * inv[i, m, lane]
-                for lane in range(LANES):
-                    low[m, k, lane] = total[lane]
-        for lane in range(used):
-            row = first + lane
-            p = 0
-            log_det[row] = 0.0
-            for k in range(order):
-                mean[row, k] = 0.0
-                log_det[row] += 2.0 * np.log(inv[k, k, lane])
-            for k in range(order):
-                for m in range(k, order):
-                    value = low[m, k, lane]
-                    cov[row, p] = value
-                    mean[row, k] += value * rhs[m, lane]
-                    if m > k:
-                        mean[row, m] += value * rhs[k, lane]
-                    p += 1
+    mean, cov, log_det = _solve(precision, shift, LANES)
     return mean, cov, log_det

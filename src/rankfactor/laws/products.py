@@ -1,21 +1,23 @@
 """Products of rows and columns: moments of ``w = a . z`` in working precision.
 
-    E[w] = E[a] . E[z],     Var(w) = <E[a] E[a]^T, Cov z> + <Cov a, E[z z^T]>
+    E[w] = E[a] . E[z],     Var(w) = <E[a a^T], Cov z> + <Cov a, E[z] E[z]^T>
 
 The variance is a sum of positive terms, whereas ``E[w^2] - E[w]^2`` loses digits, so single
 precision is enough; a fit's large matrix products all begin here and take half the time in it. Rows
-and columns are laid out for these products once, and used many times.
+and columns are laid out for these products once, and used many times: both terms of the variance
+are one product of length 2 P, and its first half serves the sums over rows as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats, add_outer, pair_weights
+from rankfactor.kernels.packed import Floats, lay_out, packed_size, pair_weights
 from rankfactor.laws.normal import Normal
 
 Reals = NDArray[np.floating[Any]]
@@ -28,33 +30,35 @@ class Rows:
     Attributes
     ----------
     mean : array, shape (d, K)
-    second : array, shape (d, P)
-        E[a a^T].
-    outer, cov : array, shape (d, P)
-        E[a] E[a]^T and Cov(a) with off-diagonal entries doubled, or empty without variances.
+    pairs : array, shape (d, 2 P)
+        E[a a^T] and Cov(a), packed side by side, off-diagonal entries doubled; without variances
+        only the former.
     """
 
     mean: Reals
-    second: Reals
-    outer: Reals
-    cov: Reals
+    pairs: Reals
 
     @classmethod
     def of(cls, law: Normal, kind: Any, variance: bool = True) -> Self:
         """Laws in the precision ``kind``."""
-        second = law.second.astype(kind)
-        if not variance:
-            nothing = np.empty((0, 0), kind)
-            return cls(law.mean.astype(kind), second, nothing, nothing)
-        weights = pair_weights(law.order)
-        outer = add_outer(law.mean, np.zeros_like(law.cov)) * weights
-        return cls(
-            law.mean.astype(kind), second, outer.astype(kind), (law.cov * weights).astype(kind)
-        )
+        n, size = law.cov.shape
+        pairs = np.empty((n, 2 * size if variance else size), kind)
+        nothing = pairs[:0]
+        cov = pairs[:, size:] if variance else nothing
+        weights = pair_weights(law.order).astype(kind)
+        lay_out(law.mean, law.cov, *_places(law.order), weights, pairs[:, :size], cov, nothing)
+        return cls(law.mean.astype(kind), pairs)
 
     def take(self, rows: slice) -> Rows:
         """Some of the rows."""
-        return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return Rows(self.mean[rows], self.pairs[rows])
+
+    def sum_second(self, weight: Reals) -> Reals:
+        """``sum_i weight_in E[a_i a_i^T]``, packed, shape (n, P), of weights (d, n)."""
+        order = self.mean.shape[1]
+        sums = weight.T @ self.pairs[:, : packed_size(order)]
+        # Halving is exact, so the doubled entries cost no digit.
+        return np.asarray(np.multiply(sums, _halves(order, sums.dtype.name), out=sums))
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,26 @@ class Columns:
     Attributes
     ----------
     mean : array, shape (N, K)
-    second, cov : array, shape (N, P)
-        E[z z^T] and Cov(z).
+    second : array, shape (N, P)
+        E[z z^T], packed.
+    pairs : array, shape (2 P, N)
+        Cov(z) and E[z] E[z]^T, one above the other; empty without variances.
     """
 
     mean: Reals
     second: Reals
-    cov: Reals
+    pairs: Reals
 
     @classmethod
-    def of(cls, law: Normal, kind: Any) -> Self:
+    def of(cls, law: Normal, kind: Any, variance: bool = True) -> Self:
         """Laws in the precision ``kind``."""
-        return cls(law.mean.astype(kind), law.second.astype(kind), law.cov.astype(kind))
+        n, size = law.cov.shape
+        second = np.empty((n, size), kind)
+        pairs = np.empty((n if variance else 0, 2 * size), kind)
+        cov, outer = pairs[:, :size], pairs[:, size:]
+        ones = np.ones(size, kind)
+        lay_out(law.mean, law.cov, *_places(law.order), ones, second, cov, outer)
+        return cls(law.mean.astype(kind), second, np.ascontiguousarray(pairs.T))
 
 
 def multiply(rows: Rows, columns: Columns, variance: bool) -> tuple[Any, Any]:
@@ -86,12 +98,24 @@ def multiply(rows: Rows, columns: Columns, variance: bool) -> tuple[Any, Any]:
     w = rows.mean @ columns.mean.T
     if not variance:
         return w, np.empty((0, 0), w.dtype)
-    var_w = rows.outer @ columns.cov.T
-    var_w += rows.cov @ columns.second.T
+    var_w = rows.pairs @ columns.pairs
     return w, np.maximum(var_w, 0, out=var_w)
 
 
 def product_moments(rows: Normal, columns: Normal, variance: bool = True) -> tuple[Floats, Floats]:
     """`multiply` for a few laws, in double precision."""
     kind = np.float64
-    return multiply(Rows.of(rows, kind, variance), Columns.of(columns, kind), variance)
+    return multiply(Rows.of(rows, kind, variance), Columns.of(columns, kind, variance), variance)
+
+
+@cache
+def _places(order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row and column of every packed entry, each of shape (P,)."""
+    first, last = np.triu_indices(order)
+    return first, last
+
+
+@cache
+def _halves(order: int, kind: str) -> Reals:
+    """What undoes the doubling of off-diagonal entries, shape (P,)."""
+    return np.asarray(1.0 / pair_weights(order), kind)

@@ -80,6 +80,14 @@ class Sites(NamedTuple):
     rho: Floats
 
 
+class Augmented(NamedTuple):
+    """Sites at new parameters of a tile's rows, and the bound at the old ones."""
+
+    sites: Sites
+    params: Any
+    bound: float
+
+
 class Slopes(NamedTuple):
     """Derivatives of a tile's bound in w at fixed variances, each of shape (rows, samples)."""
 
@@ -174,6 +182,11 @@ class Likelihood(ABC, Generic[Params]):
     refreshes: ClassVar[bool] = False  # `refresh` does something
 
     @property
+    def augments(self) -> bool:
+        """Whether there is an `augment`."""
+        return False
+
+    @property
     def dtype(self) -> type[np.floating[Any]]:
         """Precision of w and of the sites; sums over samples are handed on in double precision."""
         return np.float64
@@ -231,6 +244,20 @@ class Likelihood(ABC, Generic[Params]):
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile; additive over blocks of samples."""
+
+    def augment(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Params,
+        chance: Chance | None = None,
+    ) -> Augmented:
+        """Auxiliary variables of a tile and all samples, then parameters, then sites.
+
+        For likelihoods whose parameters can be updated from w alone. With ``chance`` all are drawn.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def bound(self, statistics: Statistics, rows: Normal, params: Params) -> float:

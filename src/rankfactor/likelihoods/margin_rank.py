@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from rankfactor.kernels.augment import margin_rank_augment, margin_rank_augment_draws
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
@@ -61,6 +62,7 @@ from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import Columns
 from rankfactor.likelihoods.base import (
+    Augmented,
     Chance,
     DataLikelihood,
     Observed,
@@ -218,6 +220,32 @@ class MarginRank(DataLikelihood[CutPoints]):
             tau, rho, *_ = margin_rank_site_draws(*given, *chance.place)
         return Sites(tau, rho)
 
+    @property
+    def augments(self) -> bool:
+        """Whether there is an `augment`: the law of an inferred margin needs more than w."""
+        return self.margin_shape is None
+
+    def augment(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: CutPoints,
+        chance: Chance | None = None,
+    ) -> Augmented:
+        """All 1/lam of a tile, then the cut points, then the sites at these."""
+        given = (observed, w, var_w, *_law(params, w), self.cut_precision)
+        if chance is None:
+            found = margin_rank_augment(*given, params.mean, np.uint64(0), 0)
+        else:
+            noise = _noise(chance.stream.child("cuts"), params.mean.shape, chance.row)
+            found = margin_rank_augment_draws(*given, noise, *chance.place[:2])
+        tau, rho, mean, variance, weight, bound = found
+        count = (observed != MISSING).sum(axis=1)
+        noise_variance = count / np.maximum(weight.sum(axis=1), np.finfo(float).tiny)
+        params = replace(params, mean=mean, variance=variance, noise=noise_variance)
+        return Augmented(Sites(tau, rho), params, float(bound.sum()))
+
     def statistics(
         self,
         observed: NDArray[Any],
@@ -334,6 +362,13 @@ class MarginRank(DataLikelihood[CutPoints]):
         squares = self.cut_precision * (mean**2 + variance)
         cuts = 0.5 * float(np.sum(1.0 + np.log(self.cut_precision * variance) - squares))
         return cuts + float(params.margin_bound.sum())
+
+
+def _noise(stream: Stream, shape: tuple[int, int], first: int) -> Floats:
+    """Standard normals (rows, J); row i has the index ``first + i`` in the stream."""
+    size, width = shape[0] * shape[1], shape[1]
+    law = Normal(np.zeros((size, 1)), np.ones((size, 1)), np.zeros(size))
+    return law.draw(stream, first * width).mean.reshape(shape)
 
 
 def _law(params: CutPoints, w: Floats) -> tuple[Any, ...]:

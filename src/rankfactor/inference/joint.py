@@ -1,0 +1,141 @@
+"""Rows and scores in one pass over the table.
+
+The auxiliary variables lam of a likelihood are evaluated (or drawn) once an iteration, at the rows
+and scores it begins with; then come the likelihood's own parameters, the rows given lam and the
+scores, and the scores given lam and the new rows. Each step maximises the bound in its own block
+(or draws from its own conditional), so the bound never decreases and a sweep leaves the posterior
+as it is. The steps of `rankfactor.inference.local` and `rankfactor.inference.globals` evaluate lam
+twice and take the variances of w twice, which is most of their work.
+
+A tile of features is done with all samples at hand: w, sites, rows, and what the new rows say of
+the scores. Only the latter, N x (P + K) numbers, is summed over the tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rankfactor.inference.globals import row_prior
+from rankfactor.inference.local import ObservedView, sample_law, tile_chance, tile_sums, view_sums
+from rankfactor.inference.threads import Workers, slices
+from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.kernels.rng import Stream
+from rankfactor.latent import ScorePrior
+from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import Reals, Rows, multiply
+
+# Entries of the table worked on together, features of a tile, and samples whose sums are taken in
+# working precision.
+ENTRIES, LEAST, MOST, PART = 2**20, 32, 256, 2048
+
+After = Callable[[ScorePrior, Normal, slice], ScorePrior]
+
+
+def update_jointly(
+    views: Sequence[ObservedView],
+    prior: ScorePrior,
+    z: Normal,
+    pool: Workers,
+    block: int,
+    after: After,
+    stream: Stream | None = None,
+) -> tuple[float, list[ScorePrior]]:
+    """Update the table's view and all scores, in place.
+
+    Parameters
+    ----------
+    views : sequence of ObservedView
+        The table, whose likelihood augments, then the labels, if there are any; their rows stay.
+    prior : ScorePrior
+        Of all samples.
+    z : Normal
+        Scores of all samples.
+    pool : Workers
+    block : int
+        Samples whose scores are found together.
+    after : callable
+        Given a block's prior, its new scores and its samples, what its prior is to be.
+    stream : Stream, optional
+        Draws in place of conditionals.
+
+    Returns
+    -------
+    bound : float
+        E[log likelihood] of the table before the update.
+    priors : list of ScorePrior
+        What ``after`` gave, block by block.
+    """
+    label_rows = [item.rows(variance=stream is None) for item in views[1:]]
+    bound, second, first = _update_rows(views[0], z, pool, stream)
+
+    def update_block(samples: slice) -> ScorePrior:
+        near, old = prior.take(samples), z.take(samples)
+        precision, shift = near.natural(*old.mean.shape)
+        precision += second[samples]
+        shift += first[samples]
+        for number, (item, rows) in enumerate(zip(views[1:], label_rows, strict=True), 1):
+            more, push = view_sums(item, rows, old, samples, stream, number)
+            precision += more
+            shift += push
+        new = sample_law(Normal.from_natural(precision, shift), stream, samples)
+        z.put(samples, new)
+        return after(near, new, samples)
+
+    return bound, pool.map(update_block, slices(len(z.mean), block))
+
+
+def _update_rows(
+    item: ObservedView, z: Normal, pool: Workers, stream: Stream | None
+) -> tuple[float, Floats, Floats]:
+    """Update parameters, rows and scales of the table's view, in place.
+
+    Returns
+    -------
+    bound : float
+        E[log likelihood] before.
+    precision, shift : array, shape (N, P) and (N, K)
+        What the new rows say of the scores.
+    """
+    view, state, certain = item.view, item.state, stream is not None
+    likelihood, prior = view.likelihood, row_prior(item)
+    design = item.design(z, not certain)
+    everyone = slice(0, len(z.mean))
+
+    def update_tile(tile: slice) -> tuple[float, Reals, Reals]:
+        old, params = state.rows.take(tile), state.params.take(tile)
+        variance = likelihood.needs_variance and not certain
+        w, var_w = multiply(Rows.of(old, likelihood.dtype, variance), design, variance)
+        observed = likelihood.read(item.observed, tile, everyone, params)
+        chance = tile_chance(stream, 0, tile, everyone)
+        sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
+        precision, shift = _sums(sites.tau, design.second), _sums(sites.rho, design.mean)
+        precision[:, diagonal_positions(old.order)] += prior[tile]
+        rows = Normal.from_natural(precision, shift)
+        if stream is not None:
+            rows = rows.draw(stream.child("rows"), tile.start)
+        state.rows.put(tile, rows)
+        state.params.put(tile, params)
+        laid_out = Rows.of(rows, likelihood.dtype, variance=False)
+        return bound, *tile_sums(laid_out, sites, view.has_intercept)
+
+    bound = 0.0
+    precision, shift = np.zeros((len(z.mean), packed_size(z.order))), np.zeros(z.mean.shape)
+    length = min(MOST, max(LEAST, ENTRIES // len(z.mean)))
+    for part, second, first in pool.stream(update_tile, slices(item.observed.shape[0], length)):
+        bound += part
+        precision += second
+        shift += first
+    squares = state.rows.squares[:, : z.order]
+    scale_stream = None if stream is None else stream.child("scales")
+    state.scales = view.shrinkage.update(state.scales, squares, scale_stream)
+    return bound, precision, shift
+
+
+def _sums(weight: Reals, values: Reals) -> Floats:
+    """``weight @ values``, in double precision over parts of the samples."""
+    total = np.zeros((len(weight), values.shape[1]))
+    for samples in slices(len(values), PART):
+        total += weight[:, samples] @ values[samples]
+    return total

@@ -1,0 +1,132 @@
+"""The max-margin rank likelihood given w: all 1/lam, then the cut points, then the sites.
+
+The formulas are those of `rankfactor.kernels.sites`. Here all samples of a feature are at hand, so
+that 1/lam, evaluated (or drawn) once at the old cut points, serves the update of the cut points
+
+    b_j ~ N(m, 1/P),    P = cut_precision + sum_n 1/lam_nj,
+    P m = sum_n ( (w_n - s_nj eps) / lam_nj - s_nj ),
+
+and then the site of every entry at the new ones. The 1/lam of one feature stay in a scratch array
+that fits the processor's cache, and are never written out.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rankfactor.kernels.codes import MISSING
+from rankfactor.kernels.noise import fill_noise, inverse_gaussian_from
+from rankfactor.kernels.rng import derive
+from rankfactor.kernels.sites import FAST, TINY
+
+# Sums run in working precision over so many samples, in double precision over these parts.
+PART = 512
+
+
+def _compile(draws: bool) -> Callable[..., Any]:
+    """The kernel that draws 1/lam and the cut points, or takes expectations."""
+
+    @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+    def augment(codes, w, var_w, b, var_b, n_cuts, eps, cut_precision, noise, key, row):  # type: ignore[no-untyped-def]
+        """Sites of a tile of features, for all samples.
+
+        Parameters
+        ----------
+        codes : uint8 array, shape (t, N)
+        w, var_w : array, shape (t, N)
+        b, var_b : array, shape (t, J)
+            Old cut points.
+        n_cuts : int array, shape (t,)
+        eps : array, shape (t,)
+        cut_precision : float
+        noise : array, shape (t, J)
+            Standard normals that make a draw of the cut points; of no account without draws, as is
+            what follows.
+        key : uint64
+        row : int
+            Number of the tile's first feature.
+
+        Returns
+        -------
+        tau, rho : array, shape (t, N)
+        mean, variance, weight : array, shape (t, J)
+            New cut points, zero where there is none, and sum_n 1/lam.
+        bound : array, shape (t,)
+            At the old cut points.
+        """
+        t, n = w.shape
+        number = w.dtype.type
+        tau, rho = np.zeros((t, n), w.dtype), np.empty((t, n), w.dtype)
+        mean, weight = np.zeros(b.shape), np.zeros(b.shape)
+        variance = np.full(b.shape, 1.0 / cut_precision)
+        bound = np.zeros(t)
+        inv_lam = np.empty((b.shape[1], n), w.dtype)
+        level, seen = np.empty(n, w.dtype), np.empty(n, w.dtype)
+        y = np.empty(n if draws else 0, np.float32)
+        chance = np.empty(n if draws else 0, np.float32)
+        tally = np.zeros(MISSING + 1, np.int64)
+        for i in range(t):
+            row_key = derive(key, row + i)
+            tally[:] = 0
+            for m in range(n):
+                level[m] = codes[i, m]
+                seen[m] = 0 if codes[i, m] == MISSING else 1
+                tally[codes[i, m]] += 1
+            present = n - tally[MISSING]
+            over = present  # samples above the cut; all are at first
+            for j in range(n_cuts[i]):
+                spread = var_b[i, j] + number(TINY)
+                above, below = b[i, j] + eps[i], b[i, j] - eps[i]
+                place = number(j)
+                if draws:
+                    fill_noise(derive(row_key, j), 0, y, chance)
+                pull = 0.0  # sum_n (w - s eps) / lam
+                for start in range(0, n, PART):
+                    total, reach, loss = number(0), number(0), number(0)
+                    stop = min(start + PART, n)
+                    x, v, found = w[i, start:stop], var_w[i, start:stop], inv_lam[j, start:stop]
+                    code, here, tau_part = level[start:stop], seen[start:stop], tau[i, start:stop]
+                    a, c = y[start:stop], chance[start:stop]
+                    # Few arrays, unit stride and selects in place of branches: this loop is what a
+                    # fit spends its time in, and has to become vector instructions.
+                    for m in range(len(x)):
+                        up = code[m] > place
+                        r = x[m] - (above if up else below)
+                        if draws:
+                            q = here[m] * number(inverse_gaussian_from(abs(r), a[m], c[m]))
+                            root = here[m] * abs(r)
+                        else:
+                            square = r * r + v[m] + spread
+                            q = here[m] / np.sqrt(square)
+                            root = q * square
+                        found[m] = q
+                        tau_part[m] += q
+                        total += q
+                        reach += q * r
+                        loss += root - (here[m] * r if up else -here[m] * r)
+                    weight[i, j] += total
+                    pull += reach + b[i, j] * total  # w - s eps = r + b
+                    bound[i] -= loss
+                over -= tally[j]
+                variance[i, j] = 1.0 / (cut_precision + weight[i, j])
+                mean[i, j] = variance[i, j] * (pull - (2 * over - present))
+                if draws:
+                    mean[i, j] += np.sqrt(variance[i, j]) * noise[i, j]
+                    variance[i, j] = 0.0
+            for m in range(n):
+                # sum_j s_j = 2 x code - J
+                rho[i, m] = seen[m] * (number(2) * level[m] - number(n_cuts[i]))
+            for j in range(n_cuts[i]):
+                above, below = number(mean[i, j]) + eps[i], number(mean[i, j]) - eps[i]
+                place = number(j)
+                for m in range(n):
+                    rho[i, m] += inv_lam[j, m] * (above if level[m] > place else below)
+        return tau, rho, mean, variance, weight, bound
+
+    return augment
+
+
+margin_rank_augment = _compile(draws=False)
+margin_rank_augment_draws = _compile(draws=True)
