@@ -1,7 +1,10 @@
+"""The model file: the same bits back, nothing of the table inside, bad files told."""
+
 import json
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +23,9 @@ from rankfactor.estimators import PRESETS
 from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.threads import Workers
 from rankfactor.likelihoods import MarginRank
+from rankfactor.modelfile import codes_hash, is_model_file, model_header
+
+FIXTURES = Path(__file__).parent / "fixtures"
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -78,19 +84,23 @@ def test_draws_are_kept(labelled, tmp_path):
         assert_array_equal(loaded.scores.mean, fitted.scores_)
 
 
-def test_another_process_reads_it(fitted, tmp_path):
-    save_model(fitted.posterior_, tmp_path / "model.rankfactor")
+def test_another_process_predicts_the_same_bits(fitted, tmp_path):
+    table, _ = table_and_labels()
+    path = save_model(fitted.posterior_, tmp_path / "model.rankfactor")
+    table.to_csv(tmp_path / "table.csv", index=False)
     code = (
-        "import sys; from rankfactor import load_model;"
-        "print(load_model(sys.argv[1]).loadings.sum().hex())"
+        "import sys; import pandas as pd; from rankfactor import load_model;"
+        "from rankfactor.inference.threads import Workers; model = load_model(sys.argv[1]);"
+        "table = pd.read_csv(sys.argv[2], float_precision='round_trip').to_numpy();"
+        "sys.stdout.buffer.write(b''.join(one.tobytes() for one in"
+        " model.probabilities(model.decide(table, Workers()))))"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "model.rankfactor")],
+        [sys.executable, "-c", code, str(path), str(tmp_path / "table.csv")],
         capture_output=True,
-        text=True,
         check=True,
     )
-    assert run.stdout.strip() == float(fitted.loadings_.sum()).hex()
+    assert run.stdout == b"".join(one.tobytes() for one in fitted.predict_proba(table))
 
 
 def test_unsupervised_model(tmp_path):
@@ -120,9 +130,12 @@ def test_no_training_data_inside(fitted, tmp_path):
 
 
 def rewrite(path, change):
+    """Change a file into one from before there were checksums."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(members["header.json"])
+    members.pop("checksum.txt", None)
+    header.pop("checksum", None)
     change(header, members)
     members["header.json"] = json.dumps(header).encode()
     with zipfile.ZipFile(path, "w") as archive:
@@ -136,10 +149,10 @@ def test_bad_files_get_one_sentence(fitted, tmp_path):
     with pytest.raises(InputError, match="there is no model file"):
         load_model(tmp_path / "absent")
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="no rankfactor model, or is damaged"):
+    with pytest.raises(InputError, match="is damaged, its end is missing"):
         load_model(path)
     path.write_text("sample,gene\n1,2\n")
-    with pytest.raises(InputError, match="no rankfactor model, or is damaged"):
+    with pytest.raises(InputError, match="is no rankfactor model"):
         load_model(path)
     path.write_bytes(whole)
     rewrite(path, lambda header, members: header.update(version=99))
@@ -153,6 +166,147 @@ def test_bad_files_get_one_sentence(fitted, tmp_path):
     rewrite(path, lambda header, members: members.pop("rows.mean.npy"))
     with pytest.raises(InputError, match="is damaged"):
         load_model(path)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A small file, and the posterior in it."""
+    fitted = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0).fit(*table_and_labels())
+    path = tmp_path_factory.mktemp("small") / "small.rankfactor"
+    return save_model(fitted.posterior_, path).read_bytes(), fitted.posterior_
+
+
+def edited(content, path, change):
+    """Rewrite a zip as an editor would: members changed, everything else in order."""
+    path.write_bytes(content)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, one in members.items():
+            archive.writestr(name, one)
+    return path
+
+
+def test_an_edited_file_is_told(small, tmp_path):
+    content, posterior = small
+    path = tmp_path / "m"
+
+    def same(members):
+        pass
+
+    def number(members):
+        members["rows.mean.npy"] = members["rows.mean.npy"][:-1] + b"\x00"
+
+    def header(members):
+        members["header.json"] = members["header.json"].replace(b"0.05", b"0.06")
+
+    def swapped(members):
+        members["rows.mean.npy"], members["sd_w.npy"] = (
+            members["sd_w.npy"],
+            members["rows.mean.npy"],
+        )
+
+    def unchecked(members):
+        del members["checksum.txt"]
+
+    assert_array_equal(load_model(edited(content, path, same)).loadings, posterior.loadings)
+    for change in (number, header, swapped, unchecked):
+        with pytest.raises(InputError, match="has been changed since it was written"):
+            load_model(edited(content, path, change))
+
+
+def test_a_file_cut_off_anywhere_is_told(small, tmp_path):
+    content, _ = small
+    path = tmp_path / "m"
+    for length in (0, 3, 4, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(InputError, match=r"is damaged|is no rankfactor model"):
+            load_model(path)
+
+
+def test_a_flipped_byte_is_told_or_harmless(small, tmp_path):
+    content, posterior = small
+    path = tmp_path / "m"
+    told = 0
+    for place in range(0, len(content), 37):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :])
+        try:
+            loaded = load_model(path)
+        except InputError:
+            told += 1
+        else:  # a byte of the zip that says nothing, such as a date
+            assert_array_equal(loaded.loadings, posterior.loadings)
+    assert told > 0.8 * len(range(0, len(content), 37))
+
+
+def test_a_newer_file_is_told_before_its_content_is_looked_at(small, tmp_path):
+    def newer(members):
+        members["header.json"] = members["header.json"].replace(b'"version": 1', b'"version": 2')
+
+    path = edited(small[0], tmp_path / "m", newer)
+    for read in (load_model, model_header):
+        with pytest.raises(InputError, match=r"format version 2, .* which reads versions up to 1"):
+            read(path)
+
+
+def test_other_zips_and_folders_are_no_models(tmp_path):
+    path = tmp_path / "other.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("content.xml", "<nothing/>")
+    with pytest.raises(InputError, match=r"other.zip is no rankfactor model\.$"):
+        load_model(path)
+    assert not is_model_file(path)
+    with pytest.raises(InputError, match="is a folder"):
+        load_model(tmp_path)
+
+
+def test_the_header_tells_what_is_inside(tmp_path):
+    table, labels = table_and_labels()
+    labels = labels.astype(object)
+    labels.loc[0, "three"] = np.nan
+    fitted = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0).fit(table, labels)
+    path = save_model(fitted.posterior_, tmp_path / "m", provenance={"table": "t.csv", "x": np.nan})
+    assert is_model_file(path)
+    header = model_header(path)
+    assert (header["format"], header["version"]) == ("rankfactor model", 1)
+    assert header["model"]["data"]["part"] == "margin_rank"
+    assert header["provenance"] == {"table": "t.csv", "x": None}
+    summary = header["summary"]
+    assert (summary["n_samples"], summary["n_features"], summary["n_factors"]) == (60, 10, 2)
+    assert summary["tasks"]["three"] == {"classes": {"a": 19, "b": 20, "c": 20}, "missing": 1}
+    assert summary["elbo"] == fitted.elbo_
+    assert header["arrays"]["feature_names"]["shape"] == [10]
+    with zipfile.ZipFile(path) as archive:
+        json.loads(archive.read("header.json"), parse_constant=pytest.fail)  # no NaN
+
+
+def test_the_hash_is_of_the_codes(small):
+    _, posterior = small
+    values = table_and_labels()[0].to_numpy()
+    first = codes_hash(posterior, values)
+    assert len(first) == 64
+    assert codes_hash(posterior, np.where(values == values.max(), values + 1, values)) == first
+    other = values.copy()
+    other[0, 0] = np.nan
+    assert codes_hash(posterior, other) != first
+
+
+@pytest.mark.parametrize("suffix", ["v1_without_checksum", "v1"])
+@pytest.mark.parametrize("name", ["linear", "gaussian", "nonlinear", "mixture", "gibbs"])
+def test_files_of_format_1_are_read_for_ever(name, suffix):
+    """Written by earlier versions; never to be written again."""
+    expected = json.loads((FIXTURES / "predictions_v1.json").read_text("utf-8"))
+    values = np.array(expected["values"], dtype=float)
+    posterior = load_model(FIXTURES / f"{name}_{suffix}.rankfactor")
+    assert posterior.feature_names.tolist() == expected["features"]
+    assert [task.name for task in posterior.classifiers.tasks] == ["status", "three"]
+    decision = posterior.decide(values, Workers())
+    told = expected["models"][name]
+    # To the last bit on one machine; another may add up in another order.
+    np.testing.assert_allclose(decision[0], told["decisions"], rtol=1e-6, atol=1e-9)
+    for one, other in zip(posterior.probabilities(decision), told["probabilities"], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
 def test_a_file_from_before_scales_were_kept(tmp_path):

@@ -95,7 +95,7 @@ def run_demo(
     from rankfactor.estimators import RankFactorClassifier
     from rankfactor.evaluation import cross_validate
     from rankfactor.evaluation.watch import kinds, overheard
-    from rankfactor.modelfile import save_model
+    from rankfactor.modelfile import codes_hash, save_model
     from rankfactor.report import write_report
 
     report, model, folds = (
@@ -131,9 +131,17 @@ def run_demo(
             if fit_with_progress(classifier, data.table, data.labels, tell):
                 raise KeyboardInterrupt
         told = tuple(one.text for one in kinds(heard))
+        settings = settings_of(classifier) | {"folds": n_folds, "seed": random_state}
+        provenance = {
+            "table": data.name,
+            "labels": list(data.labels.columns),
+            "settings": settings,
+            "warnings": told,
+            "codes_sha256": codes_hash(classifier.posterior_, data.table.to_numpy()),
+        }
         tell(REPORT_STEP, 0, 1)
         with written_together(model, folds, report) as (model_part, folds_part, report_part):
-            save_model(classifier.posterior_, model_part)
+            save_model(classifier.posterior_, model_part, provenance=provenance)
             evaluation.folds.to_csv(folds_part, index=False)
             write_report(
                 report_part,
@@ -144,7 +152,7 @@ def run_demo(
                 comparison=evaluation.summary(),
                 decisions=evaluation.decisions,
                 warnings=told,
-                settings=settings_of(classifier) | {"folds": n_folds, "seed": random_state},
+                settings=settings,
             )
     tell(REPORT_STEP, 1, 1)
     return DemoResult(report, model, folds, evaluation, classifier, told)

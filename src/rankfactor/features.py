@@ -1,48 +1,199 @@
-"""Tables as arrays: every way in is checked here; new tables are matched to a model by name."""
+"""Tables as arrays: every way in is checked here; new tables are matched to a model by name.
+
+A table is an array, a sparse matrix, a DataFrame, or an AnnData object, which `opened` turns into a
+DataFrame or, if it is sparse, into a `NamedSparse`. anndata itself is never imported.
+"""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, hstack, issparse
 from sklearn.utils.validation import check_array
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.packed import Floats
 
+if TYPE_CHECKING:
+    from rankfactor.posterior import Posterior
+
 _LISTED = 5  # names given in a message before "and n more"
 
 
+@dataclass(frozen=True)
+class NamedSparse:
+    """A sparse table with names.
+
+    Attributes
+    ----------
+    matrix : sparse matrix, shape (N, D)
+    index, columns : Index
+        Names of the samples and of the features.
+    extra : DataFrame
+        Further columns of the same samples, which are no features.
+    """
+
+    matrix: Any
+    index: pd.Index[Any]
+    columns: pd.Index[Any]
+    extra: pd.DataFrame
+
+    def take(self, rows: NDArray[np.int64]) -> NamedSparse:
+        """Some of the samples."""
+        return NamedSparse(
+            self.matrix.tocsr()[rows], self.index[rows], self.columns, self.extra.iloc[rows]
+        )
+
+    def select(self, known: pd.Index[Any]) -> NamedSparse:
+        """The features of these names in this order; those that are absent are all missing."""
+        if self.columns.equals(known):
+            return self
+        place = self.columns.get_indexer(known)
+        # One column of missing values, past the last, stands for all that are absent.
+        missing = csc_array(np.full((len(self.index), 1), np.nan))
+        whole = hstack([self.matrix, missing], format="csc")
+        return NamedSparse(whole[:, place], self.index, known, self.extra)
+
+
+def is_annotated(X: Any) -> bool:
+    """Whether a table is an AnnData object, by what it has."""
+    return all(hasattr(X, name) for name in ("X", "obs", "obs_names", "var_names"))
+
+
+def opened(X: Any, wanted: Sequence[str] = ()) -> Any:
+    """An AnnData object as a table with names, with the ``wanted`` columns of its obs; else X.
+
+    Layers, files and MuData objects are for `rankfactor.data`.
+    """
+    if hasattr(X, "mod") and hasattr(X, "obs_names"):
+        raise InputError(
+            "X is a MuData object: make a table of it with rankfactor.data.from_mudata, and give "
+            "its values as X and its views as views."
+        )
+    if not is_annotated(X):
+        return X
+    if getattr(X, "isbacked", False):
+        X = X.to_memory()
+    if X.X is None:
+        raise InputError("the AnnData object has no X: put the layer that you want there.")
+    index, columns = pd.Index(X.obs_names), pd.Index(X.var_names)
+    extra = X.obs[[name for name in wanted if name in X.obs.columns and name not in columns]]
+    if issparse(X.X):
+        return NamedSparse(X.X, index, columns, extra)
+    frame = pd.DataFrame(np.asarray(X.X), index=index, columns=columns)
+    return pd.concat([frame, extra], axis=1) if extra.shape[1] else frame
+
+
+def opened_labels(X: Any, y: Any) -> Any:
+    """Labels; those that are named are columns of an AnnData object's obs."""
+    named = [y] if isinstance(y, str) else y
+    if not is_annotated(X):
+        if isinstance(y, str):
+            raise InputError(
+                f"y={y!r} names a column, which only an AnnData object has: give the labels "
+                "themselves."
+            )
+        return y
+    if isinstance(y, str) and y not in X.obs.columns:
+        raise InputError(
+            f"obs has no column {y!r}; it has {listed(X.obs.columns) or 'none at all'}."
+        )
+    columns = isinstance(named, list) and all(
+        isinstance(one, str) and one in X.obs.columns for one in named
+    )
+    return X.obs[y] if columns and named else y
+
+
+def split_covariates(
+    X: Any, names: Sequence[str], on_missing: str = "error"
+) -> tuple[Any, pd.DataFrame]:
+    """A table without its covariates, and the covariates.
+
+    Parameters
+    ----------
+    X : DataFrame or NamedSparse
+    names : sequence of str
+    on_missing : {"error", "missing"}
+        What to do about covariates that the table lacks.
+    """
+    if not isinstance(X, pd.DataFrame | NamedSparse):
+        raise InputError(
+            "covariates are columns by name, and X has none: give X as a DataFrame with names, or "
+            "as an AnnData object."
+        )
+    _refuse_duplicates(X.columns)
+    extra = X.extra.columns if isinstance(X, NamedSparse) else ()
+    absent = [name for name in names if name not in X.columns and name not in extra]
+    if absent and on_missing == "error":
+        raise InputError(
+            f"the table lacks {len(absent)} of {len(names)} covariates: {listed(absent)}; add "
+            "them, or mend their names."
+        )
+    kept = X.columns[~X.columns.isin(list(names))]
+    if isinstance(X, pd.DataFrame):
+        return X[kept], X.reindex(columns=list(names)) if absent else X[list(names)]
+    inside = X.columns[X.columns.isin(list(names))]
+    values = X.select(inside).matrix.toarray()
+    frame = pd.concat([pd.DataFrame(values, X.index, inside), X.extra], axis=1)
+    return X.select(kept), frame.reindex(columns=list(names))
+
+
 def column_names(X: Any) -> NDArray[np.object_] | None:
-    """Names of a DataFrame's columns if they are text, else None."""
-    if isinstance(X, pd.DataFrame) and all(isinstance(name, str) for name in X.columns):
+    """Names of a table's columns if they are text, else None."""
+    named = isinstance(X, pd.DataFrame | NamedSparse)
+    if named and all(isinstance(name, str) for name in X.columns):
         return np.array(X.columns, dtype=object)
     return None
 
 
 def row_names(X: Any) -> list[str] | None:
-    """Sample names of a DataFrame, else None."""
-    return [str(name) for name in X.index] if isinstance(X, pd.DataFrame) else None
+    """Sample names of a table that has them, else None."""
+    named = isinstance(X, pd.DataFrame | NamedSparse)
+    return [str(name) for name in X.index] if named else None
 
 
-def table_values(X: Any, *, estimator: Any) -> Floats:
+def table_values(X: Any, *, estimator: Any, sparse: bool = False) -> Any:
     """Values of a table, shape (samples, features), float64 or float32; NaN = missing.
+
+    With ``sparse`` a sparse table is given as a CSC array, without doubles; else it is refused.
 
     Raises
     ------
     InputError
         For duplicate names, cells that are no numbers and infinite values, naming the place.
     """
+    names: Any = X
     if isinstance(X, pd.DataFrame):
-        X = _frame_values(X)
+        X = names = _frame_values(X)
+    elif isinstance(X, NamedSparse):
+        _refuse_duplicates(X.columns)
+        X = X.matrix
     values = check_array(
-        X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=estimator
+        X,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        accept_sparse="csc" if sparse else False,
+        estimator=estimator,
     )
-    _refuse_infinite(values, X)
-    return np.asarray(values)
+    if not issparse(values):
+        _refuse_infinite(values, names)
+        return np.asarray(values)
+    values = csc_array(values)
+    if not values.has_canonical_format:
+        values = values.copy()  # what was given stays as it is
+        values.sum_duplicates()
+    infinite = np.isinf(values.data)
+    if infinite.any():
+        place = int(infinite.argmax())
+        column = int(np.searchsorted(values.indptr, place, "right")) - 1
+        _say_infinite(int(values.indices[place]), column, names)
+    return values
 
 
 def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
@@ -51,9 +202,7 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
         raise InputError(
             f"the table is empty: it has {X.shape[0]} samples and {X.shape[1]} features."
         )
-    if not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()].unique()
-        raise InputError(f"duplicate feature names: {listed(twice)}; make every name unique.")
+    _refuse_duplicates(X.columns)
     text = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
     if not text:
         return X
@@ -76,24 +225,37 @@ def _refuse_infinite(values: Floats, X: Any) -> None:
         block = np.isinf(values[first : first + 256])
         if block.any():
             row, column = np.argwhere(block)[0]
-            row += first
-            if isinstance(X, pd.DataFrame):
-                place = f"row {X.index[row]!r}, column {X.columns[column]!r}"
-            else:
-                place = f"row {row}, column {column}"
-            raise InputError(
-                f"{place} holds an infinite value: replace it, or mark it as missing (NaN)."
-            )
+            _say_infinite(row + first, column, X)
+
+
+def _say_infinite(row: int, column: int, X: Any) -> None:
+    if isinstance(X, pd.DataFrame | NamedSparse):
+        place = f"row {X.index[row]!r}, column {X.columns[column]!r}"
+    else:
+        place = f"row {row}, column {column}"
+    raise InputError(f"{place} holds an infinite value: replace it, or mark it as missing (NaN).")
+
+
+def _refuse_duplicates(names: pd.Index[Any]) -> None:
+    if not names.is_unique:
+        twice = names[names.duplicated()].unique()
+        raise InputError(f"duplicate feature names: {listed(twice)}; make every name unique.")
 
 
 def match_columns(
-    X: Any, names: NDArray[np.object_] | None, n_features: int, on_missing: str, *, estimator: Any
-) -> Floats:
+    X: Any,
+    names: NDArray[np.object_] | None,
+    n_features: int,
+    on_missing: str,
+    *,
+    estimator: Any,
+    sparse: bool = False,
+) -> Any:
     """Values of a new table in the columns of training, shape (samples, n_features).
 
     Parameters
     ----------
-    X : DataFrame or array-like
+    X : DataFrame, NamedSparse or array-like
         A DataFrame is matched by name, in any order; columns that the model does not know are
         left out.
     names : array or None
@@ -103,6 +265,8 @@ def match_columns(
         What to do about columns that the table lacks: refuse, or treat their values as missing.
     estimator : estimator
         Whose name goes into messages.
+    sparse : bool
+        Whether sparse tables are welcome.
     """
     given = column_names(X)
     if names is not None and given is not None:
@@ -119,7 +283,7 @@ def match_columns(
                 f"{listed(absent)}; add them, or set missing_features='missing' to treat them as "
                 "missing values."
             )
-        return table_values(_select(X, known), estimator=estimator)
+        return table_values(_select(X, known), estimator=estimator, sparse=sparse)
     if names is not None:
         warnings.warn(
             f"X does not have valid feature names, but {type(estimator).__name__} was fitted with "
@@ -133,7 +297,7 @@ def match_columns(
             UserWarning,
             stacklevel=3,
         )
-    values = table_values(X, estimator=estimator)
+    values = table_values(X, estimator=estimator, sparse=sparse)
     if values.shape[1] != n_features:
         raise InputError(
             f"X has {values.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -142,10 +306,46 @@ def match_columns(
     return values
 
 
-def _select(X: pd.DataFrame, known: pd.Index) -> pd.DataFrame:
-    if not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()].unique()
-        raise InputError(f"duplicate feature names: {listed(twice)}; make every name unique.")
+def model_values(posterior: Posterior, X: Any, on_missing: str, *, estimator: Any = None) -> Any:
+    """What `Posterior.decide` and the like take: a new table in the columns of the model.
+
+    Covariates, where the model has any, are columns of the table, too, and are dealt with as in
+    training.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    X : DataFrame, AnnData, sparse matrix or array-like
+    on_missing : {"error", "missing"}
+        What to do about features and covariates that the table lacks: refuse, or treat them as
+        missing.
+    estimator : estimator, optional
+        Whose name goes into messages.
+    """
+    adjustment = posterior.adjustment
+    covariates = [] if adjustment is None else adjustment.design.names
+    X, frame = opened(X, covariates), pd.DataFrame()
+    if adjustment is not None:
+        X, frame = split_covariates(X, covariates, on_missing)
+    names = posterior.table_features
+    values = match_columns(
+        X,
+        names.astype(object) if posterior.named_features else None,
+        len(names),
+        on_missing,
+        estimator=posterior if estimator is None else estimator,
+        sparse=True,
+    )
+    if adjustment is not None:
+        values = adjustment.apply(values, frame)
+    # Likelihoods that need floats have the table as such.
+    return values.toarray() if issparse(values) and not posterior.model.takes_sparse else values
+
+
+def _select(X: Any, known: pd.Index[Any]) -> Any:
+    _refuse_duplicates(X.columns)
+    if isinstance(X, NamedSparse):
+        return X.select(known)
     return X if X.columns.equals(known) else X.reindex(columns=known)
 
 
@@ -158,9 +358,11 @@ def listed(names: Any) -> str:
 
 def refuse_shuffled(X: Any, y: Any) -> None:
     """Labels with the table's sample names in another order are surely a mistake."""
-    if not (isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame)):
+    if not isinstance(X, pd.DataFrame | NamedSparse):
         return
-    if len(X) == len(y) and not X.index.equals(y.index) and set(X.index) == set(y.index):
+    if not isinstance(y, pd.Series | pd.DataFrame):
+        return
+    if len(X.index) == len(y) and not X.index.equals(y.index) and set(X.index) == set(y.index):
         raise InputError(
             "X and y name the same samples in different orders: reorder the labels, for example "
             "y.loc[X.index]."

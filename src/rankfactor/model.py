@@ -16,6 +16,7 @@ from rankfactor.kernels.codes import MAX_CUTS
 from rankfactor.latent import LATENT, AnyLatent, DPMixture, Latent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import (
+    CODINGS,
     DATA_LIKELIHOODS,
     LABEL_LIKELIHOODS,
     DataLikelihood,
@@ -24,7 +25,10 @@ from rankfactor.likelihoods import (
     MarginRank,
     RowArrays,
 )
-from rankfactor.shrinkage import SHRINKAGE, TPBN, AnyShrinkage
+from rankfactor.likelihoods.coding import Cuts
+from rankfactor.shrinkage import SHRINKAGE, TPBN, AnyShrinkage, ByView
+
+_BY_VIEW = "by_view"  # the one part that holds another
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,13 @@ class Model:
         return None if self.experts is None else int(self.experts.n_components)
 
     @property
+    def takes_sparse(self) -> bool:
+        """Whether a sparse table is coded as it is; others need it as floats."""
+        names = {cls: name for name, cls in DATA_LIKELIHOODS.items()}
+        name = names.get(type(self.data))
+        return name is not None and CODINGS[name] is Cuts
+
+    @property
     def data_view(self) -> View:
         """The table's view."""
         return View(self.data, self.loading_shrinkage)
@@ -155,12 +166,19 @@ class Model:
                 )
             return {"part": names[type(value)], **asdict(value)}
 
+        def shrinkage(value: AnyShrinkage) -> dict[str, Any]:
+            if isinstance(value, ByView):
+                # In one line: a table whose views alternate has as many runs as features.
+                runs = " ".join(f"{view}*{length}" for view, length in value.runs)
+                return {"part": _BY_VIEW, "base": shrinkage(value.base), "runs": runs}
+            return part(SHRINKAGE, value)
+
         return {
             "n_factors": int(self.n_factors),
             "data": part(DATA_LIKELIHOODS, self.data),
             "label": None if self.label is None else part(LABEL_LIKELIHOODS, self.label),
-            "loading_shrinkage": part(SHRINKAGE, self.loading_shrinkage),
-            "coefficient_shrinkage": part(SHRINKAGE, self.coefficient_shrinkage),
+            "loading_shrinkage": shrinkage(self.loading_shrinkage),
+            "coefficient_shrinkage": shrinkage(self.coefficient_shrinkage),
             "latent": part(LATENT, self.latent),
             "experts": None if self.experts is None else asdict(self.experts),
         }
@@ -173,6 +191,13 @@ class Model:
             arguments = {key: value for key, value in values.items() if key != "part"}
             return registry[values["part"]](**arguments)
 
+        def shrinkage(values: dict[str, Any]) -> AnyShrinkage:
+            if values["part"] == _BY_VIEW:
+                runs = [run.split("*") for run in values["runs"].split()]
+                counts = tuple((int(view), int(length)) for view, length in runs)
+                return ByView(shrinkage(values["base"]), counts)
+            return build(SHRINKAGE, values)  # type: ignore[no-any-return]
+
         label = parts["label"]
         # Files written before there were other scores and experts do not name them.
         latent = parts.get("latent", {"part": "standard_normal"})
@@ -181,8 +206,8 @@ class Model:
             n_factors=parts["n_factors"],
             data=build(DATA_LIKELIHOODS, parts["data"]),
             label=None if label is None else build(LABEL_LIKELIHOODS, label),
-            loading_shrinkage=build(SHRINKAGE, parts["loading_shrinkage"]),
-            coefficient_shrinkage=build(SHRINKAGE, parts["coefficient_shrinkage"]),
+            loading_shrinkage=shrinkage(parts["loading_shrinkage"]),
+            coefficient_shrinkage=shrinkage(parts["coefficient_shrinkage"]),
             latent=build(LATENT, latent),
             experts=None if experts is None else MixedExperts(**experts),
         )

@@ -1,30 +1,35 @@
-"""The model file: a zip of arrays with a JSON header, and no pickle.
+"""The model file: what a fit leaves, in a container of arrays with a JSON header.
 
-``header.json`` holds the format's name and version, the library's version, the parts with their
-hyper-parameters and the shapes of what follows; every array is a ``.npy`` member. A file is written
-beside its destination and renamed, so a reader never meets half a file.
+The header holds the format's name and version, the library's version, the parts with their
+hyper-parameters, a summary of the training, and what the writer says of where the model comes from
+(its provenance). Feature names, cuts, classes, loadings and so on are arrays, exact to the last
+bit. docs/model-file.md describes the members; `rankfactor.container` is how they are kept.
 """
 
 from __future__ import annotations
 
-import io
-import json
+import hashlib
 import os
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfactor.__about__ import __version__
+from rankfactor.container import (
+    Arrays,
+    is_container,
+    read_container,
+    read_header,
+    write_container,
+)
 from rankfactor.errors import InputError
-from rankfactor.files import check_destinations, written_together
 from rankfactor.inference.draws import Draws
 from rankfactor.inference.gated import Experts
 from rankfactor.inference.scales import ScaleDraws
+from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.beta import Beta, Share
 from rankfactor.laws.gamma import Gamma
@@ -33,22 +38,28 @@ from rankfactor.laws.point import Point
 from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.rank_regression import Adjustment, Design, RankRegression
 from rankfactor.tasks import Task
 
 FORMAT = "rankfactor model"
 VERSION = 1
-_HEADER = "header.json"
+_ROWS_AT_A_TIME = 256
 _SCALES = "draws.scales."
 _GATES, _EXPERTS = "gates", "experts"
 _SCALE = "probability_scale"
+_REGRESSION = "covariates"
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 # Laws of a mixture's parameters after a fit, and what stands for them at a draw.
 _LAWS = {"centres": Normal, "psi": Gamma, "sticks": Beta, "alpha": Gamma}
 _VALUES = {"centres": Normal, "psi": Point, "sticks": Share, "alpha": Point}
-Arrays = dict[str, NDArray[Any]]
 
 
-def save_model(posterior: Posterior, path: str | os.PathLike[str]) -> Path:
+def save_model(
+    posterior: Posterior,
+    path: str | os.PathLike[str],
+    *,
+    provenance: Mapping[str, Any] | None = None,
+) -> Path:
     """Write a posterior to a model file.
 
     Parameters
@@ -56,29 +67,18 @@ def save_model(posterior: Posterior, path: str | os.PathLike[str]) -> Path:
     posterior : Posterior
     path : path
         Replaced if it exists; its folder must exist.
+    provenance : mapping, optional
+        Plain values that say where the model comes from, such as the table's name and the settings
+        of the fit; `model_header` gives them back.
     """
     path = Path(path)
-    check_destinations(path)
     header, arrays = _disassemble(posterior)
-    with written_together(path) as (part,), zipfile.ZipFile(part, "w") as archive:
-        archive.writestr(_member(_HEADER), json.dumps(header, indent=1, default=_plain))
-        for name, array in arrays.items():
-            content = io.BytesIO()
-            np.lib.format.write_array(content, array, allow_pickle=False)
-            archive.writestr(_member(f"{name}.npy"), content.getvalue())
+    header["provenance"] = dict(provenance or {})
+    header["arrays"] = {
+        name: {"dtype": str(one.dtype), "shape": list(one.shape)} for name, one in arrays.items()
+    }
+    write_container(path, header, arrays)
     return path
-
-
-def _plain(number: Any) -> Any:
-    """A number of NumPy as one of Python."""
-    return number.item()
-
-
-def _member(name: str) -> zipfile.ZipInfo:
-    """Zip entry with a fixed date, so that the same model gives the same bytes."""
-    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = zipfile.ZIP_DEFLATED
-    return info
 
 
 def load_model(path: str | os.PathLike[str]) -> Posterior:
@@ -87,37 +87,75 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
     Raises
     ------
     InputError
-        If there is no such file, or it is damaged, foreign, or of a newer format.
+        If there is no such file, or it is truncated, damaged, edited, foreign, or of a newer
+        format.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no model file {path}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(_HEADER))
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
-                for name in archive.namelist()
-                if name != _HEADER
-            }
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as problem:
-        raise InputError(
-            f"{path} is no rankfactor model, or is damaged ({problem}): write it again."
-        ) from problem
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise InputError(f"{path} is no rankfactor model.")
-    if header.get("version") != VERSION:
-        raise InputError(
-            f"{path} has format version {header.get('version')}, written by rankfactor "
-            f"{header.get('library')}; this is rankfactor {__version__}, which reads version "
-            f"{VERSION}: install the version that wrote it, or a newer one."
-        )
+    header, arrays = read_container(path, FORMAT, VERSION)
     try:
         return _assemble(header, arrays)
     except (KeyError, TypeError, ValueError) as problem:
         raise InputError(f"{path} is damaged ({problem!r}): write it again.") from problem
+
+
+def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what a model file says of itself: versions, parts, summary and provenance.
+
+    Raises
+    ------
+    InputError
+        As `load_model`.
+    """
+    return read_header(Path(path), FORMAT, VERSION)
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like a model: a zip with a header, or something called .rankfactor."""
+    return Path(path).suffix == ".rankfactor" or is_container(Path(path))
+
+
+def codes_hash(posterior: Posterior, values: Floats) -> str:
+    """SHA-256 of the codes that a table has in the model, which tells training tables apart.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    values : array, shape (n_samples, n_features)
+        The columns of training, in their order.
+    """
+    observed = posterior.coding.observe(values)
+    n_rows, n_samples = observed.shape
+    content = hashlib.sha256(f"{n_rows} {n_samples}".encode())
+    for start in range(0, n_rows, _ROWS_AT_A_TIME):
+        content.update(observed.content(slice(start, min(start + _ROWS_AT_A_TIME, n_rows))))
+    return content.hexdigest()
+
+
+def _summary(posterior: Posterior) -> dict[str, Any]:
+    """What a reader may want to know of a fit before the arrays are read."""
+    classifiers = posterior.classifiers
+    classes: dict[str, Any] = {}
+    if classifiers is not None:
+        for number, task in enumerate(classifiers.tasks):
+            codes = classifiers.codes[:, number]
+            counts = np.bincount(codes[codes >= 0], minlength=len(task.classes))
+            classes[task.name] = {
+                "classes": dict(zip(map(str, task.classes), counts.tolist(), strict=True)),
+                "missing": int((codes < 0).sum()),
+            }
+    return {
+        "n_samples": len(posterior.sample_names),
+        "n_features": len(posterior.feature_names),
+        "n_features_that_vary": len(posterior.coding.columns),
+        "n_factors": posterior.n_factors,
+        "n_active": int(posterior.active.sum()),
+        "n_iter": len(posterior.elbo) - 1,
+        "elbo": float(posterior.elbo[-1]),
+        "converged": bool(posterior.converged),
+        "training": posterior.training,
+        "engine": "vb" if posterior.draws is None else "gibbs",
+        "tasks": classes,
+    }
 
 
 def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
@@ -166,7 +204,15 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "training": posterior.training,
         "named_features": posterior.named_features,
         "draws": draws is not None,
+        "summary": _summary(posterior),
     }
+    if posterior.views is not None:
+        arrays["views"] = posterior.views
+    adjustment = posterior.adjustment
+    if adjustment is not None:
+        header["covariates"] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
+        if adjustment.regression is not None:
+            arrays |= _parts_of(_REGRESSION, adjustment.regression)
     return header, arrays
 
 
@@ -206,7 +252,18 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
         prior=_prior(model, arrays),
         training=str(header.get("training", "bayes")),
+        views=arrays.get("views"),
+        adjustment=_adjustment(header, arrays),
     )
+
+
+def _adjustment(header: dict[str, Any], arrays: Arrays) -> Adjustment | None:
+    # Files written before there were covariates do not name them.
+    said = header.get("covariates")
+    if said is None:
+        return None
+    regression = _whole(_REGRESSION, RankRegression, arrays) if said["use"] == "regress" else None
+    return Adjustment(said["use"], Design.from_list(said["columns"]), regression)
 
 
 def _prior(model: Model, arrays: Arrays) -> ScorePrior:

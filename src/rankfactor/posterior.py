@@ -28,6 +28,7 @@ from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, RowArrays
 from rankfactor.model import Model, ViewState
+from rankfactor.rank_regression import Adjustment
 from rankfactor.tasks import Task
 
 Strings = NDArray[np.str_]
@@ -114,6 +115,10 @@ class Posterior:
         Prior of the scores, which encodes new samples; nothing in it is of a training sample.
     training : str
         How the labels shaped the factors: "bayes" (jointly) or "predictive".
+    views : str array, shape (D,), or None
+        The view of every feature, where the table has views.
+    adjustment : Adjustment or None
+        What is done with covariates; those that are features of the model come last.
     """
 
     model: Model
@@ -132,6 +137,39 @@ class Posterior:
     draws: Draws | None = None
     prior: ScorePrior = StandardNormal()
     training: str = "bayes"
+    views: Strings | None = None
+    adjustment: Adjustment | None = None
+
+    @property
+    def table_features(self) -> Strings:
+        """Names of the features that a new table has: all but covariates that are features."""
+        added = 0 if self.adjustment is None else len(self.adjustment.added)
+        return self.feature_names[: len(self.feature_names) - added]
+
+    @property
+    def covariate_names(self) -> list[str]:
+        """Names of the covariates that a new table has as well."""
+        return [] if self.adjustment is None else self.adjustment.design.names
+
+    @property
+    def view_names(self) -> list[str]:
+        """Names of the views, in the order of their first features; none without views."""
+        return [] if self.views is None else list(dict.fromkeys(self.views.tolist()))
+
+    @property
+    def view_shares(self) -> Floats:
+        """Share of each view's variance that each factor has, shape (views, K).
+
+        The mean of the squared standardised loadings of the features of the view that are in the
+        model; zero for a view that has none.
+        """
+        squares = (self.rows.mean[:, : self.n_factors] * self._units) ** 2
+        shares = np.zeros((len(self.view_names), self.n_factors))
+        for number, name in enumerate(self.view_names):
+            chosen = np.asarray(self.views)[self.coding.columns] == name
+            if chosen.any():
+                shares[number] = squares[chosen].mean(axis=0)
+        return shares
 
     @property
     def n_factors(self) -> int:
@@ -201,8 +239,11 @@ class Posterior:
             used = used | clear.any(axis=0)
         return np.asarray(used)
 
-    def encode(self, values: Floats, pool: Workers) -> Normal:
-        """Label-free scores of samples, shape (N, K); ``values`` has the training columns."""
+    def encode(self, values: Any, pool: Workers) -> Normal:
+        """Label-free scores of samples, shape (N, K).
+
+        ``values`` has the model's columns: what `rankfactor.features.model_values` gives.
+        """
         view = self.model.data_view
         state = ViewState(self.rows, self.params, None)
         item = ObservedView(view, self.coding.observe(values), state)
@@ -220,11 +261,11 @@ class Posterior:
             return self.prior.assign(self.scores).n_used
         return self._experts.gates.n_used(self.scores.mean)
 
-    def responsibilities(self, values: Floats, pool: Workers) -> Floats:
+    def responsibilities(self, values: Any, pool: Workers) -> Floats:
         """Weights of the local classifiers for samples, shape (N, T), rows adding up to 1."""
         return self._experts.gates.responsibilities(self.encode(values, pool).mean)
 
-    def decide(self, values: Floats, pool: Workers) -> tuple[Floats, Floats]:
+    def decide(self, values: Any, pool: Workers) -> tuple[Floats, Floats]:
         """Mean and variance of every classifier's decision for samples, each (N, rows).
 
         Averaged over draws where there are any.

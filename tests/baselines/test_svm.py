@@ -1,4 +1,4 @@
-"""The linear SVM baseline: shapes, missing values and labels, and what it may learn from."""
+"""The SVM baselines: shapes, missing values and labels, and what it may learn from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankfactor.baselines import LinearSVM
-from rankfactor.baselines.svm import FALLBACK_C, GRID
+from rankfactor.baselines import RBFSVM, LinearSVM
+from rankfactor.baselines.svm import FALLBACK_C, GRID, RADIAL_COSTS, RADIAL_WIDTHS
 from rankfactor.errors import InputError
 
 
@@ -31,7 +31,9 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks([LinearSVM()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+@parametrize_with_checks(
+    [LinearSVM(), RBFSVM()], expected_failed_checks=lambda _: EXPECTED_FAILURES
+)
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -115,3 +117,58 @@ def test_one_class_only() -> None:
     X, _ = table()
     with pytest.raises(InputError, match="one class only"):
         LinearSVM().fit(X, ["up"] * 60)
+
+
+def test_a_ring_is_for_the_radial_machine() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((160, 2))
+    y = np.where((X**2).sum(axis=1) > 1.4, "out", "in")
+    radial = RBFSVM().fit(X[:100], y[:100])
+    linear = LinearSVM().fit(X[:100], y[:100])
+    assert radial.score(X[100:], y[100:]) > 0.85
+    assert linear.score(X[100:], y[100:]) < 0.75
+    (setting,) = radial.settings_
+    assert setting["C"] in RADIAL_COSTS
+    assert setting["gamma"] * 2 in RADIAL_WIDTHS
+    assert radial.chosen_ == [f"C={setting['C']:g}, gamma={setting['gamma']:g}"]
+
+
+def test_the_radial_machine_with_three_classes_and_missing_values() -> None:
+    X, Y = table()
+    model = RBFSVM().fit(X, Y)
+    side, third = model.decision_function(X)
+    assert (side.shape, third.shape) == ((60,), (60, 3))
+    assert (model.predict(X)[:, 1] == third.argmax(axis=1)).all()
+
+
+def test_inner_folds_keep_groups_together() -> None:
+    """Doublets across folds would make the machine that memorises look best."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((30, 40)), 2, axis=0)
+    y = np.repeat(rng.integers(0, 2, 30), 2)  # nothing to learn
+    groups = np.repeat(np.arange(30), 2)
+    alone = _best_inner_score(X, y, None)
+    together = _best_inner_score(X, y, groups)
+    assert alone > 0.95
+    assert together < 0.85
+
+
+def _best_inner_score(X: Any, y: Any, groups: Any) -> float:
+    """Highest mean AUC among the settings, as the machine's own choice sees them."""
+    found: list[Any] = []
+    real = np.argmax
+
+    def noted(values: Any, *arguments: Any, **settings: Any) -> Any:
+        found.append(np.asarray(values))
+        return real(values, *arguments, **settings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np, "argmax", noted)
+        RBFSVM().fit(X, y, groups=groups)
+    return float(found[-1].max())
+
+
+def test_groups_too_few_give_up_the_choice() -> None:
+    X, Y = table()
+    one = np.where(Y["side"] == "up", "g1", "g2")  # every class is one group
+    assert LinearSVM().fit(X, Y["side"], groups=one).C_ == [FALLBACK_C]

@@ -8,14 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankfactor.data import (
-    align_labels,
-    as_classes,
-    numeric_table,
-    read_frame,
-    read_labels,
-    split_labels,
-)
+from rankfactor.data import align_labels, as_classes, read_annotations
 from rankfactor.errors import InputError
 
 INDEX = pd.Index(["s1", "s2", "s3", "s4"], name="sample")
@@ -118,24 +111,39 @@ def test_classes_as_text() -> None:
     assert all(isinstance(value, float) and np.isnan(value) for value in classes[8:])
 
 
-def test_label_file(tmp_path: Path) -> None:
-    path = tmp_path / "y.csv"
-    path.write_text("sample,status,grade\ns2,01,1\ns1,NA,2\n")
-    frame = read_labels(path)
-    assert frame.index.tolist() == ["s2", "s1"]
-    assert frame["status"].iloc[0] == "01"
-    assert frame["status"].isna().tolist() == [False, True]
-    assert frame["grade"].tolist() == ["1", "2"]
+class TestFile:
+    def write(self, folder: Path, text: str) -> Path:
+        path = folder / "y.csv"
+        path.write_text(text, encoding="utf-8")
+        return path
 
+    def test_every_cell_is_text(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "sample,status,grade\ns2,01,1.50\ns1,NA,2\n")
+        frame = read_annotations(path)
+        assert frame.index.tolist() == ["s2", "s1"]
+        assert frame["status"].iloc[0] == "01"
+        assert frame["status"].isna().tolist() == [False, True]
+        assert frame["grade"].tolist() == ["1.50", "2"]
 
-def test_labels_inside_a_table(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("sample,a,status,b\ns1,1,sick,2\ns2,3,well,4\n")
-    features, found = split_labels(read_frame(path), ["status"], source=path)
-    assert numeric_table(features, source=path).to_numpy().tolist() == [[1, 2], [3, 4]]
-    assert found["status"].tolist() == ["sick", "well"]
-    with pytest.raises(InputError) as caught:
-        split_labels(read_frame(path), ["state"], source="t.csv")
-    assert str(caught.value) == (
-        "t.csv has no column 'state' to take as label; its columns begin with 'a', 'status', 'b'."
-    )
+    def test_names_of_people_that_are_numbers(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "PatientID;status\n017;sick\n18;well\n")
+        assert read_annotations(path)["status"].to_dict() == {"017": "sick", "18": "well"}
+
+    def test_people_with_several_samples_are_no_names(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "patient,sample\n01,a\n01,b\n2,c\n")
+        frame = read_annotations(path)
+        assert frame["patient"].tolist() == ["01", "01", "2"]
+        by_sample = read_annotations(path, id_column="sample")
+        assert by_sample["patient"].to_dict() == {"a": "01", "b": "01", "c": "2"}
+        assert read_annotations(path, id_column=1).equals(by_sample)
+
+    def test_sentences(self, tmp_path: Path) -> None:
+        for text, sentence in (
+            ("id,a,a\nx,1,2\n", " has a repeated column name: 'a'; make every name unique."),
+            ("id,a\nx,1\nx,2\n", " has a repeated sample name: 'x'; make every name unique."),
+            ("id,a\nx,1\n,2\n", ", row 3 has no sample name; add one or remove the row."),
+        ):
+            path = self.write(tmp_path, text)
+            with pytest.raises(InputError) as caught:
+                read_annotations(path)
+            assert str(caught.value) == f"{path}{sentence}"

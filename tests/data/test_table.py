@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankfactor.data import numeric_table, read_frame, read_table
+from rankfactor.data import column_names, numeric_table, read_annotations, read_table
 from rankfactor.errors import InputError
 
 VALUES = [[1.5, 2.0], [3.0, np.nan], [-4.25, 6e-3]]
@@ -23,6 +23,10 @@ def write(folder: Path, text: str, name: str = "t.csv") -> Path:
     path = folder / name
     path.write_bytes(text.encode("utf-8"))
     return path
+
+
+def values_of(path: Path | str, **arguments: object) -> pd.DataFrame:
+    return read_table(path, **arguments).values  # type: ignore[arg-type]
 
 
 def fails(path: Path, sentence: str, **arguments: object) -> None:
@@ -49,7 +53,7 @@ class TestFormats:
     def test_separators(self, tmp_path: Path, name: str, separator: str, end: str) -> None:
         rows = ["sample,a,b", "s1,1.5,2", "s2,3,", "s3,-4.25,6e-3", ""]
         path = write(tmp_path, end.join(rows).replace(",", separator), name)
-        table = read_table(path)
+        table = values_of(path)
         np.testing.assert_array_equal(table.to_numpy(), VALUES)
         assert list(table.index) == ["s1", "s2", "s3"]
         assert list(table.columns) == ["a", "b"]
@@ -60,105 +64,137 @@ class TestFormats:
         separator = "," if "csv" in name else "\t"
         text = "id,a,b\n1,1.5,2\n2,3,\n3,-4.25,6e-3\n".replace(",", separator)
         (tmp_path / name).write_bytes(pack.compress(text.encode()))  # type: ignore[attr-defined]
-        table = read_table(tmp_path / name)
+        table = values_of(tmp_path / name)
         np.testing.assert_array_equal(table.to_numpy(), VALUES)
 
     def test_path_as_text(self, tmp_path: Path) -> None:
         path = write(tmp_path, "id,a\nx,1\n")
-        assert read_table(str(path)).loc["x", "a"] == 1
+        assert values_of(str(path)).loc["x", "a"] == 1
 
     def test_separator_inside_quotes_is_part_of_a_name(self, tmp_path: Path) -> None:
         path = write(tmp_path, 'id;"a,b,c,d";e\nx;1;2\n')
-        assert list(read_table(path).columns) == ["a,b,c,d", "e"]
+        assert list(values_of(path).columns) == ["a,b,c,d", "e"]
 
     def test_byte_order_mark(self, tmp_path: Path) -> None:
         path = write(tmp_path, "\ufeffid,a\nx,1\n")
-        assert list(read_table(path).columns) == ["a"]
+        assert list(values_of(path).columns) == ["a"]
 
     @pytest.mark.parametrize("marker", ["", "NA", "NaN", "nan", "null", "NULL", ".", " NA "])
     def test_missing_markers(self, tmp_path: Path, marker: str) -> None:
         path = write(tmp_path, f"id,a,b\nx,{marker},1\ny,2,{marker}\n")
-        np.testing.assert_array_equal(read_table(path).to_numpy(), [[np.nan, 1], [2, np.nan]])
+        np.testing.assert_array_equal(values_of(path).to_numpy(), [[np.nan, 1], [2, np.nan]])
 
     def test_missing_first_cells_of_a_tab_row(self, tmp_path: Path) -> None:
         path = write(tmp_path, "id\ta\tb\nx\t\t\ny\t\t2\n", "t.tsv")
-        np.testing.assert_array_equal(read_table(path).to_numpy(), [[np.nan, np.nan], [np.nan, 2]])
+        np.testing.assert_array_equal(values_of(path).to_numpy(), [[np.nan, np.nan], [np.nan, 2]])
 
     def test_spaces_around_cells(self, tmp_path: Path) -> None:
         path = write(tmp_path, "id, a , b\n x , 1.5 , 2\ny,3 ,4\n")
-        table = read_table(path)
+        table = values_of(path)
         assert list(table.columns) == ["a", "b"]
         assert list(table.index) == ["x", "y"]
         np.testing.assert_array_equal(table.to_numpy(), [[1.5, 2], [3, 4]])
 
     def test_booleans_are_zero_and_one(self, tmp_path: Path) -> None:
         path = write(tmp_path, "id,a,b\nx,True,True\ny,False,\n")
-        np.testing.assert_array_equal(read_table(path).to_numpy(), [[1, 1], [0, np.nan]])
+        np.testing.assert_array_equal(values_of(path).to_numpy(), [[1, 1], [0, np.nan]])
 
     def test_header_as_r_writes_it(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a\tb\nx\t1\t2\ny\t3\t4\n", "t.txt")
-        table = read_table(path)
+        table = values_of(path)
         assert list(table.index) == ["x", "y"]
         np.testing.assert_array_equal(table.to_numpy(), [[1, 2], [3, 4]])
 
     def test_blank_lines_at_the_end(self, tmp_path: Path) -> None:
-        assert read_table(write(tmp_path, "id,a,b\nx,1,2\n\n\n")).shape == (1, 2)
-        assert read_table(write(tmp_path, "a,b\n1,2\n,\n,\n")).shape == (1, 2)
+        assert values_of(write(tmp_path, "id,a,b\nx,1,2\n\n\n")).shape == (1, 2)
+        assert values_of(write(tmp_path, "a,b\n1,2\n,\n,\n")).shape == (1, 2)
 
     def test_integer_beyond_64_bits(self, tmp_path: Path) -> None:
         path = write(tmp_path, "id,a\nx,99999999999999999999999\ny,1\n")
-        assert read_table(path).loc["x", "a"] == 1e23
+        assert values_of(path).loc["x", "a"] == 1e23
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
     def test_numbers_are_read_exactly(self, tmp_path: Path, values: list[float]) -> None:
         rows = "".join(f"s{n},{value!r}\n" for n, value in enumerate(values))
         path = write(tmp_path, "id,a\n" + rows)
-        np.testing.assert_array_equal(read_table(path)["a"].to_numpy(), values)
+        np.testing.assert_array_equal(values_of(path)["a"].to_numpy(), values)
 
 
 class TestSampleNames:
     @pytest.mark.parametrize("header", ["", "id", "ID", "sample", "Sample", "sample_id"])
     def test_by_the_name_of_the_column(self, tmp_path: Path, header: str) -> None:
-        table = read_table(write(tmp_path, f"{header},a\n007,1\n8,2\n"))
+        table = values_of(write(tmp_path, f"{header},a\n007,1\n8,2\n"))
         assert list(table.index) == ["007", "8"]
         assert list(table.columns) == ["a"]
 
     def test_by_its_cells(self, tmp_path: Path) -> None:
-        table = read_table(write(tmp_path, "patient,a\np1,1\n7,2\np2,3\n"))
+        table = values_of(write(tmp_path, "patient,a\np1,1\n7,2\np2,3\n"))
         assert list(table.index) == ["p1", "7", "p2"]
 
     def test_numbers_are_a_feature(self, tmp_path: Path) -> None:
-        table = read_table(write(tmp_path, "age,a\n0.1,1\n,2\n0.30000000000000004,3\n"))
+        table = values_of(write(tmp_path, "age,a\n0.1,1\n,2\n0.30000000000000004,3\n"))
         assert list(table.index) == ["1", "2", "3"]
         np.testing.assert_array_equal(table["age"].to_numpy(), [0.1, np.nan, 0.1 + 0.2])
 
     @pytest.mark.parametrize("id_column", ["who", 1])
     def test_chosen(self, tmp_path: Path, id_column: str | int) -> None:
-        table = read_table(write(tmp_path, "a,who,b\n1,01,2\n3,02,4\n"), id_column=id_column)
+        table = values_of(write(tmp_path, "a,who,b\n1,01,2\n3,02,4\n"), id_column=id_column)
         assert list(table.index) == ["01", "02"]
         assert list(table.columns) == ["a", "b"]
 
     def test_the_only_column_is_data(self, tmp_path: Path) -> None:
-        assert list(read_frame(write(tmp_path, "class\nA\nB\n"))["class"]) == ["A", "B"]
+        frame = read_annotations(write(tmp_path, "class\nA\nB\n"))
+        assert frame["class"].to_dict() == {"1": "A", "2": "B"}
 
 
 class TestText:
     def test_text_columns_stay_as_written(self, tmp_path: Path) -> None:
         path = write(tmp_path, "id,a,class,b\nx,1,01,2\ny,2,,3\n")
-        frame = read_frame(path, text_columns=["class"])
-        assert frame["class"].iloc[0] == "01"
-        assert pd.isna(frame["class"].iloc[1])
-        table = numeric_table(frame.drop(columns="class"), source=path)
-        np.testing.assert_array_equal(table.to_numpy(), [[1, 2], [2, 3]])
+        table = read_table(path, text_columns=["class"])
+        assert table.annotations["class"].iloc[0] == "01"
+        assert pd.isna(table.annotations["class"].iloc[1])
+        np.testing.assert_array_equal(table.values.to_numpy(), [[1, 2], [2, 3]])
+        assert table.notes == ()
 
-    def test_all_columns_as_text(self, tmp_path: Path) -> None:
-        frame = read_frame(write(tmp_path, "id,a,b\nx,1.50,01\n"), text_columns="all")
-        assert frame.iloc[0].tolist() == ["1.50", "01"]
+    def test_columns_of_text_are_no_features(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "id,a,grade,b\nx,1,2b,2\ny,2,01,3\nz,2,3c,3\n")
+        table = read_table(path)
+        assert list(table.values.columns) == ["a", "b"]
+        # Its cell that is a number keeps its zero.
+        assert table.annotations["grade"].tolist() == ["2b", "01", "3c"]
+        assert table.annotations.index.equals(table.values.index)
+        assert table.notes == ("columns of text, no features: 'grade'",)
 
     def test_first_column_as_text_stays_text(self, tmp_path: Path) -> None:
-        frame = read_frame(write(tmp_path, "class,a\n01,1\n02,2\n"), text_columns=["class"])
-        assert frame["class"].tolist() == ["01", "02"]
+        table = read_table(write(tmp_path, "class,a\n01,1\n02,2\n"), text_columns=["class"])
+        assert table.annotations["class"].tolist() == ["01", "02"]
+        assert list(table.values.index) == ["1", "2"]
+
+    def test_few_words_repeated_are_labels_and_no_names(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "class,a\n" + "".join(f"{'AB'[n % 2]},{n}\n" for n in range(8)))
+        table = read_table(path)
+        assert table.annotations["class"].tolist() == ["A", "B"] * 4
+        assert list(table.values.index) == [str(n + 1) for n in range(8)]
+
+    def test_unknown_label(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "id,a,status\nx,1,p\ny,2,q\n")
+        fails(
+            path,
+            "{path} has no column 'state' to take as label; its columns begin with 'status', 'a'.",
+            text_columns=["state"],
+        )
+
+    def test_exclude(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "id,a,b,who\nx,1,?,p\ny,2,3,q\nz,4,5,r\n")
+        table = read_table(path, exclude=["b", "z", "who"])
+        assert table.values.to_dict() == {"a": {"x": 1, "y": 2}}
+        assert table.annotations.shape == (2, 0)
+        fails(
+            path,
+            "{path} has nothing called 'c' to exclude; its columns begin with 'a', 'b', 'who'.",
+            exclude=["c"],
+        )
 
 
 class TestErrors:
@@ -169,11 +205,23 @@ class TestErrors:
         (tmp_path / "f.csv").mkdir()
         fails(tmp_path / "f.csv", "{path} is a folder; give the path of a file.")
 
-    def test_unknown_extension(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("name", ["t.dat", "t", "t.h5ad.gz"])
+    def test_unknown_extension(self, tmp_path: Path, name: str) -> None:
         fails(
-            write(tmp_path, "id,a\nx,1\n", "t.xlsx"),
-            "{path} has an unknown extension; "
-            "name it .csv, .tsv or .txt, with .gz or .xz after it if it is compressed.",
+            write(tmp_path, "id,a\nx,1\n", name),
+            "{path} has an unknown extension; name it .csv, .tsv or .txt (with .gz, .xz, .bz2 or "
+            ".zst after it if it is compressed), .xlsx, .parquet, .npz, .h5ad or .h5mu.",
+        )
+
+    def test_arguments_of_other_formats(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "id,a\nx,1\n")
+        for argument in ("layer", "sheet"):
+            sentence = f"{argument} means nothing for {{path}}, by the format of the file: drop it."
+            fails(path, sentence, **{argument: "s"})
+        fails(
+            path,
+            "orient='wide' is not a choice; pass 'samples-in-rows' or 'features-in-rows'.",
+            orient="wide",
         )
 
     def test_empty_file(self, tmp_path: Path) -> None:
@@ -195,7 +243,7 @@ class TestErrors:
             "{path} has sample names but no other column; add one per feature.",
         )
 
-    @pytest.mark.parametrize("cell", ["abc", "1.2.3", "1_000", "<0.5", "1 2"])
+    @pytest.mark.parametrize("cell", ["abc", "1.2.3", "1_000", "<0.5", "1 2", "#DIV/0!"])
     def test_not_a_number(self, tmp_path: Path, cell: str) -> None:
         fails(
             write(tmp_path, f"id,a,b\nx,1,2\ny,3,4\nz,5,{cell}\n"),
@@ -203,17 +251,18 @@ class TestErrors:
             "correct it, or leave the cell empty if the value is missing.",
         )
 
-    def test_long_text_is_cut(self, tmp_path: Path) -> None:
+    def test_sentence_stays_on_one_line(self, tmp_path: Path) -> None:
         fails(
-            write(tmp_path, f"id,a\nx,{'y' * 60}\n"),
-            f"{{path}}, row 2, column 'a': '{'y' * 37}...' is not a number; "
+            write(tmp_path, 'id,a\nx,"1\n2"\nu,1\nv,2\n'),
+            "{path}, row 2, column 'a': '1 2' is not a number; "
             "correct it, or leave the cell empty if the value is missing.",
         )
 
-    def test_decimal_comma(self, tmp_path: Path) -> None:
+    def test_long_text_is_cut(self, tmp_path: Path) -> None:
         fails(
-            write(tmp_path, "id;a\nx;1\ny;-1,5\n"),
-            "{path}, row 3, column 'a': '-1,5' is not a number; write it with a decimal point.",
+            write(tmp_path, f"id,a\nx,{'y' * 60}\nu,1\nv,2\n"),
+            f"{{path}}, row 2, column 'a': '{'y' * 37}...' is not a number; "
+            "correct it, or leave the cell empty if the value is missing.",
         )
 
     def test_wrong_cell_in_the_first_feature(self, tmp_path: Path) -> None:
@@ -280,25 +329,17 @@ class TestErrors:
             "add or remove cells so that every row is as long as the header.",
         )
 
-    def test_not_utf8(self, tmp_path: Path) -> None:
-        path = tmp_path / "t.csv"
-        for content in (b"id,a\xff\nx,1\n", b"id,a\nx,1\ny\xe9,2\n"):
-            path.write_bytes(content)
-            fails(path, "{path} is not UTF-8 text; save it again as UTF-8.")
-
-    @pytest.mark.parametrize(("name", "pack"), [("t.csv.gz", gzip), ("t.csv.xz", lzma)])
-    def test_broken_compression(self, tmp_path: Path, name: str, pack: object) -> None:
-        path = tmp_path / name
-        rows = "".join(f"s{n},{n * 0.377}\n" for n in range(5000))
-        whole = pack.compress(("id,a\n" + rows).encode())  # type: ignore[attr-defined]
-        for content in (b"id,a\nx,1\n", whole[: len(whole) // 2]):
-            path.write_bytes(content)
-            fails(path, f"{{path}} is not a whole {path.suffix} file; copy or compress it again.")
+    def test_nothing_but_text(self, tmp_path: Path) -> None:
+        fails(
+            write(tmp_path, "id,a\nx,p\ny,q\n"),
+            "{path} has no feature that is a number; "
+            "check that it is the right file, and its separator.",
+        )
 
     def test_open_quote(self, tmp_path: Path) -> None:
         path = write(tmp_path, 'id,a\nx,1\n"y,2\nz,3\n')
         with pytest.raises(InputError, match=re.escape(str(path)) + ".*row 3.*"):
-            read_table(path)
+            values_of(path)
 
     def test_unknown_id_column(self, tmp_path: Path) -> None:
         path = write(tmp_path, "u,v\n1,2\n")
@@ -312,6 +353,16 @@ class TestErrors:
             "{path} has 2 columns, so id_column=2 is none of them; give a position from 0 to 1.",
             id_column=2,
         )
+
+
+class TestColumnNames:
+    def test_headings_as_the_file_has_them(self, tmp_path: Path) -> None:
+        assert column_names(write(tmp_path, "id;a b;c:d\nx;1;2\n")) == ["id", "a b", "c:d"]
+        assert column_names(write(tmp_path, "a,b\nx,1,2\n")) == ["", "a", "b"]
+
+    def test_rows_need_not_be_whole(self, tmp_path: Path) -> None:
+        rows = "x,1\n" * 1000
+        assert column_names(write(tmp_path, f"id,a\n{rows}broken\n")) == ["id", "a"]
 
 
 class TestNumericTable:

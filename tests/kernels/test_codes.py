@@ -3,9 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
+from scipy.sparse import csc_array
 from tests import reference
 
-from rankfactor.kernels.codes import MISSING, code_values, level_counts, look_up
+from rankfactor.kernels.codes import MISSING, code_sparse, code_values, level_counts, look_up
 
 values = st.one_of(st.just(float("nan")), st.floats(-5, 5).map(lambda x: round(x, 1)))
 
@@ -36,3 +37,16 @@ def test_counts_and_look_up_leave_missing_out():
     assert_array_equal(level_counts(codes, 3), [[1, 0, 2], [1, 1, 0]])
     table = np.array([[10.0, 20.0, 30.0], [1.0, 2.0, 3.0]])
     assert_array_equal(look_up(codes, table), [[10, 30, 0, 30], [2, 0, 0, 1]])
+
+
+@given(arrays(np.float64, (9, 3), elements=values), st.lists(st.integers(-5, 5), unique=True))
+def test_a_sparse_table_has_the_codes_of_the_dense_one(table, points):
+    table = np.where(np.abs(table) < 2, 0.0, table)  # NaN stays
+    cuts = np.array(sorted(points), float)
+    rows, n_cuts = np.tile(cuts, (2, 1)).reshape(2, len(cuts)), np.full(2, len(cuts))
+    columns = np.array([2, 0])
+    dense, thin = np.empty((2, 9), np.uint8), np.empty((2, 9), np.uint8)
+    code_values(table, columns, rows, n_cuts, dense)
+    matrix = csc_array(table)
+    code_sparse(matrix.data, matrix.indices, matrix.indptr, columns, rows, n_cuts, thin)
+    assert_array_equal(thin, dense)

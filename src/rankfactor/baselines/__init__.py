@@ -1,5 +1,5 @@
 """What the models of rankfactor are compared with."""
 
-from rankfactor.baselines.svm import LinearSVM
+from rankfactor.baselines.svm import RBFSVM, LinearSVM
 
-__all__ = ["LinearSVM"]
+__all__ = ["RBFSVM", "LinearSVM"]

@@ -1,7 +1,13 @@
-"""A linear support vector machine per label column: what most users would try first."""
+"""Support vector machines, one per label column: what most users would try first.
+
+The linear and the radial machine differ in their grid of settings only. Imputation, scaling and the
+choice of the settings are learned from the training samples alone.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +15,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.errors import InputError
@@ -20,55 +26,38 @@ from rankfactor.features import column_names, match_columns, table_values
 from rankfactor.kernels.packed import Floats
 from rankfactor.tasks import encode_labels
 
+Setting = dict[str, float]
+
 GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1)
 INNER_FOLDS = 5
 # Used where a class is too small to choose C by cross-validation: the middle of the grid.
 FALLBACK_C = 1e-1
+RADIAL_COSTS = (0.1, 1.0, 10.0, 100.0)
+# In units of one over the number of features, which for standardised features is about one over
+# the mean squared distance.
+RADIAL_WIDTHS = (0.1, 1.0, 10.0)
 # Enough for liblinear's Newton method on standardised features; if not, its warning is passed on.
 MAX_ITER = 20_000
 
 
-class LinearSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear support vector machines, one per label column, tuned inside the training data.
+class _TunedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the machines share: one per label column, settings chosen by inner cross-validation."""
 
-    For every label column the samples with a known label go through median imputation,
-    standardisation and a linear SVM (squared hinge, one against the rest for more than two
-    classes). The cost C is chosen from 0.001, 0.01, ..., 10 by a stratified cross-validation with
-    five folds (fewer if a class is smaller) within these samples, by the area under the ROC curve
-    for two classes and by balanced accuracy for more; imputation and scaling are part of each
-    inner fold, and the smallest of equally good C is taken.
+    random_state: Any
 
-    Parameters
-    ----------
-    random_state : int, RandomState or None, default 0
-        Seed of the inner folds.
+    @abstractmethod
+    def _grid(self, n_features: int) -> Sequence[Setting]:
+        """Settings to choose from; the first of equally good ones is taken."""
 
-    Attributes
-    ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
-    C_ : list of float
-        The cost chosen for every label column.
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
+    @abstractmethod
+    def _fallback(self, n_features: int) -> Setting:
+        """Setting where a class is too small for cross-validation."""
 
-    Examples
-    --------
-    >>> from rankfactor import load_alzheimer
-    >>> from rankfactor.baselines import LinearSVM
-    >>> data = load_alzheimer()
-    >>> model = LinearSVM().fit(data.table, data.labels)
-    >>> [decision.shape for decision in model.decision_function(data.table)]
-    [(333,), (333,)]
-    """
+    @abstractmethod
+    def _machine(self, setting: Setting) -> Any:
+        """Machine of a setting."""
 
-    def __init__(self, random_state: Any = 0) -> None:
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit one machine per label column.
 
         Parameters
@@ -77,6 +66,8 @@ class LinearSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             NaN = missing.
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
             One or more label columns; NaN or None = unknown, left out for that column.
+        groups : array-like, shape (n_samples,), optional
+            Samples of one group stay together in the inner folds.
         """
         values = table_values(X, estimator=self)
         if len(values) < 2:
@@ -87,12 +78,16 @@ class LinearSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tasks, codes = encode_labels(y, len(values))
         self._single = np.asarray(y, object).ndim == 1
         self._classes = [task.classes for task in tasks]
-        fitted = []
+        together = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+        self.pipelines_: list[Pipeline] = []
+        self.settings_: list[Setting] = []
         for number in codes.T:
             known = number >= 0
-            fitted.append(self._fit_one(values[known], number[known]))
-        self.pipelines_ = [pipeline for pipeline, _ in fitted]
-        self.C_ = [cost for _, cost in fitted]
+            kept = None if together is None else together[known]
+            setting = self._choose(values[known], number[known], kept)
+            steps = make_pipeline(*_preparation(), self._machine(setting))
+            self.pipelines_.append(steps.fit(values[known], number[known]))
+            self.settings_.append(setting)
         self.n_features_in_ = values.shape[1]
         names = column_names(X)
         if names is not None:
@@ -101,29 +96,50 @@ class LinearSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         return self
 
-    def _fit_one(self, values: Floats, numbers: NDArray[np.int64]) -> tuple[Pipeline, float]:
-        """Fitted steps and the chosen C, of the values (n, D) and class numbers (n,)."""
-        cost = self._choose_cost(values, numbers)
-        return make_pipeline(*_preparation(), _machine(cost)).fit(values, numbers), cost
-
-    def _choose_cost(self, values: Floats, numbers: NDArray[np.int64]) -> float:
+    def _choose(
+        self, values: Floats, numbers: NDArray[np.int64], groups: NDArray[np.int64] | None
+    ) -> Setting:
+        """Best setting for values (n, D) and class numbers (n,)."""
         counts = np.bincount(numbers)
+        n_features = values.shape[1]
         n_folds = min(INNER_FOLDS, int(counts.min()))
+        if groups is not None:
+            n_folds = min(
+                n_folds, *(len(np.unique(groups[numbers == c])) for c in np.unique(numbers))
+            )
         if n_folds < 2:
-            return FALLBACK_C
+            return self._fallback(n_features)
         score = get_scorer("roc_auc" if len(counts) == 2 else "balanced_accuracy")
-        inner = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
-        total = np.zeros(len(GRID))
-        for train, test in inner.split(values, numbers):
-            # Imputed and scaled once for all C: a third of the time of a grid search.
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        inner = kind(n_folds, shuffle=True, random_state=self.random_state)
+        grid = self._grid(n_features)
+        total, used = np.zeros(len(grid)), 0
+        for train, test in inner.split(values, numbers, groups):
+            # Groups can leave a part without one of the classes: it has nothing to say.
+            if any(len(np.unique(numbers[part])) < len(counts) for part in (train, test)):
+                continue
+            used += 1
+            # Imputed and scaled once for all settings: a third of the time of a grid search.
             prepare = make_pipeline(*_preparation())
             known, new = prepare.fit_transform(values[train]), prepare.transform(values[test])
             total += [
-                score(_machine(cost).fit(known, numbers[train]), new, numbers[test])
-                for cost in GRID
+                score(self._machine(one).fit(known, numbers[train]), new, numbers[test])
+                for one in grid
             ]
-        # Rounded, so that equally good costs are equal; the first is then the smallest.
-        return GRID[int(np.argmax((total / n_folds).round(12)))]
+        if not used:
+            return self._fallback(n_features)
+        # Rounded, so that equally good settings are equal; the first is then taken.
+        return grid[int(np.argmax((total / used).round(12)))]
+
+    @property
+    def chosen_(self) -> list[str]:
+        """The setting chosen for every label column, in words."""
+        return [", ".join(f"{k}={v:g}" for k, v in one.items()) for one in self.settings_]
+
+    @property
+    def C_(self) -> list[float]:  # noqa: N802
+        """The cost chosen for every label column."""
+        return [one["C"] for one in self.settings_]
 
     @property
     def classes_(self) -> Any:
@@ -174,11 +190,98 @@ class LinearSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+class LinearSVM(_TunedSVM):
+    """Linear support vector machines, one per label column, tuned inside the training data.
+
+    For every label column the samples with a known label go through median imputation,
+    standardisation and a linear SVM (squared hinge, one against the rest for more than two
+    classes). The cost C is chosen from 0.001, 0.01, ..., 10 by a stratified cross-validation with
+    five folds (fewer if a class is smaller) within these samples, by the area under the ROC curve
+    for two classes and by balanced accuracy for more; imputation and scaling are part of each
+    inner fold, and the smallest of equally good C is taken.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default 0
+        Seed of the inner folds.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        Labels in increasing order; a list with several label columns.
+    C_ : list of float
+        The cost chosen for every label column.
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+
+    Examples
+    --------
+    >>> from rankfactor import load_alzheimer
+    >>> from rankfactor.baselines import LinearSVM
+    >>> data = load_alzheimer()
+    >>> model = LinearSVM().fit(data.table, data.labels)
+    >>> [decision.shape for decision in model.decision_function(data.table)]
+    [(333,), (333,)]
+    """
+
+    def __init__(self, random_state: Any = 0) -> None:
+        self.random_state = random_state
+
+    def _grid(self, n_features: int) -> Sequence[Setting]:
+        return [{"C": cost} for cost in GRID]
+
+    def _fallback(self, n_features: int) -> Setting:
+        return {"C": FALLBACK_C}
+
+    def _machine(self, setting: Setting) -> LinearSVC:
+        # The primal problem needs no random numbers, and converges within some hundred iterations
+        # at the largest C of the grid, where liblinear's dual takes thousands.
+        return LinearSVC(dual=False, max_iter=MAX_ITER, **setting)
+
+
+class RBFSVM(_TunedSVM):
+    """Support vector machines with a radial kernel, one per label column, tuned as `LinearSVM`.
+
+    The cost C is chosen from 0.1, 1, 10 and 100 and the kernel's gamma from 0.1, 1 and 10 over the
+    number of features. With more than two classes the decisions are one against the rest.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default 0
+        Seed of the inner folds.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        Labels in increasing order; a list with several label columns.
+    settings_ : list of dict
+        ``C`` and ``gamma`` of every label column.
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+    """
+
+    def __init__(self, random_state: Any = 0) -> None:
+        self.random_state = random_state
+
+    def _grid(self, n_features: int) -> Sequence[Setting]:
+        return [
+            {"C": cost, "gamma": width / n_features}
+            for cost in RADIAL_COSTS
+            for width in RADIAL_WIDTHS
+        ]
+
+    def _fallback(self, n_features: int) -> Setting:
+        return {"C": 1.0, "gamma": 1.0 / n_features}
+
+    def _machine(self, setting: Setting) -> SVC:
+        return SVC(kernel="rbf", decision_function_shape="ovr", **setting)
+
+
 def _preparation() -> tuple[SimpleImputer, StandardScaler]:
     return SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-
-
-def _machine(cost: float) -> LinearSVC:
-    # The primal problem needs no random numbers, and converges within some hundred iterations at
-    # the largest C of the grid, where liblinear's dual takes thousands.
-    return LinearSVC(C=cost, dual=False, max_iter=MAX_ITER)

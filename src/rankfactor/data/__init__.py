@@ -1,27 +1,31 @@
-"""Reading data: tables and labels from files, bundled sets, all as a `Dataset`."""
+"""Reading data: tables and labels from files of many formats, bundled sets."""
 
-from rankfactor.data.bundled import (
-    data_directory,
-    load_alzheimer,
-    read_npz_dataset,
-    read_npz_split,
-)
+from rankfactor.data.annotated import from_anndata, from_mudata, write_back
+from rankfactor.data.archive import read_npz_dataset, read_npz_split
+from rankfactor.data.bundled import data_directory, load_alzheimer
+from rankfactor.data.classes import as_classes
 from rankfactor.data.dataset import Dataset
-from rankfactor.data.labels import align_labels, as_classes, read_labels, split_labels
-from rankfactor.data.table import MISSING_MARKERS, numeric_table, read_frame, read_table
+from rankfactor.data.frames import numeric_table
+from rankfactor.data.grid import Table
+from rankfactor.data.labels import align_labels
+from rankfactor.data.numbers import MISSING_MARKERS
+from rankfactor.data.table import column_names, read_annotations, read_table
 
 __all__ = [
     "MISSING_MARKERS",
     "Dataset",
+    "Table",
     "align_labels",
     "as_classes",
+    "column_names",
     "data_directory",
+    "from_anndata",
+    "from_mudata",
     "load_alzheimer",
     "numeric_table",
-    "read_frame",
-    "read_labels",
+    "read_annotations",
     "read_npz_dataset",
     "read_npz_split",
     "read_table",
-    "split_labels",
+    "write_back",
 ]

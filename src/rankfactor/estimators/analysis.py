@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from rankfactor.estimators.base import FactorModel
-from rankfactor.features import table_values
+from rankfactor.estimators.inputs import Views, training_table
 from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
@@ -33,6 +33,17 @@ class RankFactorAnalysis(FactorModel):
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
+    views : None, list or dict, default None
+        The view (source, modality) of every feature, in their order or by feature name. Each view
+        has shrinkage scales of its own, so that a factor can be switched off in one and not in
+        another; ``view_shares_`` says how much of each view a factor explains.
+    covariates : list of str or None, default None
+        Columns of X (or of an AnnData's obs) that are no features, such as age, sex or batch; text
+        is one level per value. New tables need them as well.
+    covariate_use : {"regress", "view"}, default "regress"
+        "regress" takes from each feature what the covariates say of it on the rank scale
+        (`rankfactor.covariates.RankResiduals`); "view" enters them as features of a view
+        "covariates".
     engine : {"vb", "gibbs"} or Gibbs, default "vb"
         Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,
         chains and so on.
@@ -59,10 +70,14 @@ class RankFactorAnalysis(FactorModel):
     n_iter_ : int
     n_active_ : int
         Factors in use.
+    views_ : array of str, shape (n_features,), or None
+        The view of every feature of the model.
+    view_shares_ : DataFrame, views x factors
+        Share of each view's variance that each factor has.
     posterior_ : Posterior
     n_features_in_ : int
     feature_names_in_ : array
-        Only if fitted to a DataFrame.
+        Only if fitted to a table with names.
     """
 
     def __init__(
@@ -73,6 +88,9 @@ class RankFactorAnalysis(FactorModel):
         margin: float = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",
+        views: Views = None,
+        covariates: Sequence[str] | None = None,
+        covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
         max_iter: int = Settings.max_iter,
         tol: float = Settings.tol,
@@ -87,6 +105,9 @@ class RankFactorAnalysis(FactorModel):
         self.margin = margin
         self.max_cuts = max_cuts
         self.shrinkage = shrinkage
+        self.views = views
+        self.covariates = covariates
+        self.covariate_use = covariate_use
         self.engine = engine
         self.max_iter = max_iter
         self.tol = tol
@@ -108,15 +129,14 @@ class RankFactorAnalysis(FactorModel):
 
         Parameters
         ----------
-        X : DataFrame or array-like, shape (n_samples, n_features)
-            NaN = missing.
+        X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
+            NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
+            Gaussian and ordinary rank likelihoods and where covariates are regressed out.
         y : ignored
         """
         self._check_arguments()
         self._build_model()
-        values = table_values(X, estimator=self)
-        self._remember_names(X)
-        return self._fit(X, values, None)
+        return self._fit(training_table(X, self), None)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit the factors and return the scores of the training samples."""

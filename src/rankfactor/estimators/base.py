@@ -15,6 +15,7 @@ from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 from rankfactor.diagnostics import advice
 from rankfactor.errors import InputError
 from rankfactor.estimators.classify import Labels, calibrated, classify
-from rankfactor.features import column_names, match_columns, row_names
+from rankfactor.estimators.inputs import TrainingTable, Views, with_views
+from rankfactor.features import model_values
 from rankfactor.inference.calibration import ENOUGH, fit_again, refit_coefficients, retrain
 from rankfactor.inference.chain import Gibbs, Record
 from rankfactor.inference.checkpoint import Checkpoint, open_checkpoint
@@ -46,7 +48,7 @@ from rankfactor.likelihoods import (
     ObservedArray,
 )
 from rankfactor.model import Model, check_count
-from rankfactor.posterior import Posterior, names_or_default, readable_order
+from rankfactor.posterior import Posterior, Strings, names_or_default, readable_order
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
@@ -61,6 +63,9 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     margin: float
     max_cuts: int
     shrinkage: str | AnyShrinkage
+    views: Views
+    covariates: Sequence[str] | None
+    covariate_use: str
     max_iter: int
     tol: float
     n_restarts: int
@@ -100,11 +105,11 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"missing_features must be 'error' or 'missing', not {self.missing_features!r}."
             )
 
-    def _fit(self, X: Any, values: Floats, labels: Labels | None) -> Self:
-        """Fit to a table as given, its checked values, and labels where there are any."""
+    def _fit(self, table: TrainingTable, labels: Labels | None) -> Self:
+        """Fit to a checked table, and to labels where there are any."""
         model = self._build_model()
         engine, predictive = self._gibbs(), self._predictive()
-        n = len(values)
+        n, n_features = table.values.shape
         if n < 2:
             raise InputError(
                 f"Found array with n_samples={n}, 1 sample is not enough: at least 2 are needed."
@@ -119,15 +124,16 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"n_components={model.n_components} needs at least as many samples, but the table "
                 f"has {n}: lower n_components."
             )
-        coding = model.data.learn(values)
-        self._report_constant(values.shape[1] - len(coding.columns), values.shape[1])
-        observed = coding.observe(values)
+        coding = model.data.learn(table.values)
+        self._report_constant(n_features - len(coding.columns), n_features)
+        observed = coding.observe(table.values)
+        model = with_views(model, table.views, coding.columns)
         settings = Settings(self.max_iter, self.tol, self.n_restarts)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         rows = None if labels is None else ObservedArray(labels.signed)
-        names = getattr(self, "feature_names_in_", None)
-        feature_names = names_or_default(names, "x", values.shape[1])
+        names = None if table.names is None else table.names.tolist()
+        feature_names = names_or_default(names, "x", n_features)
         stream, store, disk = Stream.from_seed(seed), None, None
         if engine is not None:
             # A folder that cannot be used is refused before any work is done.
@@ -174,12 +180,12 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     classifiers = calibrated(model, labels, classifiers, scores, refit, enough)
         if disk is not None:
             disk.finish(order, sign, None if classifiers is None else classifiers.row_names())
-        self.n_features_in_ = values.shape[1]
+        self._remember_names(table)
         self.posterior_ = Posterior(
             model=model,
             feature_names=feature_names,
-            named_features=names is not None,
-            sample_names=names_or_default(row_names(X), "sample", n),
+            named_features=table.names is not None,
+            sample_names=names_or_default(table.sample_names, "sample", n),
             coding=coding,
             rows=result.data.state.rows,
             params=result.data.state.params,
@@ -192,6 +198,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             draws=draws,
             prior=result.prior.fresh(0),
             training="bayes" if predictive is None else "predictive",
+            views=table.views,
+            adjustment=table.adjustment,
         )
         if engine is not None:
             self._report_mixing(engine)
@@ -290,21 +298,15 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         result.prior = result.prior.reordered(order, sign)
         return order, sign
 
-    def _match(self, X: Any) -> Floats:
-        """Values of a new table in the columns of training."""
+    def _match(self, X: Any) -> Any:
+        """Values of a new table in the columns of the model."""
         check_is_fitted(self, "posterior_")
-        return match_columns(
-            X,
-            getattr(self, "feature_names_in_", None),
-            self.n_features_in_,
-            self.missing_features,
-            estimator=self,
-        )
+        return model_values(self.posterior_, X, self.missing_features, estimator=self)
 
-    def _remember_names(self, X: Any) -> None:
-        names = column_names(X)
-        if names is not None:
-            self.feature_names_in_ = names
+    def _remember_names(self, table: TrainingTable) -> None:
+        self.n_features_in_ = table.n_given
+        if table.given_names is not None:
+            self.feature_names_in_ = table.given_names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
@@ -313,8 +315,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array-like, shape (n_samples, n_features)
-            A DataFrame is matched by column name; NaN = missing.
+        X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
+            A table with names is matched by them; NaN = missing.
 
         Returns
         -------
@@ -341,6 +343,17 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.posterior_.scores.mean
 
     @property
+    def views_(self) -> Strings | None:
+        """The view of every feature of the model, shape (n_features,); None without views."""
+        return self.posterior_.views
+
+    @property
+    def view_shares_(self) -> pd.DataFrame:
+        """Share of each view's variance that each factor has, views x factors."""
+        posterior = self.posterior_
+        return pd.DataFrame(posterior.view_shares, posterior.view_names, posterior.factor_names)
+
+    @property
     def elbo_(self) -> float:
         """Evidence lower bound of the fit."""
         return float(self.posterior_.elbo[-1])
@@ -360,9 +373,10 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.posterior_.n_factors
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values are welcome."""
+        """Missing values and sparse matrices are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.special import ndtri
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from rankfactor.errors import InputError
-from rankfactor.estimators.base import FactorModel, registered
+from rankfactor.estimators.base import registered
 from rankfactor.estimators.classify import Labels
+from rankfactor.estimators.deciding import Deciding
+from rankfactor.estimators.inputs import Views, training_table
 from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
-from rankfactor.features import refuse_shuffled, table_values
+from rankfactor.features import opened_labels, refuse_shuffled
 from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.predictive import Predictive
-from rankfactor.inference.threads import workers
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent import MixedExperts, StandardNormal
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
 from rankfactor.model import Model
-from rankfactor.posterior import Classifiers
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.tasks import (
     ClassWeight,
     encode_labels,
-    label_columns,
-    side_by_side,
     signed_labels,
 )
 
@@ -41,7 +35,7 @@ TRAINING = ("bayes", "predictive")
 CALIBRATION = ("refit", "cross-validation", "none")
 
 
-class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
+class RankFactorClassifier(Deciding):
     """Discriminative Bayesian factor analysis of non-Gaussian data.
 
     Factors are fitted jointly to a table and to one or more label columns; new samples are
@@ -89,6 +83,17 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         In place of the model's own data likelihood or classifier.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
+    views : None, list or dict, default None
+        The view (source, modality) of every feature, in their order or by feature name. Each view
+        has shrinkage scales of its own, so that a factor can be switched off in one and not in
+        another; ``view_shares_`` says how much of each view a factor explains.
+    covariates : list of str or None, default None
+        Columns of X (or of an AnnData's obs) that are no features, such as age, sex or batch; text
+        is one level per value. New tables need them as well.
+    covariate_use : {"regress", "view"}, default "regress"
+        "regress" takes from each feature what the covariates say of it on the rank scale
+        (`rankfactor.covariates.RankResiduals`); "view" enters them as features of a view
+        "covariates".
     engine : {"vb", "gibbs"} or Gibbs, default "vb"
         Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,
         chains and so on.
@@ -124,10 +129,14 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         Factors in use.
     n_components_used_ : int
         Components of a nonlinear model with at least 1 % of the training samples.
+    views_ : array of str, shape (n_features,), or None
+        The view of every feature of the model.
+    view_shares_ : DataFrame, views x factors
+        Share of each view's variance that each factor has.
     posterior_ : Posterior
     n_features_in_ : int
     feature_names_in_ : array
-        Only if fitted to a DataFrame.
+        Only if fitted to a table with names.
 
     Examples
     --------
@@ -155,6 +164,9 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         likelihood: str | DataLikelihood[Any] | None = None,
         classifier: str | LabelLikelihood | None = None,
         shrinkage: str | AnyShrinkage = "tpbn",
+        views: Views = None,
+        covariates: Sequence[str] | None = None,
+        covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
         max_iter: int = Settings.max_iter,
         tol: float = Settings.tol,
@@ -177,6 +189,9 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         self.likelihood = likelihood
         self.classifier = classifier
         self.shrinkage = shrinkage
+        self.views = views
+        self.covariates = covariates
+        self.covariate_use = covariate_use
         self.engine = engine
         self.max_iter = max_iter
         self.tol = tol
@@ -244,24 +259,26 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array-like, shape (n_samples, n_features)
-            NaN = missing.
+        X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
+            NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
+            Gaussian and ordinary rank likelihoods and where covariates are regressed out.
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
             One or more label columns; NaN or None = unknown. A Series or DataFrame with the same
             index as a DataFrame X in another order is refused rather than matched by position.
+            With an AnnData X also the name, or a list of names, of columns of its obs.
         """
         self._check_arguments()
         self._check_training()
-        values = table_values(X, estimator=self)
-        refuse_shuffled(X, y)
-        tasks, codes = encode_labels(y, len(values))
+        y = opened_labels(X, y)
+        table = training_table(X, self)
+        refuse_shuffled(table.given, y)
+        tasks, codes = encode_labels(y, table.n_samples)
         if self.training == "predictive" and self.label_weight == "auto":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-            self.label_weight_ = choose_label_weight(self, values, tasks, codes, seed)
+            self.label_weight_ = choose_label_weight(self, table.given, tasks, codes, seed)
         signed = signed_labels(tasks, codes, self.class_weight)
-        self._remember_names(X)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
-        return self._fit(X, values, Labels(tasks, codes, signed))
+        return self._fit(table, Labels(tasks, codes, signed))
 
     @property
     def classes_(self) -> Any:
@@ -290,105 +307,6 @@ class RankFactorClassifier(ClassifierMixin, FactorModel):  # type: ignore[misc]
         if self._fitted.experts is None:
             raise AttributeError("a linear model has no components.")
         return self.posterior_.n_components_used
-
-    @property
-    def _fitted(self) -> Classifiers:
-        if not hasattr(self, "posterior_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        classifiers = self.posterior_.classifiers
-        assert classifiers is not None
-        return classifiers
-
-    def decision_function(self, X: Any) -> Any:
-        """Decisions of new samples, from their label-free scores.
-
-        Returns
-        -------
-        array, or list of arrays with several label columns
-            Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else
-            (n_samples, n_classes).
-        """
-        mean, _ = self._decide(X)
-        parts = []
-        for number, task in enumerate(self._fitted.tasks):
-            part = mean[:, self._fitted.rows_of(number)]
-            parts.append(part[:, 0] if task.n_rows == 1 else part)
-        return self._unwrap(parts)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Classes of new samples, shape (n_samples,) or (n_samples, n_tasks)."""
-        decision, _ = self._decide(X)
-        parts = self.posterior_.predictions(decision)
-        return parts[0] if self._single else side_by_side(parts)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of new samples, averaged over the posterior.
-
-        The most probable class is always that of `predict`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes), or a list of such arrays
-        """
-        decision = self._decide(X)
-        return self._unwrap(self.posterior_.probabilities(decision))
-
-    def predict_interval(self, X: Any, level: float = 0.9) -> Any:
-        """Intervals of the decisions of new samples.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like, shape (n_samples, n_features)
-        level : float, default 0.9
-            Posterior probability of an interval.
-
-        Returns
-        -------
-        array of shape (n_samples, 2) for two classes, else (n_samples, n_classes, 2); or a list
-            Lower and upper ends. Those of variational Bayes are usually somewhat too narrow.
-        """
-        if not (isinstance(level, numbers.Real) and 0 < level < 1):
-            raise InputError(f"level must be a number between 0 and 1, not {level!r}.")
-        mean, variance = self._decide(X)
-        reach = ndtri(0.5 + 0.5 * level) * np.sqrt(variance)
-        ends = np.stack([mean - reach, mean + reach], axis=-1)  # (N, rows, 2)
-        parts = []
-        for number, task in enumerate(self._fitted.tasks):
-            part = ends[:, self._fitted.rows_of(number)]
-            parts.append(part[:, 0] if task.n_rows == 1 else part)
-        return self._unwrap(parts)
-
-    def responsibilities(self, X: Any) -> Floats:
-        """Weights that the components of a nonlinear model have at new samples, without labels.
-
-        Returns
-        -------
-        array, shape (n_samples, n_components)
-            Rows add up to 1. After Gibbs sampling, those of the mean draw: decisions average over
-            draws, whose components are not matched.
-        """
-        values = self._match(X)
-        with workers(self.n_threads) as pool:
-            return self.posterior_.responsibilities(values, pool)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy, averaged over label columns; samples without a label do not count."""
-        predicted = np.asarray(self.predict(X), object).reshape(-1, len(self._fitted.tasks))
-        weight = np.ones(len(predicted)) if sample_weight is None else np.asarray(sample_weight)
-        shares = []
-        for number, (_, column) in enumerate(label_columns(y)):
-            known = ~np.asarray(pd.isna(column), bool)
-            right = column[known] == predicted[known, number]
-            shares.append(np.average(right.astype(float), weights=weight[known]))
-        return float(np.mean(shares))
-
-    def _decide(self, X: Any) -> tuple[Floats, Floats]:
-        values = self._match(X)
-        with workers(self.n_threads) as pool:
-            return self.posterior_.decide(values, pool)
-
-    def _unwrap(self, parts: list[Any]) -> Any:
-        return parts[0] if self._single else parts
 
     def __sklearn_tags__(self) -> Any:
         """Several label columns are welcome."""

@@ -18,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankfactor.features import NamedSparse
 from rankfactor.folds import Fold, make_folds
-from rankfactor.kernels.packed import Floats
 from rankfactor.measures import mean_area
 from rankfactor.tasks import Task
 
@@ -31,18 +31,20 @@ N_FOLDS = 3
 
 def choose_label_weight(
     estimator: Any,
-    values: Floats,
+    table: Any,
     tasks: Sequence[Task],
     codes: NDArray[np.int64],
     seed: int,
 ) -> float:
-    """The best of `CANDIDATES` for a table (N, D) and class numbers (N, n_tasks).
+    """The best of `CANDIDATES` for a table and class numbers (N, n_tasks).
 
     Parameters
     ----------
     estimator : RankFactorClassifier
         Its arguments are those of the fits, but for the weight, the seed and the progress.
-    values, tasks, codes
+    table : DataFrame, NamedSparse, array or CSC array
+        As given, so that covariates and all else are learned within the folds.
+    tasks, codes
         Checked by the estimator.
     seed : int
 
@@ -59,7 +61,7 @@ def choose_label_weight(
     labels = pd.DataFrame(columns)
     folds = make_folds(tasks, codes, n_folds=N_FOLDS, n_repeats=1, groups=None, random_state=seed)
     means = [
-        float(np.mean([_area(estimator, weight, values, labels, codes, fold) for fold in folds]))
+        float(np.mean([_area(estimator, weight, table, labels, codes, fold) for fold in folds]))
         for weight in CANDIDATES
     ]
     logger.info("areas under the curve for label_weight %s: %s", CANDIDATES, means)
@@ -69,7 +71,7 @@ def choose_label_weight(
 def _area(
     estimator: Any,
     weight: float,
-    values: Floats,
+    table: Any,
     labels: pd.DataFrame,
     codes: NDArray[np.int64],
     fold: Fold,
@@ -81,12 +83,21 @@ def _area(
     with warnings.catch_warnings():
         # What is wrong with the table is said of the whole of it.
         warnings.simplefilter("ignore")
-        model.fit(values[fold.train], labels.iloc[fold.train].reset_index(drop=True))
+        part, answers = _take(table, fold.train), labels.iloc[fold.train]
+        index = part.index if hasattr(part, "index") else range(len(answers))
+        model.fit(part, answers.set_axis(index))
+        parts = model.decision_function(_take(table, fold.test))
     areas = []
-    parts = model.decision_function(values[fold.test])
     for column, part in zip(codes[fold.test].T, parts, strict=True):
         known = column >= 0
         decisions = part.reshape(len(column), -1)[known]
         positives = np.array([1]) if decisions.shape[1] == 1 else np.arange(decisions.shape[1])
         areas.append(mean_area(column[known], positives, decisions))
     return float(np.nanmean(areas))
+
+
+def _take(table: Any, samples: NDArray[np.int64]) -> Any:
+    """Some samples of a table of any kind."""
+    if isinstance(table, pd.DataFrame):
+        return table.iloc[samples]
+    return table.take(samples) if isinstance(table, NamedSparse) else table[samples]

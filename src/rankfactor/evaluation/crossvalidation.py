@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
@@ -33,6 +34,7 @@ class _Problem:
     labels: pd.DataFrame
     tasks: tuple[Task, ...]
     codes: Integers  # (n_samples, n_tasks), -1 where a label is missing
+    groups: Integers | None  # (n_samples,)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def cross_validate(
         Classifiers with ``fit``, ``predict`` and ``decision_function`` (or ``predict_proba``) that
         take a DataFrame of labels and answer with a list, as `RankFactorClassifier` does. With one
         task they are given a Series, so that any classifier of scikit-learn will do. Where
-        ``random_state`` of a model is None it is set from the seed of the fold.
+        ``random_state`` of a model is None it is set from the seed of the fold. If ``fit`` takes
+        ``groups`` it is given those of the training part, for folds of its own.
     table : DataFrame, shape (n_samples, n_features)
         NaN = missing.
     labels : DataFrame, shape (n_samples, n_tasks)
@@ -122,16 +125,17 @@ def cross_validate(
     if labels.shape[1] == 0:
         raise InputError("there is no task: labels needs at least one column.")
     tasks, codes = encode_labels(labels, len(table))
+    together = None if groups is None else group_numbers(groups, table.index)
     folds = make_folds(
         tasks,
         codes,
         n_folds=n_folds,
         n_repeats=n_repeats,
-        groups=None if groups is None else group_numbers(groups, table.index),
+        groups=together,
         random_state=random_state,
     )
     warn_of_gaps(tasks, codes, folds)
-    problem = _Problem(table, labels, tasks, codes)
+    problem = _Problem(table, labels, tasks, codes, together)
     # All models of a fold before the next fold: an interruption then leaves whole folds.
     jobs = [(name, models[name], fold) for fold in folds for name in models]
     outcomes: list[_Outcome] = []
@@ -208,8 +212,10 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             "accuracy": np.nan,
             "balanced_accuracy": np.nan,
             "seconds": seconds,
+            "chosen": "",
         }
         if number in answers:
+            row["chosen"] = answers[number].chosen
             answer = answers[number].of(known)
             truth = test[known]
             if gap(task, train, test) is None:
@@ -229,10 +235,11 @@ class _Answer:
     predicted: Integers  # (n,) class numbers, -1 for a class that the task does not have
     positives: Integers  # (m,) the class that each decision is for
     decisions: Floats  # (n, m)
+    chosen: str  # settings that the model chose within the training part
 
     def of(self, chosen: NDArray[np.bool_]) -> _Answer:
         """Return the answer for some of the samples."""
-        return _Answer(self.predicted[chosen], self.positives, self.decisions[chosen])
+        return replace(self, predicted=self.predicted[chosen], decisions=self.decisions[chosen])
 
 
 def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _Answer]:
@@ -244,20 +251,24 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
     labels = problem.labels.iloc[fold.train, numbers]
     # With a Series in, everything comes out as for one label column.
     single = len(problem.tasks) == 1
-    model.fit(problem.table.iloc[fold.train], labels.iloc[:, 0] if single else labels)
+    more = {}
+    if problem.groups is not None and has_fit_parameter(model, "groups"):
+        more["groups"] = problem.groups[fold.train]
+    model.fit(problem.table.iloc[fold.train], labels.iloc[:, 0] if single else labels, **more)
     new = problem.table.iloc[fold.test]
     predicted = np.asarray(model.predict(new), object).reshape(len(new), len(numbers))
     decide = getattr(model, "decision_function", None) or model.predict_proba
     decisions, classes = decide(new), model.classes_
     if single:
         decisions, classes = [decisions], [classes]
+    chosen = getattr(model, "chosen_", [""] * len(numbers))
     return {
-        number: _answer(problem.tasks[number], predicted[:, j], decisions[j], classes[j])
+        number: _answer(problem.tasks[number], predicted[:, j], decisions[j], classes[j], chosen[j])
         for j, number in enumerate(numbers)
     }
 
 
-def _answer(task: Task, predicted: Any, decision: Any, classes: Any) -> _Answer:
+def _answer(task: Task, predicted: Any, decision: Any, classes: Any, chosen: str) -> _Answer:
     number_of = {label: i for i, label in enumerate(task.classes.tolist())}
     known = np.array([number_of[label] for label in np.asarray(classes).tolist()])
     decision = np.asarray(decision, float)
@@ -266,7 +277,7 @@ def _answer(task: Task, predicted: Any, decision: Any, classes: Any) -> _Answer:
     if task.n_rows == 1:
         known, decision = known[1:], decision[:, 1:]
     codes = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
-    return _Answer(codes, known, decision)
+    return _Answer(codes, known, decision, chosen)
 
 
 def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:
@@ -277,6 +288,8 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) 
         {
             "sample": np.repeat(np.asarray(samples, object), m),
             "label": np.repeat(labels[truth], m),
+            # -1 would be the last class: a class that the task does not have is none.
+            "predicted": np.repeat(np.append(labels, [None])[answer.predicted], m),
             "positive": np.tile(labels[answer.positives], n),
             "decision": answer.decisions.ravel(),
         }

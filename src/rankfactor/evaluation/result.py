@@ -20,6 +20,7 @@ FOLD_COLUMNS = [
     "accuracy",
     "balanced_accuracy",
     "seconds",
+    "chosen",
 ]
 DECISION_COLUMNS = [
     "sample",
@@ -28,6 +29,7 @@ DECISION_COLUMNS = [
     "repeat",
     "fold",
     "label",
+    "predicted",
     "positive",
     "decision",
 ]
@@ -43,12 +45,13 @@ class Evaluation:
     folds : DataFrame
         One row per model, task, repeat and fold (numbered from 1): ``n_train`` and ``n_test``
         (samples with a label of the task), ``auc`` (with more than two classes the mean over
-        classes, one against the rest), ``accuracy``, ``balanced_accuracy`` and ``seconds`` (to fit
-        all tasks together and to predict).
+        classes, one against the rest), ``accuracy``, ``balanced_accuracy``, ``seconds`` (to fit
+        all tasks together and to predict) and ``chosen`` (what the model chose by an inner
+        cross-validation, such as "n_factors=10"; empty if nothing).
     decisions : DataFrame
         One row per labelled sample, task, model and repeat: the decision for the class ``positive``
-        when the sample was in the test part, and its true ``label``. With two classes ``positive``
-        is the second; with more there is one row per class.
+        when the sample was in the test part, its true ``label`` and the class ``predicted``. With
+        two classes ``positive`` is the second; with more there is one row per class.
     complete : bool
         False if the cross-validation was interrupted; only finished folds are there then.
     """
@@ -65,9 +68,9 @@ class Evaluation:
         DataFrame
             Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (mean and standard deviation over
             folds), ``pooled_auc`` (of all decisions of a repeat together, averaged over repeats),
-            ``accuracy``, ``accuracy_sd``, ``balanced_accuracy`` and ``seconds`` (means over
-            folds). Folds without an AUC are left out of its mean; with fewer than two folds the
-            standard deviation is NaN.
+            ``accuracy``, ``accuracy_sd``, ``balanced_accuracy``, ``balanced_accuracy_sd`` and
+            ``seconds`` (means over folds). Folds without an AUC are left out of its mean; with
+            fewer than two folds the standard deviation is NaN.
         """
         rows = []
         for task in self.folds["task"].unique():
@@ -83,6 +86,7 @@ class Evaluation:
                         "accuracy": part["accuracy"].mean(),
                         "accuracy_sd": part["accuracy"].std(),
                         "balanced_accuracy": part["balanced_accuracy"].mean(),
+                        "balanced_accuracy_sd": part["balanced_accuracy"].std(),
                         "seconds": part["seconds"].mean(),
                     }
                 )

@@ -47,6 +47,38 @@ def code_values(values, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
+def _code(x, cuts, n_cuts, i):  # type: ignore[no-untyped-def]
+    """Code of x as feature i; `code_values` has this in its loop, where a call costs half more."""
+    if np.isnan(x):
+        return MISSING
+    low, high = 0, n_cuts[i]
+    while low < high:
+        middle = (low + high) // 2
+        if cuts[i, middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def code_sparse(data, indices, indptr, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-def]
+    """Write the codes of some columns of a sparse table, whose absent entries are zeros.
+
+    Parameters
+    ----------
+    data, indices, indptr : array
+        The table (N, D) by columns, as in SciPy's CSC format, no entry stored twice.
+    columns, cuts, n_cuts, out
+        As for `code_values`.
+    """
+    for i in range(len(columns)):
+        out[i, :] = _code(0.0, cuts, n_cuts, i)
+        for place in range(indptr[columns[i]], indptr[columns[i] + 1]):
+            out[i, indices[place]] = _code(data[place], cuts, n_cuts, i)
+
+
+@njit(cache=True, nogil=True)
 def level_counts(codes, n_levels):  # type: ignore[no-untyped-def]
     """How often each code occurs in each row, shape (d, n_levels); missing values are left out."""
     counts = np.zeros((codes.shape[0], n_levels), np.int64)

@@ -3,19 +3,24 @@
 A feature is cut at observed values c_i1 < ... < c_iJ and enters as ``code = #{j : c_ij < x}``, one
 byte an entry, 255 where missing (`rankfactor.kernels.codes`). A fitted model codes new samples
 against the same cuts and carries no training data.
+
+A sparse table is coded without being made dense: the entries that it does not store are zeros,
+values like any other, so ties at zero are one level. A stored NaN is a missing value.
 """
 
 from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import ndtri
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.codes import MAX_CUTS, code_values, level_counts, look_up
+from rankfactor.kernels.codes import MAX_CUTS, code_sparse, code_values, level_counts, look_up
 from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Index
 from rankfactor.likelihoods.base import Observed, ObservedArray
@@ -36,10 +41,14 @@ class Cuts:
     values: Floats  # (d, J), increasing; +inf past n_cuts
     n_cuts: NDArray[np.int64]  # (d,)
 
-    def observe(self, values: Floats) -> ObservedArray:
-        """Codes of a table, shape (samples, all columns)."""
-        codes = np.empty((len(self.columns), len(values)), np.uint8)
-        code_values(values, self.columns, self.values, self.n_cuts, codes)
+    def observe(self, values: Any) -> ObservedArray:
+        """Codes of a table, an array or a CSC matrix of shape (samples, all columns)."""
+        codes = np.empty((len(self.columns), values.shape[0]), np.uint8)
+        if issparse(values):
+            parts = (values.data, values.indices, values.indptr)
+            code_sparse(*parts, self.columns, self.values, self.n_cuts, codes)
+        else:
+            code_values(values, self.columns, self.values, self.n_cuts, codes)
         return ObservedArray(codes)
 
 
@@ -58,12 +67,18 @@ class _LevelScores(Observed):
         return np.asarray(look_up(self.observed.tile(rows, samples), self.table[rows]))
 
 
-def choose_cuts(column: Floats, max_cuts: int) -> Floats:
+def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
     """Cuts of one feature: observed values that have a larger one.
 
     All of them if there are at most ``max_cuts``, else those nearest to equally spaced quantiles.
+    There are ``n_zeros`` zeros beside the values given.
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    if n_zeros:
+        place = int(np.searchsorted(values, 0.0))
+        if place == len(values) or values[place] != 0:
+            values, counts = np.insert(values, place, 0.0), np.insert(counts, place, 0)
+        counts[place] += n_zeros
     chosen, below = values[:-1], np.cumsum(counts)[:-1]
     if len(chosen) > max_cuts:
         wanted = np.arange(1, max_cuts + 1) / (max_cuts + 1) * counts.sum()
@@ -72,9 +87,21 @@ def choose_cuts(column: Floats, max_cuts: int) -> Floats:
     return chosen
 
 
-def learn_cuts(values: Floats, max_cuts: int) -> Cuts:
-    """Cuts of every feature that varies in a table, shape (samples, features)."""
-    chosen = [choose_cuts(values[:, i], max_cuts) for i in range(values.shape[1])]
+def learn_cuts(values: Any, max_cuts: int) -> Cuts:
+    """Cuts of every feature that varies in a table.
+
+    Parameters
+    ----------
+    values : array or CSC matrix, shape (samples, features)
+    max_cuts : int
+    """
+    n_samples, n_features = values.shape
+    if issparse(values):
+        ends = values.indptr
+        parts = [values.data[ends[i] : ends[i + 1]] for i in range(n_features)]
+        chosen = [choose_cuts(part, max_cuts, n_samples - len(part)) for part in parts]
+    else:
+        chosen = [choose_cuts(values[:, i], max_cuts) for i in range(n_features)]
     columns = np.array([i for i, cuts in enumerate(chosen) if len(cuts)], np.int64)
     n_cuts = np.array([len(chosen[i]) for i in columns], np.int64)
     table = np.full((len(columns), int(n_cuts.max(initial=0))), np.inf)

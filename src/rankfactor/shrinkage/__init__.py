@@ -1,6 +1,7 @@
 """Shrinkage priors of loadings and coefficients."""
 
 from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage
+from rankfactor.shrinkage.by_view import ByView
 from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGamma
 from rankfactor.shrinkage.normal import NormalARD
 from rankfactor.shrinkage.tpbn import TPBN
@@ -11,4 +12,12 @@ SHRINKAGE: dict[str, type[AnyShrinkage]] = {
     "normal": NormalARD,
 }
 
-__all__ = ["SHRINKAGE", "TPBN", "AnyShrinkage", "MultiplicativeGamma", "NormalARD", "Shrinkage"]
+__all__ = [
+    "SHRINKAGE",
+    "TPBN",
+    "AnyShrinkage",
+    "ByView",
+    "MultiplicativeGamma",
+    "NormalARD",
+    "Shrinkage",
+]

@@ -1,0 +1,56 @@
+"""Scores and loadings written back into the AnnData or MuData file that they come from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankfactor.errors import InputError
+
+if TYPE_CHECKING:
+    from rankfactor.posterior import Posterior
+
+_READERS = {".h5ad": ("anndata", "read_h5ad"), ".h5mu": ("mudata", "read_h5mu")}
+
+
+def check_annotated(table: Path, out: Path) -> None:
+    """Refuse a table that has no place for factors, and a destination of another kind."""
+    if table.suffix not in _READERS:
+        raise InputError(
+            f"--annotated is for tables in .h5ad and .h5mu files, which {table} is not: leave it "
+            "out, and use --scores of `rankfactor predict`."
+        )
+    if out.suffix != table.suffix:
+        raise InputError(f"--annotated {out} must end in {table.suffix}, as the table does.")
+
+
+def write_annotated(
+    table: Path, part: Path, posterior: Posterior, settings: Mapping[str, Any]
+) -> None:
+    """Write a copy of a file with the factors of a fit in it."""
+    from rankfactor.data import write_back
+
+    package, reader = _READERS[table.suffix]
+    with warnings.catch_warnings():
+        # What these packages will do one day is for developers; reading has told the rest.
+        warnings.simplefilter("ignore")
+        data = getattr(import_module(package), reader)(table)
+    features = posterior.table_features.tolist()
+    write_back(
+        data,
+        scores=posterior.scores.mean,
+        loadings=posterior.loadings[: len(features)],
+        features=features,
+        samples=posterior.sample_names.tolist(),
+        # Plain values only: what else there is may have no form in HDF5.
+        settings={
+            name: value if isinstance(value, str | int | float) else str(value)
+            for name, value in settings.items()
+        },
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data.write(part)

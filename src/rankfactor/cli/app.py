@@ -1,0 +1,91 @@
+"""The program: its commands, its version, and what becomes of errors and Ctrl-C."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from rankfactor.__about__ import __version__
+from rankfactor.cli.console import BAD_INPUT, INTERRUPTED, one_line, plain_warnings, say
+from rankfactor.cli.cv import cv
+from rankfactor.cli.datasets import datasets
+from rankfactor.cli.demo import demo
+from rankfactor.cli.fit import fit
+from rankfactor.cli.inspect import inspect
+from rankfactor.cli.predict import predict
+from rankfactor.cli.report import report
+from rankfactor.errors import InputError
+
+
+class _PlainErrors(TyperGroup):
+    """Commands whose errors and warnings are one readable line each."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with plain_warnings():
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                say(f"error: {one_line(error)}", err=True)
+                raise typer.Exit(BAD_INPUT) from error
+            except KeyboardInterrupt as error:
+                say("interrupted: nothing was written.", err=True)
+                raise typer.Exit(INTERRUPTED) from error
+
+
+app = typer.Typer(
+    cls=_PlainErrors,
+    no_args_is_help=True,
+    add_completion=False,
+    # A traceback of ours is for a report of the fault, and has to be complete and plain.
+    pretty_exceptions_enable=False,
+    help="Discriminative Bayesian factor analysis of non-Gaussian data.",
+    epilog="Example: rankfactor demo --out my-demo",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        say(f"rankfactor {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and leave."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
+app.command(
+    epilog="Example: rankfactor fit proteins.csv --labels patients.csv:status "
+    "--out model.rankfactor"
+)(fit)
+app.command(epilog="Example: rankfactor predict model.rankfactor new.csv --out predictions.csv")(
+    predict
+)
+app.command(
+    epilog="Example: rankfactor cv proteins.csv --labels patients.csv:status "
+    "--models R-L-BSVM,L-SVM --folds 10 --repeats 5 --groups patients.csv:family"
+)(cv)
+app.command(epilog="Example: rankfactor inspect proteins.csv")(inspect)
+app.command(
+    epilog="Example: rankfactor report model.rankfactor --cv rankfactor-cv --out report.html"
+)(report)
+app.command(epilog="Example: rankfactor demo --out my-demo --folds 5")(demo)
+app.add_typer(datasets, name="datasets")
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:  # before a command has begun
+        say("interrupted.", err=True)
+        raise SystemExit(INTERRUPTED) from None

@@ -1,0 +1,113 @@
+"""What the commands say, and where: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from rich.console import Console
+
+BAD_INPUT = 2
+INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
+
+Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+_warned: ContextVar[dict[str, None]] = ContextVar("warned")
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Write one line as it is: not wrapped, not coloured, no markup."""
+    Console(stderr=err).print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Say on stderr what was found or decided on the way."""
+    say(f"note: {one_line(text)}", err=True)
+
+
+def one_line(message: object) -> str:
+    """Text without line breaks."""
+    return " ".join(str(message).split())
+
+
+def result(as_json: bool, content: Mapping[str, Any], lines: Iterable[str]) -> None:
+    """Give the result of a command: as one JSON object with its warnings, or as lines."""
+    if not as_json:
+        for line in lines:
+            say(line)
+        return
+    whole = {**content, "warnings": list(_warned.get({}))}
+    say(json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON has them: NaN and infinity are null, paths and numbers of NumPy are plain."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(one) for one in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show every warning once, as one line on stderr, and remember it for the JSON result."""
+    said: dict[str, None] = {}
+    token = _warned.set(said)
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = one_line(message)
+        if text not in said:
+            said[text] = None
+            say(f"warning: {text}", err=True)
+
+    try:
+        with warnings.catch_warnings():
+            # Ours are for the user, whatever the filters; those for developers stay as they are.
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = show
+            yield
+    finally:
+        _warned.reset(token)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Show steps on stderr: moving bars on a terminal, else one line per finished step."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        finished: set[str] = set()
+
+        def tell(step: str, done: int, total: int) -> None:
+            if done == total and step not in finished:
+                finished.add(step)
+                say(f"{step}: done" + (f" ({total})" if total > 1 else ""), err=True)
+
+        yield tell
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Display
+
+    bars: dict[str, Any] = {}
+    with Display(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+    ) as display:
+
+        def show(step: str, done: int, total: int) -> None:
+            if step not in bars:
+                bars[step] = display.add_task(step, total=total)
+            display.update(bars[step], completed=done, total=total)
+
+        yield show

@@ -1,0 +1,190 @@
+"""``rankfactor cv``: how well models predict samples that they have not seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankfactor.cli import options as opt
+from rankfactor.cli.console import INTERRUPTED, Progress, plain, progress, result
+from rankfactor.cli.settings import (
+    classifier_settings,
+    names_of,
+    numbers_of_factors,
+    plain_settings,
+)
+from rankfactor.cli.tables import Reading, read_labelled
+
+if TYPE_CHECKING:
+    from rankfactor.cli.tables import Labelled
+    from rankfactor.evaluation import Evaluation
+
+FILES = ("summary.csv", "folds.csv", "predictions.csv", "result.json")
+
+
+def cv(
+    ctx: typer.Context,
+    table: opt.TablePath,
+    labels: opt.Labels,
+    models: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[,NAME...]", help=f"Models to compare: {opt.PRESETS}; L-SVM, RBF-SVM."
+        ),
+    ] = "R-L-BSVM,L-SVM",
+    folds: Annotated[int, typer.Option(min=2, help="Folds of a repeat.")] = 10,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="How often the samples are divided anew.")
+    ] = 1,
+    groups: opt.Groups = None,
+    covariates: opt.Covariates = None,
+    covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
+    n_jobs: Annotated[
+        int,
+        typer.Option(
+            "--n-jobs", help="Fits at the same time, -1 for all cores; the answer is the same."
+        ),
+    ] = 1,
+    out: Annotated[
+        Path, typer.Option(help=f"Folder for {', '.join(FILES)}; made if needed.")
+    ] = Path("rankfactor-cv"),
+    id_column: opt.IdColumn = None,
+    orient: opt.OrientOption = None,
+    exclude: opt.Exclude = None,
+    layer: opt.Layer = None,
+    sheet: opt.Sheet = None,
+    n_factors: opt.NumbersOfFactors = "20",
+    training: opt.Training_ = opt.Training.BAYES,
+    label_weight: opt.LabelWeight = "3.0",
+    class_weight: opt.ClassWeight = None,
+    margin: opt.Margin = 0.05,
+    max_cuts: opt.MaxCuts = 16,
+    likelihood: opt.Likelihood = None,
+    classifier: opt.Classifier = None,
+    shrinkage: opt.Shrinkage = "tpbn",
+    experts: opt.Experts_ = opt.Experts.MIXED,
+    n_components: opt.NComponents = 10,
+    calibration: opt.Calibration_ = opt.Calibration.REFIT,
+    engine: opt.Engine_ = opt.Engine.VB,
+    max_iter: opt.MaxIter = 500,
+    tol: opt.Tol = 1e-4,
+    n_restarts: opt.NRestarts = 1,
+    n_draws: opt.NDraws = None,
+    burn_in: opt.BurnIn = None,
+    thin: opt.Thin = None,
+    n_chains: opt.NChains = None,
+    n_predict: opt.NPredict = None,
+    random_state: opt.RandomState = 0,
+    n_threads: opt.NThreads = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Cross-validate models on a table and its labels.
+
+    Folds are stratified, and grouped if asked; cuts, factors, scaling and everything else are
+    learned within each training part. Ctrl-C keeps the folds that all models have finished.
+    """
+    from rankfactor.evaluation import cross_validate, named_models
+    from rankfactor.evaluation.watch import kinds, overheard
+    from rankfactor.files import folder
+
+    numbers = numbers_of_factors(n_factors)
+    data = read_labelled(
+        table, labels, Reading.of(ctx.params), groups=groups, covariates=covariates or ()
+    )
+    settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
+    # Folds side by side use the cores better than the threads of one small fit.
+    threads = 1 if n_threads is None and n_jobs != 1 else n_threads
+    chosen = named_models(
+        names_of(models),
+        n_factors=numbers,
+        random_state=random_state,
+        settings={**settings, "n_threads": threads},
+    )
+    with folder(out):
+        with progress() as tell, overheard() as heard:
+            found = cross_validate(
+                chosen,
+                data.values,
+                data.labels,
+                n_folds=folds,
+                n_repeats=repeats,
+                groups=data.groups,
+                random_state=random_state,
+                n_jobs=n_jobs,
+                progress=_steps(tell),
+            )
+        choices = _choices(found)
+        content = {
+            "table": table.name,
+            "tasks": data.tasks,
+            "n_samples": len(data.values),
+            "n_features": data.values.shape[1],
+            "n_folds": folds,
+            "n_repeats": repeats,
+            "grouped": groups is not None,
+            "complete": found.complete,
+            "settings": {
+                "n_factors": numbers if len(numbers) > 1 else numbers[0],
+                **plain_settings(settings),
+                "random_state": random_state,
+            },
+            "summary": found.summary().to_dict("records"),
+            "chosen": choices,
+            "notes": list(data.notes),
+            "warnings": [one.text for one in kinds(heard)],
+        }
+        _write(out, found, content)
+    result(as_json, {**content, "folder": str(out)}, ())
+    if not as_json:
+        _show(found, data, folds, repeats, choices)
+        result(False, {}, [f"Results: {out}"])
+    if not found.complete:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _steps(tell: Progress) -> Progress:
+    def step(name: str, done: int, total: int) -> None:
+        tell(f"Cross-validation of {name}", done, total)
+
+    return step
+
+
+def _choices(found: Evaluation) -> dict[str, dict[str, int]]:
+    """How often each number of factors was chosen, by model."""
+    own = found.folds[found.folds["chosen"].str.startswith("n_factors=")]
+    first = own.drop_duplicates(["model", "repeat", "fold"])
+    return {
+        str(model): {
+            str(value): int(count) for value, count in part["chosen"].value_counts().items()
+        }
+        for model, part in first.groupby("model", sort=False)
+    }
+
+
+def _write(out: Path, found: Evaluation, content: dict[str, Any]) -> None:
+    import json
+
+    from rankfactor.files import written_together
+
+    with written_together(*(out / name for name in FILES)) as (summary, folds, oof, whole):
+        found.summary().to_csv(summary, index=False)
+        found.folds.to_csv(folds, index=False)
+        found.decisions.to_csv(oof, index=False)
+        whole.write_text(json.dumps(plain(content), indent=1, allow_nan=False) + "\n", "utf-8")
+
+
+def _show(
+    found: Evaluation, data: Labelled, folds: int, repeats: int, chosen: dict[str, dict[str, int]]
+) -> None:
+    """Print the table of results."""
+    from rankfactor.cli.comparison import print_comparison
+
+    times = f"{folds}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
+    if data.groups is not None:
+        times += ", groups kept together"
+    print_comparison(f"{times}: mean (standard deviation over folds)", found.summary())
+    for model, counts in chosen.items():
+        told = ", ".join(f"{value} in {count}" for value, count in counts.items())
+        result(False, {}, [f"{model} chose {told} folds."])

@@ -1,0 +1,67 @@
+"""``rankfactor datasets``: the data sets that come with the library, or can be had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankfactor.cli import options as opt
+from rankfactor.cli.console import result
+
+datasets = typer.Typer(
+    no_args_is_help=True,
+    help="List data sets, and fetch those that are not bundled.",
+    epilog="Example: rankfactor datasets list",
+)
+
+
+@datasets.command("list", epilog="Example: rankfactor datasets list --json")
+def list_all(as_json: opt.Json = False) -> None:
+    """List the data sets by name, with what they are and where they come from."""
+    from dataclasses import asdict
+
+    from rankfactor.datasets import list_datasets
+
+    found = [{**asdict(one), "bundled": one.bundled} for one in list_datasets()]
+    lines = [
+        f"{one['name']} ({one['n_samples']} x {one['n_features']}, "
+        f"{'bundled' if one['bundled'] else 'to fetch'}): {one['what']}; labels "
+        f"{', '.join(one['labels'])}. {one['source']}; {one['licence']}."
+        for one in found
+    ]
+    result(as_json, {"datasets": found}, lines)
+
+
+@datasets.command(epilog="Example: rankfactor datasets fetch alzheimer --out alzheimer.csv")
+def fetch(
+    name: Annotated[str, typer.Argument(help="Name of the data set, as `list` gives it.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the table with its label columns as CSV.", show_default="none"
+        ),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Make sure of a data set's files on this machine, and say where they are."""
+    from rankfactor.datasets import fetch as fetch_files
+
+    paths = [str(path) for path in fetch_files(name)]
+    lines = paths or [f"{name} is bundled; --out writes it as CSV."]
+    if out is not None:
+        _write(name, out)
+        lines = [*paths, f"Table: {out}"]
+    result(as_json, {"name": name, "files": paths, "table": out}, lines)
+
+
+def _write(name: str, out: Path) -> None:
+    from rankfactor.datasets import load
+    from rankfactor.files import check_destinations, written_together
+
+    check_destinations(out)
+    data = load(name)
+    whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))
+    with written_together(out) as (part,):
+        whole.to_csv(part, index_label="sample")

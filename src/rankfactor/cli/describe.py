@@ -1,0 +1,91 @@
+"""What a table holds: kinds of features, holes, ties, and columns that could be labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankfactor.data import as_classes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rankfactor.data import Table
+
+KINDS = ("continuous", "counts", "ordinal", "binary", "constant")
+MOST_LEVELS = 12  # of an ordinal feature: whole numbers with more levels are counts
+MOST_CLASSES = 20  # of a column that could be a label
+
+
+def describe(table: Table) -> dict[str, Any]:
+    """What is in a table, as plain values.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    dict
+        Numbers of samples and features; ``features`` by kind, with their names; the shares of
+        missing and of tied values; ``label_columns`` with the samples of every class, and
+        ``other_columns`` with why they are no labels.
+    """
+    values = table.values.to_numpy()
+    names = [str(name) for name in table.values.columns]
+    kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    tied = 0
+    for name, column in zip(names, values.T, strict=True):
+        levels, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        kinds[kind_of(levels)].append(name)
+        tied += int(counts[counts > 1].sum())
+    missing = np.isnan(values)
+    labels, others = _columns(table.annotations)
+    return {
+        "n_samples": values.shape[0],
+        "n_features": values.shape[1],
+        "notes": list(table.notes),
+        "features": {
+            kind: {"count": len(found), "names": found} for kind, found in kinds.items() if found
+        },
+        "missing": float(missing.mean()) if missing.size else 0.0,
+        "features_with_missing": int(missing.any(axis=0).sum()),
+        "samples_all_missing": int(missing.all(axis=1).sum()) if values.shape[1] else 0,
+        "ties": tied / max(int((~missing).sum()), 1),
+        "views": {}
+        if table.views is None
+        else {str(name): int(n) for name, n in table.views.value_counts(sort=False).items()},
+        "label_columns": labels,
+        "other_columns": others,
+    }
+
+
+def kind_of(levels: Any) -> str:
+    """Kind of a feature, by the values that it takes in increasing order."""
+    if len(levels) < 2:
+        return "constant"
+    if len(levels) == 2:
+        return "binary"
+    whole = bool((levels == np.rint(levels)).all())
+    if whole and len(levels) <= MOST_LEVELS and levels[-1] - levels[0] < 2 * MOST_LEVELS:
+        return "ordinal"
+    return "counts" if whole and levels[0] >= 0 else "continuous"
+
+
+def _columns(annotations: pd.DataFrame) -> tuple[dict[str, Any], dict[str, str]]:
+    labels: dict[str, Any] = {}
+    others: dict[str, str] = {}
+    for name in annotations.columns:
+        cells = [one for one in as_classes(annotations[name]) if isinstance(one, str)]
+        classes, counts = np.unique(np.array(cells, dtype=object), return_counts=True)
+        if len(classes) < 2:
+            others[str(name)] = "one value only" if len(classes) else "empty"
+        elif len(classes) > min(MOST_CLASSES, max(len(cells) // 2, 2)):
+            others[str(name)] = f"{len(classes)} different values, too many for classes"
+        else:
+            labels[str(name)] = {
+                "classes": dict(zip(classes.tolist(), counts.tolist(), strict=True)),
+                "missing": len(annotations) - len(cells),
+            }
+    return labels, others

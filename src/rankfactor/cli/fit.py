@@ -1,0 +1,177 @@
+"""``rankfactor fit``: a model of a table and its labels."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankfactor.cli import options as opt
+from rankfactor.cli.annotated import check_annotated, write_annotated
+from rankfactor.cli.console import INTERRUPTED, note, progress, result
+from rankfactor.cli.settings import classifier_settings, numbers_of_factors, plain_settings
+from rankfactor.cli.tables import Reading, read_labelled
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rankfactor.cli.tables import Labelled
+    from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.posterior import Posterior
+
+
+def fit(
+    ctx: typer.Context,
+    table: opt.TablePath,
+    labels: opt.Labels,
+    model: Annotated[str, typer.Option(help=opt.PRESETS + ".")] = "R-L-BSVM",
+    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.rankfactor"),
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a report in HTML.", show_default="none")
+    ] = None,
+    annotated: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write a copy of an .h5ad or .h5mu table with the scores in obsm and the "
+            "loadings in varm.",
+            show_default="none",
+        ),
+    ] = None,
+    groups: opt.Groups = None,
+    covariates: opt.Covariates = None,
+    covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
+    id_column: opt.IdColumn = None,
+    orient: opt.OrientOption = None,
+    exclude: opt.Exclude = None,
+    layer: opt.Layer = None,
+    sheet: opt.Sheet = None,
+    n_factors: opt.NumbersOfFactors = "20",
+    training: opt.Training_ = opt.Training.BAYES,
+    label_weight: opt.LabelWeight = "3.0",
+    class_weight: opt.ClassWeight = None,
+    margin: opt.Margin = 0.05,
+    max_cuts: opt.MaxCuts = 16,
+    likelihood: opt.Likelihood = None,
+    classifier: opt.Classifier = None,
+    shrinkage: opt.Shrinkage = "tpbn",
+    experts: opt.Experts_ = opt.Experts.MIXED,
+    n_components: opt.NComponents = 10,
+    calibration: opt.Calibration_ = opt.Calibration.REFIT,
+    engine: opt.Engine_ = opt.Engine.VB,
+    max_iter: opt.MaxIter = 500,
+    tol: opt.Tol = 1e-4,
+    n_restarts: opt.NRestarts = 1,
+    n_draws: opt.NDraws = None,
+    burn_in: opt.BurnIn = None,
+    thin: opt.Thin = None,
+    n_chains: opt.NChains = None,
+    n_predict: opt.NPredict = None,
+    checkpoint: opt.Checkpoint = None,
+    random_state: opt.RandomState = 0,
+    n_threads: opt.NThreads = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Fit a model to a table and its labels, and keep it in a file.
+
+    Ctrl-C ends a fit early and keeps what it has; the exit code is then 130.
+    """
+    from rankfactor.demo import fit_with_progress
+    from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.evaluation.watch import kinds, overheard
+    from rankfactor.files import check_destinations, written_together
+    from rankfactor.modelfile import model_header, save_model
+
+    outputs = [path for path in (out, report, annotated) if path is not None]
+    check_destinations(*outputs)
+    if annotated is not None:
+        check_annotated(table, annotated)
+    numbers = numbers_of_factors(n_factors)
+    data = read_labelled(
+        table, labels, Reading.of(ctx.params), groups=groups, covariates=covariates or ()
+    )
+    values = data.values
+    settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
+    fitted = RankFactorClassifier(
+        model, n_factors=numbers[0], random_state=random_state, n_threads=n_threads, **settings
+    )
+    with progress() as tell, overheard() as heard:
+        if len(numbers) > 1:
+            _choose_factors(fitted, numbers, data, random_state)
+        elif groups is not None:
+            note("--groups has no effect on a fit whose --n-factors is one number.")
+        interrupted = fit_with_progress(fitted, values, data.labels, tell)
+    told = [one.text for one in kinds(heard)]
+    everything = {
+        "model": model,
+        "n_factors": fitted.n_factors,
+        **plain_settings(settings),
+        "random_state": random_state,
+    }
+    posterior = fitted.posterior_
+    provenance = {
+        "table": table.name,
+        "labels": [str(name) for name in data.labels.columns],
+        "notes": list(data.notes),
+        "warnings": told,
+        "settings": everything,
+        "codes_sha256": _hash(posterior, values),
+    }
+    with written_together(*outputs) as parts:
+        save_model(posterior, parts[0], provenance=provenance)
+        if report is not None:
+            from rankfactor.report import write_report
+
+            write_report(
+                parts[1],
+                posterior,
+                title=f"{model} of {table.name}",
+                source=str(table),
+                warnings=told,
+                settings=everything,
+            )
+        if annotated is not None:
+            write_annotated(table, parts[-1], posterior, everything)
+    content = {
+        "model_file": str(out),
+        "report": report,
+        "annotated": annotated,
+        "interrupted": interrupted,
+        **model_header(out)["summary"],
+        "settings": everything,
+        "notes": list(data.notes),
+    }
+    lines = [
+        f"{model}: {len(values)} samples, {len(posterior.feature_names)} features, "
+        f"{fitted.n_active_} of {fitted.n_factors} factors in use, {fitted.n_iter_} iterations.",
+        f"Model: {out}",
+        *([] if report is None else [f"Report: {report}"]),
+        *([] if annotated is None else [f"Annotated table: {annotated}"]),
+    ]
+    result(as_json, content, lines)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _hash(posterior: Posterior, values: pd.DataFrame) -> str:
+    """Hash of the codes of the training table."""
+    from rankfactor.features import model_values
+    from rankfactor.modelfile import codes_hash
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said during the fit
+        return codes_hash(posterior, model_values(posterior, values, "error"))
+
+
+def _choose_factors(
+    fitted: RankFactorClassifier, numbers: list[int], data: Labelled, random_state: Any
+) -> None:
+    """Set the number of factors that does best within the samples."""
+    from rankfactor.evaluation import ChooseFactors
+
+    chooser = ChooseFactors(fitted, numbers, random_state=random_state)
+    chosen = chooser.choose(data.values, data.labels, data.groups)
+    areas = ", ".join(f"{number}: {auc:.3f}" for number, auc in chooser.aucs_.items())
+    note(f"n_factors={chosen} was chosen by cross-validated AUC ({areas or 'none'}).")
+    fitted.set_params(n_factors=chosen)

@@ -1,0 +1,121 @@
+"""``rankfactor inspect``: what is in a table or in a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankfactor.cli import options as opt
+from rankfactor.cli.console import result
+from rankfactor.cli.tables import Reading, read
+from rankfactor.errors import InputError
+
+
+def inspect(
+    ctx: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A table, or a model file.")],
+    id_column: opt.IdColumn = None,
+    orient: opt.OrientOption = None,
+    exclude: opt.Exclude = None,
+    layer: opt.Layer = None,
+    sheet: opt.Sheet = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Say what is in a table (features, holes, label columns) or in a model file."""
+    from rankfactor.modelfile import is_model_file
+
+    if not path.exists():
+        raise InputError(f"{path} does not exist: check its name.")
+    if is_model_file(path):
+        content = _model(path)
+        result(as_json, content, _model_lines(content))
+        return
+    from rankfactor.cli.describe import describe
+
+    content = {"file": str(path), "kind": "table", **describe(read(path, Reading.of(ctx.params)))}
+    result(as_json, content, _table_lines(content))
+
+
+def _model(path: Path) -> dict[str, Any]:
+    from rankfactor.modelfile import load_model, model_header
+
+    # Reading all of it checks the file, too.
+    posterior = load_model(path)
+    header = model_header(path)
+    return {
+        "file": str(path),
+        "kind": "model",
+        "size": path.stat().st_size,
+        "format_version": header["version"],
+        "library": header["library"],
+        "checksum": "agrees" if "checksum" in header else "none",
+        "parts": header["model"],
+        "summary": header.get("summary", {}),
+        "provenance": header.get("provenance", {}),
+        "shares": posterior.shares.tolist(),
+        "feature_names": posterior.feature_names.tolist(),
+    }
+
+
+def _model_lines(content: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"{content['file']}: a model of format {content['format_version']}, written by rankfactor "
+        f"{content['library']}, {content['size'] / 1e6:.2f} MB, checksum {content['checksum']}"
+    )
+    summary, origin, parts = content["summary"], content["provenance"], content["parts"]
+    for name, value in parts.items():
+        if isinstance(value, dict):
+            rest = ", ".join(f"{key}={one}" for key, one in value.items() if key != "part")
+            value = f"{value.get('part', '')} ({rest})" if rest else value.get("part", "")
+        yield f"  {name}: {value}"
+    if summary:
+        yield (
+            f"Fitted to {summary['n_samples']} samples and {summary['n_features']} features "
+            f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
+            f"{summary['n_factors']} factors in use, {summary['n_iter']} iterations, "
+            f"{'converged' if summary['converged'] else 'not converged'}, engine "
+            f"{summary['engine']}, training {summary['training']}"
+        )
+        for task, counts in summary["tasks"].items():
+            yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"
+    if origin.get("table"):
+        yield f"Table: {origin['table']}"
+    if origin.get("settings"):
+        yield "Settings: " + ", ".join(f"{key}={one}" for key, one in origin["settings"].items())
+    if origin.get("codes_sha256"):
+        yield f"Training codes: SHA-256 {origin['codes_sha256']}"
+    yield f"Features: {_some(content['feature_names'])}"
+
+
+def _table_lines(content: dict[str, Any]) -> Iterator[str]:
+    yield f"{content['file']}: {content['n_samples']} samples, {content['n_features']} features"
+    for text in content["notes"]:
+        yield f"  {text}"
+    for kind, part in content["features"].items():
+        yield f"  {part['count']} {kind}: {_some(part['names'])}"
+    yield (
+        f"Missing: {content['missing']:.2%} of the values, in {content['features_with_missing']} "
+        f"features; {content['samples_all_missing']} samples have no value at all"
+    )
+    yield f"Ties: {content['ties']:.1%} of the values are shared with another sample"
+    if content["views"]:
+        yield "Views: " + ", ".join(f"{name} ({n})" for name, n in content["views"].items())
+    if not content["label_columns"]:
+        yield "No column looks like a label: labels may be in another file."
+    for name, column in content["label_columns"].items():
+        yield f"  label column {name}: {_counts(column['classes'], column['missing'])}"
+    for name, why in content["other_columns"].items():
+        yield f"  column {name}: {why}"
+
+
+def _counts(classes: dict[str, int], missing: int) -> str:
+    told = ", ".join(f"{count} {name}" for name, count in classes.items())
+    return told + (f", {missing} unknown" if missing else "")
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

@@ -1,0 +1,140 @@
+"""From the options of a command to the arguments of `RankFactorClassifier`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankfactor.errors import InputError
+
+# Options that are arguments of the estimator as they stand.
+_AS_GIVEN = (
+    "training",
+    "margin",
+    "max_cuts",
+    "likelihood",
+    "classifier",
+    "shrinkage",
+    "experts",
+    "n_components",
+    "calibration",
+    "max_iter",
+    "tol",
+    "n_restarts",
+    "covariate_use",
+)
+_GIBBS = ("n_draws", "burn_in", "thin", "n_chains", "n_predict", "checkpoint")
+
+
+def classifier_settings(options: Mapping[str, Any], tasks: Sequence[str]) -> dict[str, Any]:
+    """Arguments of `RankFactorClassifier` that the options of a command ask for.
+
+    Parameters
+    ----------
+    options : mapping
+        Values of the options by name, as the context of a command has them.
+    tasks : sequence of str
+        Names of the label columns.
+
+    Raises
+    ------
+    InputError
+        For a value that is no setting, naming the option.
+    """
+    settings = {name: _text(options[name]) for name in _AS_GIVEN}
+    settings["label_weight"] = _label_weight(options["label_weight"])
+    settings["class_weight"] = _class_weight(options["class_weight"] or (), tasks)
+    settings["engine"] = _engine(options)
+    return settings
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a model file and a report tell them."""
+    told = {
+        name: value
+        for name, value in settings.items()
+        if value is not None
+        and name != "views"  # one name a feature: the model file has them
+        and (name != "covariate_use" or settings.get("covariates"))
+    }
+    engine = told.get("engine")
+    if engine is not None and not isinstance(engine, str):
+        told |= {"engine": "gibbs", **{name: getattr(engine, name) for name in _GIBBS[:-1]}}
+    return told
+
+
+def numbers_of_factors(text: str) -> list[int]:
+    """Numbers of an option such as ``5,10,20``."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise InputError(
+            f"--n-factors must be whole numbers of at least 1, such as 20 or 5,10,20, not {text!r}."
+        )
+    return list(dict.fromkeys(numbers))
+
+
+def names_of(text: str) -> list[str]:
+    """Names of an option such as ``R-L-BSVM,L-SVM``."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _text(value: Any) -> Any:
+    """Value of a choice as the library has it."""
+    return str(value) if isinstance(value, str) else value
+
+
+def _label_weight(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--label-weight must be a number or auto, not {text!r}.") from None
+
+
+def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
+    """None, "balanced", or weights by class, of every task where there are several."""
+    if not given:
+        return None
+    if "balanced" in given:
+        if len(given) > 1:
+            raise InputError("--class-weight balanced leaves no room for weights: give one.")
+        return "balanced"
+    weights: dict[str, dict[str, float]] = {}
+    for text in given:
+        place, equals, number = text.rpartition("=")
+        # A class may have a colon in its name, so a task counts only if there is such a one.
+        task, colon, label = place.partition(":")
+        if not colon or task not in tasks:
+            task, label = tasks[0], place
+            if len(tasks) > 1:
+                raise InputError(
+                    f"--class-weight {text} names no task: write TASK:CLASS=WEIGHT with one of "
+                    f"{', '.join(tasks)}."
+                )
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = -1.0
+        if not (equals and label and 0 < weight < float("inf")):
+            raise InputError(
+                f"--class-weight must be balanced or CLASS=WEIGHT with a positive weight, "
+                f"not {text!r}."
+            )
+        weights.setdefault(task, {})[label] = weight
+    return weights if len(tasks) > 1 else weights[tasks[0]]
+
+
+def _engine(options: Mapping[str, Any]) -> Any:
+    given = {name: options[name] for name in _GIBBS if options.get(name) is not None}
+    if str(options["engine"]) == "gibbs":
+        from rankfactor.inference.chain import Gibbs
+
+        return Gibbs(**given)
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise InputError(f"--{option} is for Gibbs sampling: add --engine gibbs.")
+    return "vb"

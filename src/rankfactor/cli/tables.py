@@ -1,0 +1,299 @@
+"""Tables, labels and groups, from the files and columns that the options name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankfactor.cli.console import note
+from rankfactor.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rankfactor.data import Table
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is to be read: the options of that name, None where the file decides."""
+
+    id_column: str | None = None
+    orient: str | None = None
+    exclude: tuple[str, ...] = ()
+    layer: str | None = None
+    sheet: str | None = None
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Reading:
+        """Reading that the options of a command ask for."""
+        orient = options.get("orient")
+        return cls(
+            options.get("id_column"),
+            None if orient is None else str(orient),
+            tuple(options.get("exclude") or ()),
+            options.get("layer"),
+            options.get("sheet"),
+        )
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A table with labels and groups, all with the same index."""
+
+    values: pd.DataFrame  # features, and covariates where there are any
+    labels: pd.DataFrame
+    groups: pd.Series[Any] | None
+    covariates: tuple[str, ...]
+    views: pd.Series[str] | None
+    notes: tuple[str, ...]
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of the label columns."""
+        return [str(name) for name in self.labels.columns]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Arguments of the estimator that come with the table."""
+        return {
+            "covariates": list(self.covariates) or None,
+            "views": None if self.views is None else self.views.to_dict(),
+        }
+
+
+def read(
+    path: Path,
+    reading: Reading,
+    text_columns: Sequence[str] = (),
+    sample_names: Collection[str] | None = None,
+) -> Table:
+    """Read a table, without what is excluded by name or pattern."""
+    from rankfactor.data import column_names, read_table
+
+    header = column_names(path, sheet=reading.sheet)
+    exact: list[str] = []
+    patterns: list[str] = []
+    for text in reading.exclude:
+        (patterns if _is_pattern(text) and text not in header else exact).append(text)
+    # Columns are left out before they are looked at: text in them then does no harm.
+    early = [name for name in header if any(fnmatchcase(name, one) for one in patterns)]
+    wanted = [name for name in (*exact, *early) if name not in text_columns]
+    table = read_table(
+        path,
+        id_column=reading.id_column,
+        orient=reading.orient,
+        text_columns=tuple(text_columns),
+        exclude=tuple(dict.fromkeys(wanted)),
+        layer=reading.layer,
+        sheet=reading.sheet,
+        sample_names=sample_names,
+    )
+    # Where features are rows, their names are known only now.
+    late = [
+        name for name in table.values.columns if any(fnmatchcase(str(name), p) for p in patterns)
+    ]
+    for pattern in patterns:
+        if not any(fnmatchcase(str(name), pattern) for name in (*early, *late)):
+            raise InputError(f"--exclude {pattern} matches no column of {path}: leave it out.")
+    if len(late) == table.values.shape[1]:
+        raise InputError(f"--exclude leaves no feature of {path}: narrow its patterns.")
+    if late:
+        views = None if table.views is None else table.views.drop(late)
+        table = replace(table, values=table.values.drop(columns=late), views=views)
+    return table
+
+
+def _is_pattern(text: str) -> bool:
+    return any(sign in text for sign in "*?[")
+
+
+def read_labelled(
+    path: Path,
+    labels: Sequence[str],
+    reading: Reading,
+    *,
+    groups: str | None = None,
+    covariates: Sequence[str] = (),
+) -> Labelled:
+    """Read a table, its labels, groups and covariates; say what was found."""
+    import pandas as pd
+
+    from rankfactor.data import column_names
+
+    header = set(column_names(path, sheet=reading.sheet))
+    places = [_place(path, header, text, "--labels") for text in labels]
+    others = [_place(path, header, text, "--covariates") for text in covariates]
+    for option, given in (("label", places), ("covariate", others)):
+        names = [column for _, column in given]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"the {option} {name!r} is given more than once: rename one.")
+    group_place = [] if groups is None else [_place(path, header, groups, "--groups")]
+    own = [column for file, column in (*places, *group_place) if file is None]
+    files = {
+        file: _read_file(file, reading) for file, _ in (*places, *group_place, *others) if file
+    }
+    known = {str(name) for frame in files.values() for name in frame.index}
+    table = read(path, reading, own, sample_names=known or None)
+    notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files))]
+    parts = []
+    for file, column in places:
+        found = _column(table, file, column, files, kind="label")
+        _check_classes(file or path, column, found)
+        missing = int(found.isna().sum())
+        if missing:
+            notes.append(
+                f"{missing} of {len(found)} samples have no label {column!r}; they are kept, "
+                "with the label unknown."
+            )
+        parts.append(found)
+    together = None
+    for file, column in group_place:
+        together = _column(table, file, column, files, kind="group")
+    for text in notes:
+        note(text)
+    return Labelled(
+        with_covariates(table, others, files),
+        pd.concat(parts, axis=1),
+        together,
+        tuple(column for _, column in others),
+        table.views,
+        tuple(notes),
+    )
+
+
+def with_covariates(
+    table: Table, places: Sequence[tuple[Path | None, str]], files: Mapping[Path, pd.DataFrame]
+) -> pd.DataFrame:
+    """Values of a table with the covariates among its columns."""
+    import pandas as pd
+
+    more = {}
+    for file, column in places:
+        if file is None and column in table.values.columns:
+            continue
+        cells = _column(table, file, column, files, kind="covariate")
+        numbers = pd.to_numeric(cells, errors="coerce")
+        # A column of numbers in a file of text is a column of numbers.
+        whole = bool((numbers.notna() == cells.notna()).all())
+        more[column] = numbers.astype(float) if whole else cells
+    if not more:
+        return table.values
+    kept = table.values.drop(columns=[name for name in more if name in table.values.columns])
+    return pd.concat([kept, pd.DataFrame(more, index=kept.index)], axis=1)
+
+
+def new_covariates(
+    table: Table, path: Path, given: Sequence[str], wanted: Sequence[str], reading: Reading
+) -> pd.DataFrame:
+    """Values of a new table with the covariates that a model wants, from options or its columns."""
+    header = {str(name) for name in (*table.values.columns, *table.annotations.columns)}
+    places = {
+        column: file for file, column in (_place(path, header, t, "--covariates") for t in given)
+    }
+    for column in places:
+        if column not in wanted:
+            raise InputError(
+                f"{column!r} is no covariate of the model, which has {_listed(list(wanted))}."
+            )
+    files = {file: _read_file(file, reading) for file in places.values() if file}
+    # Those that are nowhere are told by whoever matches the table to the model.
+    chosen = [
+        (places.get(name), name)
+        for name in wanted
+        if name in places or name in table.annotations.columns
+    ]
+    return with_covariates(table, chosen, files)
+
+
+def _place(table: Path, header: set[str], text: str, option: str) -> tuple[Path | None, str]:
+    """File (None for the table itself) and column that an option names."""
+    # A column of the table may have a colon in its name, and a path one after its drive.
+    file, colon, column = text.rpartition(":")
+    if text in header or not colon or not file:
+        return None, text
+    if not column:
+        raise InputError(f"{option} {text} names no column: write {file}:COLUMN.")
+    return (None if Path(file).absolute() == table.absolute() else Path(file)), column
+
+
+def _read_file(file: Path, reading: Reading) -> pd.DataFrame:
+    """A file that describes samples, with their names as index."""
+    from rankfactor.data import column_names, read_annotations
+
+    names = set(column_names(file))
+    return read_annotations(file, reading.id_column if reading.id_column in names else None)
+
+
+def _foreign(table: Table, file: Path, files: Mapping[Path, pd.DataFrame]) -> Iterator[str]:
+    """Say which samples of a file the table does not have."""
+    index, given = table.values.index, files[file].index
+    foreign = given[~given.isin(index)]
+    if len(foreign) == len(given):
+        raise InputError(
+            f"{file} has no sample in common with the table: its samples are {_listed(given)} and "
+            f"the table's are {_listed(index)}; check the column of sample names in both "
+            "(--id-column), and which way the table lies (--orient)."
+        )
+    if len(foreign):
+        yield (
+            f"{len(foreign)} samples of {file} are not in the table and are left out: "
+            f"{_listed(foreign)}."
+        )
+
+
+def _column(
+    table: Table,
+    file: Path | None,
+    column: str,
+    files: Mapping[Path, pd.DataFrame],
+    *,
+    kind: str,
+) -> pd.Series[Any]:
+    """Column of the table or of another file for the table's samples, as text."""
+    import pandas as pd
+
+    from rankfactor.data import as_classes
+
+    index = table.values.index
+    frame = table.annotations if file is None else files[file]
+    if column not in frame.columns:
+        raise InputError(
+            f"{file or table.source} has no column {column!r} to take as {kind}: its columns that "
+            f"are no features are {_listed(frame.columns)}."
+        )
+    if file is not None and column in table.values.columns and kind == "label":
+        warnings.warn(
+            f"{table.source} has a feature called {column!r}, as the label is: if it is the label "
+            f"itself, leave it out (--exclude {column}), or the model is told the answer.",
+            UserWarning,
+            stacklevel=3,
+        )
+    cells = frame[column].reindex(index)
+    return pd.Series(as_classes(cells), index=index, name=column, dtype=object)
+
+
+def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
+    classes = labels.dropna().unique()
+    if len(classes) < 2:
+        found = f"only the class {classes[0]!r}" if len(classes) else "no label at all"
+        raise InputError(
+            f"{source}, column {column!r} has {found} among the table's samples: a task needs two "
+            "classes or more, so leave the column out or add labels."
+        )
+    known = int(labels.notna().sum())
+    if len(classes) > max(20, known // 3):
+        raise InputError(
+            f"{source}, column {column!r} has {len(classes)} classes for {known} labelled samples: "
+            "it looks like a measurement or a name, so choose another column or bin it first."
+        )
+
+
+def _listed(names: Any) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown or "none"

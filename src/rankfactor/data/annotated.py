@@ -1,0 +1,254 @@
+"""AnnData and MuData, in memory and as ``.h5ad`` and ``.h5mu`` files.
+
+Columns of ``obs`` are annotations; ``X`` or a layer is the table. A sparse matrix is made dense,
+its zeros being values: ranks need them, and ties at zero are one level. The modalities of MuData
+are views of one table: features are called "rna:ACTB", and a sample that a modality does not have
+is missing in it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rankfactor.data.classes import classes_of_frame
+from rankfactor.data.grid import Grid, Table, check_cells, check_names
+from rankfactor.data.names import some
+from rankfactor.data.opening import foreign_reader
+from rankfactor.data.packages import need
+from rankfactor.errors import InputError
+
+__all__ = ["annotated_names", "from_anndata", "from_mudata", "read_annotated", "write_back"]
+
+
+def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the AnnData") -> Table:
+    """Make a table of an AnnData object.
+
+    Parameters
+    ----------
+    adata : anndata.AnnData
+        Samples x features.
+    layer : str, optional
+        The layer to take in place of ``X``.
+    source : str
+        What to call it in messages.
+
+    Returns
+    -------
+    Table
+        Columns of ``obs`` are the annotations.
+
+    Raises
+    ------
+    InputError
+        If there is no such matrix, a name is repeated, or a value is infinite.
+    """
+    if layer is None:
+        matrix, what = adata.X, "X"
+        if matrix is None:
+            raise InputError(
+                f"{source} has no X; choose a layer: {some(list(adata.layers)) or 'there is none'}."
+            )
+    else:
+        if layer not in adata.layers:
+            raise InputError(
+                f"{source} has no layer '{layer}'; it has {some(list(adata.layers)) or 'none'}."
+            )
+        matrix, what = adata.layers[layer], f"layer '{layer}'"
+    is_sparse = hasattr(matrix, "toarray")
+    values = np.asarray(matrix.toarray() if is_sparse else matrix)
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"{source}, {what} is of type {values.dtype}; it has to be numbers.")
+    samples = [str(name) for name in adata.obs_names]
+    features = [str(name) for name in adata.var_names]
+    # An AnnData has no rows of text: count its samples from 1.
+    grid = Grid(source, samples, features, values.astype(np.float64), first_row=1)
+    check_names(grid, "sample", "feature")
+    check_cells(grid, range(len(samples)), range(len(features)))
+    index = pd.Index(samples, name="sample", dtype=object)
+    annotations = classes_of_frame(adata.obs.set_axis(index, axis=0))
+    notes = [f"the table is {what}" + (", sparse: its zeros are values" if is_sparse else "")]
+    if layer is None and len(adata.layers):
+        notes.append(f"other layers: {some(list(adata.layers))}")
+    return Table(
+        pd.DataFrame(grid.values, index=index, columns=pd.Index(features, dtype=object)),
+        annotations,
+        source,
+        tuple(notes),
+    )
+
+
+def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuData") -> Table:
+    """Make a table of a MuData object, its modalities side by side.
+
+    Parameters
+    ----------
+    mdata : mudata.MuData
+        Several AnnData objects of overlapping samples.
+    layer : str, optional
+        The layer to take in place of ``X``, where a modality has it.
+    source : str
+        What to call it in messages.
+
+    Returns
+    -------
+    Table
+        `views` says which modality a feature is of.
+    """
+    if not len(mdata.mod):
+        raise InputError(f"{source} has no modality; add at least one.")
+    if layer is not None and not any(layer in one.layers for one in mdata.mod.values()):
+        raise InputError(f"{source} has no modality with a layer '{layer}'; leave layer out.")
+    index = pd.Index([str(name) for name in mdata.obs_names], name="sample", dtype=object)
+    columns = {str(name): mdata.obs[name].to_numpy() for name in mdata.obs.columns}
+    annotations = classes_of_frame(pd.DataFrame(columns, index=index))
+    parts, views, notes = [], [], []
+    for name, adata in mdata.mod.items():
+        own = layer if layer is not None and layer in adata.layers else None
+        part = from_anndata(adata, own, source=f"{source}, modality '{name}'")
+        parts.append(part.values.rename(columns=_prefixer(name)).reindex(index))
+        views += [str(name)] * part.values.shape[1]
+        for column in part.annotations.columns:
+            prefixed = f"{name}:{column}"
+            if column not in annotations.columns and prefixed not in annotations.columns:
+                annotations[prefixed] = part.annotations[column].reindex(index)
+        notes.append(f"modality '{name}': {part.values.shape[0]} samples x {part.values.shape[1]}")
+    values = pd.concat(parts, axis=1)
+    values.columns = pd.Index(list(values.columns), dtype=object)
+    return Table(
+        values,
+        annotations.astype(object),
+        source,
+        tuple(notes),
+        pd.Series(views, index=values.columns, name="view", dtype=object),
+    )
+
+
+def _prefixer(modality: str) -> Any:
+    start = f"{modality}:"
+    return lambda feature: feature if feature.startswith(start) else start + feature
+
+
+def read_annotated(path: Path, *, layer: str | None = None) -> Table:
+    """Read an ``.h5ad`` or ``.h5mu`` file."""
+    if path.suffix.lower() == ".h5mu":
+        with _opening(path, "mudata") as mudata:
+            mdata = mudata.read_h5mu(path)
+        return from_mudata(mdata, layer, source=str(path))
+    with _opening(path, "anndata") as anndata:
+        adata = anndata.read_h5ad(path)
+    return from_anndata(adata, layer, source=str(path))
+
+
+def annotated_names(path: Path) -> list[str]:
+    """Names of the columns of ``obs`` and of the features of a file."""
+    if path.suffix.lower() == ".h5mu":
+        table = read_annotated(path)
+        return [*table.annotations.columns, *table.values.columns]
+    with _opening(path, "anndata") as anndata:
+        adata = anndata.read_h5ad(path, backed="r")
+        try:
+            return [*map(str, adata.obs.columns), *map(str, adata.var_names)]
+        finally:
+            adata.file.close()
+
+
+@contextmanager
+def _opening(path: Path, package: str) -> Iterator[Any]:
+    module = need(package, extra="anndata", path=path)
+    complaint = f"is not a whole {path.suffix} file; copy or write it again."
+    with foreign_reader(path, complaint), warnings.catch_warnings():
+        # What these packages say of their own future is no concern of the reader of a table.
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        yield module
+
+
+def write_back(
+    data: Any,
+    *,
+    scores: npt.ArrayLike,
+    loadings: npt.ArrayLike,
+    features: Sequence[str],
+    samples: Sequence[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """Store factors in an AnnData or MuData object, in its usual places.
+
+    ``obsm["X_rankfactor"]`` holds the scores, ``varm["rankfactor_loadings"]`` the loadings and
+    ``uns["rankfactor"]`` the settings. Samples and features without factors get NaN.
+
+    Parameters
+    ----------
+    data : anndata.AnnData or mudata.MuData
+        Changed in place. Of a MuData, loadings go to its modalities, by features named
+        "modality:feature".
+    scores : array, shape (samples, factors)
+        Factor scores.
+    loadings : array, shape (features, factors)
+        Loadings.
+    features : sequence of str
+        The feature of every row of `loadings`.
+    samples : sequence of str, optional
+        The sample of every row of `scores`; by default those of `data`, in order.
+    settings : mapping, optional
+        Plain values to keep beside, such as hyper-parameters.
+
+    Raises
+    ------
+    InputError
+        If shapes do not agree, or a sample or feature is unknown to `data`.
+    """
+    scores, loadings = np.asarray(scores, dtype=float), np.asarray(loadings, dtype=float)
+    names = [str(name) for name in data.obs_names]
+    placed = _placed(scores, names if samples is None else samples, names, "scores", "sample")
+    modalities: Mapping[str, Any] = getattr(data, "mod", {})
+    if not modalities:
+        own = [str(name) for name in data.var_names]
+        varm = {"": (data, _placed(loadings, features, own, "loadings", "feature"))}
+    else:
+        own = [_prefixer(name)(str(f)) for name, one in modalities.items() for f in one.var_names]
+        whole = _placed(loadings, features, own, "loadings", "feature")
+        ends = np.cumsum([one.n_vars for one in modalities.values()])[:-1]
+        varm = {
+            name: (one, part)
+            for (name, one), part in zip(
+                modalities.items(), np.split(whole, ends, axis=0), strict=True
+            )
+        }
+    data.obsm["X_rankfactor"] = placed
+    for holder, part in varm.values():
+        holder.varm["rankfactor_loadings"] = part
+    data.uns["rankfactor"] = dict(settings or {})
+
+
+def _placed(
+    rows: npt.NDArray[np.float64],
+    given: Collection[str],
+    wanted: list[str],
+    argument: str,
+    kind: str,
+) -> npt.NDArray[np.float64]:
+    """Bring rows into the order of `wanted`, NaN where there is none."""
+    if rows.ndim != 2 or len(rows) != len(given):
+        raise InputError(
+            f"{argument} has shape {rows.shape} for {len(given)} {kind}s; "
+            f"pass one row per {kind} and one column per factor."
+        )
+    position = {name: n for n, name in enumerate(wanted)}
+    unknown = [name for name in given if str(name) not in position]
+    if unknown:
+        raise InputError(
+            f"{argument} has a {kind} that the data do not have: {some(unknown)}; pass the data "
+            "that the model was fitted to."
+        )
+    out = np.full((len(wanted), rows.shape[1]), np.nan)
+    out[[position[str(name)] for name in given]] = rows
+    return out

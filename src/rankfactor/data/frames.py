@@ -1,0 +1,165 @@
+"""Frames of pandas as grids and tables: Parquet files, and frames in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.data.grid import Grid, check_cells, check_names
+from rankfactor.data.names import some
+from rankfactor.data.numbers import Style, parse_number
+from rankfactor.data.opening import foreign_reader
+from rankfactor.data.packages import need
+from rankfactor.data.textfile import holds_names
+from rankfactor.errors import InputError
+
+__all__ = ["grid_of_frame", "numeric_table", "parquet_names", "read_parquet_frame"]
+
+_BROKEN = "is not a whole Parquet file; copy or write it again."
+
+
+def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
+    """Turn a frame into a table of float64, naming the first cell that is not a number.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Samples x features. Rows are numbered in messages as in a file, the header being row 1.
+    source : str or Path
+        What to call the frame in messages: the file it comes from.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same samples and features, float64; booleans are 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If there is no row or column, a name is repeated, or a cell is not a finite number.
+    """
+    if frame.shape[0] == 0:
+        raise InputError(f"{source} has no rows; a table needs one row per sample.")
+    if frame.shape[1] == 0:
+        raise InputError(f"{source} has no feature columns; a table needs at least one.")
+    columns = [str(name) for name in frame.columns]
+    grid = _grid(frame, [str(name) for name in frame.index], columns, "", source, ())
+    check_names(grid, "sample", "feature")
+    check_cells(grid, range(len(frame)), range(len(columns)))
+    return pd.DataFrame(grid.values, index=frame.index, columns=frame.columns)
+
+
+def read_parquet_frame(path: Path) -> pd.DataFrame:
+    """Read a Parquet file; the index that pandas saved with it is restored."""
+    need("pyarrow", extra="parquet", path=path)
+    with foreign_reader(path, _BROKEN):
+        return pd.read_parquet(path, engine="pyarrow")
+
+
+def parquet_names(path: Path) -> list[str]:
+    """Read the names of the columns of a Parquet file, and nothing else."""
+    parquet = need("pyarrow.parquet", extra="parquet", path=path)
+    with foreign_reader(path, _BROKEN):
+        return [str(name) for name in parquet.read_schema(path).names]
+
+
+def grid_of_frame(
+    frame: pd.DataFrame,
+    *,
+    source: str | Path,
+    id_column: str | int | None = None,
+    text_columns: Collection[str] = (),
+) -> Grid:
+    """Make a grid of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame. An index with a name, or of text, holds the names of the rows; else the first
+        column may, by the rules for text tables.
+    source : str or Path
+        What to call it in messages.
+    id_column, text_columns
+        As for `rankfactor.data.read_table`.
+
+    Returns
+    -------
+    Grid
+        The cells.
+    """
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    if len(frame) == 0 or frame.shape[1] == 0:
+        raise InputError(f"{source} has no rows or no columns; add one row per sample.")
+    names = list(frame.columns)
+    position: int | None = None
+    if id_column is not None:
+        if isinstance(id_column, str) and id_column in names:
+            position = names.index(id_column)
+        elif isinstance(id_column, int) and 0 <= id_column < len(names):
+            position = id_column
+        elif id_column != frame.index.name:
+            raise InputError(
+                f"{source} has no column '{id_column}' to take as id_column; "
+                f"its columns begin with {some(names)}."
+            )
+    elif _is_plain_index(frame.index) and names[0] not in text_columns:
+        first = frame.iloc[:, 0]
+        cells = ["" if pd.isna(cell) else str(cell) for cell in first]
+        position = 0 if len(names) > 1 and holds_names(names, cells) else None
+    if position is None:
+        plain = _is_plain_index(frame.index)
+        heading = None if plain else str(frame.index.name or "")
+        rows = [str(n + 1) for n in range(len(frame))] if plain else list(map(str, frame.index))
+        return _grid(frame, rows, names, heading, source, text_columns)
+    column = frame.iloc[:, position]
+    rows = ["" if pd.isna(cell) else str(cell).strip() for cell in column]
+    rest = frame.iloc[:, [i for i in range(len(names)) if i != position]]
+    columns = [name for i, name in enumerate(names) if i != position]
+    return _grid(rest, rows, columns, names[position], source, text_columns)
+
+
+def _is_plain_index(index: pd.Index[Any]) -> bool:
+    return isinstance(index, pd.RangeIndex) and index.name is None
+
+
+def _grid(
+    frame: pd.DataFrame,
+    rows: list[str],
+    columns: list[str],
+    heading: str | None,
+    source: str | Path,
+    text_columns: Collection[str],
+) -> Grid:
+    kept = set(text_columns)
+    text: dict[tuple[int, int], str] = {}
+    # All numbers at once: one column at a time takes seconds for 28,000 of them.
+    numeric = np.array(
+        [
+            name not in kept and pd.api.types.is_numeric_dtype(dtype)
+            for name, dtype in zip(columns, frame.dtypes, strict=True)
+        ]
+    )
+    values = np.full(frame.shape, np.nan)
+    values[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
+    for i in np.flatnonzero(~numeric).tolist():
+        name, column = columns[i], frame.iloc[:, i]
+        for n, cell in enumerate(column.to_numpy(dtype=object)):
+            if not isinstance(cell, str) and pd.isna(cell):
+                continue
+            written = _written(cell)
+            number = None if name in kept else parse_number(written, Style())
+            if number is None:
+                text[n, i] = written
+            else:
+                values[n, i] = number
+    return Grid(str(source), rows, columns, values, text, heading)
+
+
+def _written(cell: Any) -> str:
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell)

@@ -1,0 +1,163 @@
+"""GEO series-matrix files: expression values, and what is known about the samples.
+
+Lines ``!Sample_...`` describe samples, one cell each. The cells of ``!Sample_characteristics_ch1``
+are written "key: value", and a key need not stand in the same line for all samples; every key
+becomes a column of annotations. Between ``!series_matrix_table_begin`` and ``..._end`` stands the
+table, features in rows; in a series of sequencing data it has a header only, and counts are in
+files of their own.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+import pandas as pd
+
+from rankfactor.data.classes import as_classes
+from rankfactor.data.grid import Table, table_of_grid
+from rankfactor.data.opening import read_as_text
+from rankfactor.data.textfile import Records, grid_of_records
+from rankfactor.errors import InputError
+
+__all__ = ["is_series_matrix", "read_series_annotations", "read_series_matrix"]
+
+_BEGIN, _END = "!series_matrix_table_begin", "!series_matrix_table_end"
+_PLAIN = ("title", "source_name", "organism", "description", "platform_id", "type")
+
+
+def is_series_matrix(head: bytes) -> bool:
+    """Tell by its first bytes whether a file is a series matrix."""
+    return head.lstrip(b'\xef\xbb\xbf"').startswith((b"!Series_", b"!Sample_"))
+
+
+@dataclass
+class _Series:
+    accessions: list[str] = field(default_factory=list)
+    columns: dict[str, dict[int, str]] = field(default_factory=dict)
+
+    def add(self, key: str, cells: list[str]) -> None:
+        key = key.removeprefix("!Sample_")
+        if key == "geo_accession":
+            self.accessions = [cell.strip() for cell in cells]
+        elif key.startswith("characteristics"):
+            suffix = "" if key.endswith("_ch1") else key.removeprefix("characteristics")
+            for n, cell in enumerate(cells):
+                name, colon, value = cell.partition(":")
+                if cell.strip():
+                    column = name.strip() if colon else "characteristics"
+                    self._put(column + suffix, n, value if colon else cell)
+        elif key.removesuffix("_ch1") in _PLAIN:
+            for n, cell in enumerate(cells):
+                self._put(key.removesuffix("_ch1"), n, cell)
+
+    def _put(self, column: str, n: int, value: str) -> None:
+        cells = self.columns.setdefault(column, {})
+        # A characteristic given twice is a list.
+        cells[n] = f"{cells[n]}; {value.strip()}" if n in cells else value.strip()
+
+    def annotations(self, path: Path) -> pd.DataFrame:
+        n_samples = len(self.accessions)
+        if not n_samples:
+            raise InputError(
+                f"{path} has no line !Sample_geo_accession; download the series matrix again."
+            )
+        for column, cells in self.columns.items():
+            if max(cells) >= n_samples:
+                raise InputError(
+                    f"{path} describes more samples by '{column}' than it has in "
+                    "!Sample_geo_accession; download the series matrix again."
+                )
+        index = pd.Index(self.accessions, name="sample", dtype=object)
+        data = {
+            column: as_classes(cells.get(n, "") for n in range(n_samples))
+            for column, cells in self.columns.items()
+        }
+        return pd.DataFrame(data, index=index, dtype=object)
+
+
+def read_series_matrix(path: Path, *, orient: str | None = None) -> Table:
+    """Read expression and annotations of a series matrix.
+
+    Parameters
+    ----------
+    path : Path
+        The file, as a rule ``GSE..._series_matrix.txt.gz``.
+    orient : str, optional
+        The form has features in rows; anything else is refused.
+
+    Returns
+    -------
+    Table
+        Samples named by their accession (GSM...).
+    """
+    if orient == "samples-in-rows":
+        raise InputError(f"{path} is a GEO series matrix, which has features in rows: drop orient.")
+
+    def read(file: IO[str]) -> tuple[_Series, Table]:
+        rows = csv.reader(file, delimiter="\t")
+        series, number = _read_head(rows, path)
+        header = next(rows, [])
+        records = Records(
+            str(path), "\t", [name.strip() for name in header], _until_end(rows, path), number + 1
+        )
+        first = next(records.rows, None)
+        if first is None:
+            raise InputError(
+                f"{path} holds no expression values, as usual for sequencing data; read the "
+                "counts from the series' supplementary file, and this one as labels."
+            )
+        records.rows = chain([first], records.rows)
+        grid, _ = grid_of_records(records, id_column=0)
+        return series, table_of_grid(grid, orient="features-in-rows")
+
+    (series, table), _ = read_as_text(path, read)
+    annotations = series.annotations(path)
+    absent = set(table.values.index) - set(annotations.index)
+    if absent:
+        raise InputError(
+            f"{path} does not describe the sample '{min(absent)}' of its table; "
+            "download the series matrix again."
+        )
+    annotations = annotations.loc[table.values.index]
+    notes = (
+        "GEO series matrix: features in rows, turned",
+        f"{annotations.shape[1]} annotations of the samples",
+    )
+    return Table(table.values, annotations, str(path), notes)
+
+
+def read_series_annotations(path: Path) -> pd.DataFrame:
+    """Read what a series matrix says about its samples; its table may be empty."""
+
+    def read(file: IO[str]) -> pd.DataFrame:
+        return _read_head(csv.reader(file, delimiter="\t"), path)[0].annotations(path)
+
+    return read_as_text(path, read)[0]
+
+
+def _read_head(rows: Iterator[list[str]], path: Path) -> tuple[_Series, int]:
+    series = _Series()
+    number = 0
+    for number, row in enumerate(rows, start=1):
+        if row and row[0].strip().lower() == _BEGIN:
+            return series, number
+        if row and row[0].startswith("!Sample_"):
+            series.add(row[0], row[1:])
+    raise InputError(
+        f"{path} ends at row {number} before its table begins; download the series matrix again."
+    )
+
+
+def _until_end(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
+    for row in rows:
+        if row and row[0].strip().lower() == _END:
+            return
+        yield row
+    raise InputError(
+        f"{path} is cut short: the line {_END} is missing; download the series matrix again."
+    )

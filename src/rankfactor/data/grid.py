@@ -1,0 +1,329 @@
+"""A table as a file has it, before it is known which way round it stands.
+
+Every format becomes a `Grid`: numbers, and beside them the cells that are no numbers. From it a
+`Table` is made: turned if features stand in rows, columns of text kept as annotations of the
+samples, everything else required to be a finite number.
+
+**Which way round.** What is asked for is done. Else, in this order, the first that speaks decides:
+names of samples that are known from elsewhere (the labels) are found in the rows or in the
+columns; columns asked for as labels are found there; the heading of the first column names
+features ("gene", "ID_REF", ...); the names of one side are identifiers of genes or of samples
+(Ensembl, probe sets, GSM, TCGA, ...); a row is words while the columns are numbers. The shape is no
+evidence. If nothing speaks, samples stand in rows.
+
+**Columns of text.** A column more than half of whose filled cells are no numbers describes samples
+and is no feature. One with fewer is a feature with a mistake in it, and refused with its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rankfactor.data.classes import as_classes
+from rankfactor.data.names import (
+    FEATURE_HEADINGS,
+    check_unique,
+    dates_among,
+    looks_like_features,
+    looks_like_samples,
+    plain,
+    some,
+)
+from rankfactor.data.numbers import Style
+from rankfactor.errors import InputError
+
+__all__ = [
+    "Grid",
+    "Table",
+    "check_cells",
+    "check_names",
+    "check_orientation",
+    "table_of_grid",
+]
+
+_LIKE_A_NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d{3})+|[+-]?\d*,\d+|[+-]?\d*\.\d+")
+_ORIENTATIONS = ("samples-in-rows", "features-in-rows")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of numbers and what else its file says about the samples.
+
+    Attributes
+    ----------
+    values : pandas.DataFrame
+        Samples x features, float64, NaN where a value is missing; the index holds the names of
+        the samples.
+    annotations : pandas.DataFrame
+        The same index; columns that describe samples and are no features, as str with NaN where
+        missing. It may have no columns.
+    source : str
+        The name of the file as given.
+    notes : tuple of str
+        What was detected, a sentence each.
+    views : pandas.Series or None
+        The modality of each feature where the file has several.
+    """
+
+    values: pd.DataFrame
+    annotations: pd.DataFrame
+    source: str
+    notes: tuple[str, ...] = ()
+    views: pd.Series[str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Cells of a file.
+
+    Attributes
+    ----------
+    source : str
+        What to call the file in messages.
+    row_names, column_names : list of str
+        Their names.
+    values : array of float64, shape (rows, columns)
+        NaN where a cell is missing or no number.
+    text : dict
+        Cells that are no numbers, or are to stay as written, by row and column.
+    heading : str or None
+        The heading of the names of the rows, None if the file has no such names.
+    first_row : int
+        The number in the file of the first row.
+    notes : tuple of str
+        What was detected.
+    style : Style
+        How numbers are written.
+    """
+
+    source: str
+    row_names: list[str]
+    column_names: list[str]
+    values: npt.NDArray[np.float64]
+    text: dict[tuple[int, int], str] = field(default_factory=dict)
+    heading: str | None = ""
+    first_row: int = 2
+    notes: tuple[str, ...] = ()
+    style: Style = field(default_factory=Style)
+
+    def place(self, row: int, column: int) -> str:
+        """Name a cell as its file has it."""
+        return f"{self.source}, row {row + self.first_row}, column '{self.column_names[column]}'"
+
+
+def check_orientation(orient: str | None) -> None:
+    """Refuse an orientation that is none."""
+    if orient is not None and orient not in _ORIENTATIONS:
+        raise InputError(
+            f"orient='{orient}' is not a choice; pass 'samples-in-rows' or 'features-in-rows'."
+        )
+
+
+def table_of_grid(
+    grid: Grid,
+    *,
+    orient: str | None = None,
+    text_columns: Collection[str] = (),
+    exclude: Collection[str] = (),
+    sample_names: Collection[str] | None = None,
+) -> Table:
+    """Make a table of a grid.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    orient : str, optional
+        Which way round it stands; by default this is detected.
+    text_columns : collection of str
+        Annotations to keep, whatever they look like. Their cells have to be in ``grid.text``.
+    exclude : collection of str
+        Features, annotations or samples to leave out.
+    sample_names : collection of str, optional
+        Samples known from elsewhere, as evidence of the orientation.
+
+    Returns
+    -------
+    Table
+        The table.
+
+    Raises
+    ------
+    InputError
+        If names are repeated or missing, or a cell of a feature is no finite number.
+    """
+    check_orientation(orient)
+    turned, reason = _orientation(grid, orient, set(text_columns), sample_names)
+    notes = [*grid.notes]
+    if turned:
+        notes.append(f"features in rows ({reason}): turned")
+    elif reason:
+        notes.append(f"samples in rows ({reason})")
+    row_kind, column_kind = ("feature", "sample") if turned else ("sample", "feature")
+    check_names(grid, row_kind, column_kind)
+
+    rows, columns = _kept(grid, set(exclude))
+    if turned:
+        described = set(columns).intersection(_mostly_text(grid, axis=1))
+        if described:
+            dropped = [grid.column_names[i] for i in sorted(described)]
+            notes.append(f"columns that describe features are left out: {some(dropped)}")
+            columns = [i for i in columns if i not in described]
+    samples, features = (columns, rows) if turned else (rows, columns)
+    sample_labels, feature_labels = (
+        (grid.column_names, grid.row_names) if turned else (grid.row_names, grid.column_names)
+    )
+    textual = set(_mostly_text(grid, axis=0 if turned else 1))
+    wanted = set(text_columns)
+    described_by = [i for i in features if i in textual or feature_labels[i] in wanted]
+    no_features = set(described_by)
+    measured = [i for i in features if i not in no_features]
+    if not samples or not measured:
+        raise InputError(
+            f"{grid.source} has no {'feature' if samples else 'sample'} that is a number; check "
+            "that it is the right file, and its separator."
+        )
+    check_cells(grid, *((measured, samples) if turned else (samples, measured)))
+
+    values = grid.values.T if turned else grid.values
+    index = pd.Index([sample_labels[n] for n in samples], name="sample", dtype=object)
+    names = pd.Index([feature_labels[i] for i in measured], dtype=object)
+    kept = np.ascontiguousarray(values[np.ix_(samples, measured)])
+    annotations = {
+        feature_labels[i]: as_classes(_words(grid, samples, i, turned)) for i in described_by
+    }
+    dates = dates_among(names)
+    if dates:
+        notes.append(
+            f"{len(dates)} features are called like dates, as spreadsheets rename genes: "
+            f"{some(dates)}"
+        )
+    automatic = [name for name in annotations if name not in wanted]
+    if automatic:
+        notes.append(f"columns of text, no features: {some(automatic)}")
+    return Table(
+        pd.DataFrame(kept, index=index, columns=names),
+        pd.DataFrame(annotations, index=index, dtype=object),
+        grid.source,
+        tuple(notes),
+    )
+
+
+def _orientation(
+    grid: Grid, orient: str | None, wanted: set[str], known: Collection[str] | None
+) -> tuple[bool, str]:
+    """Tell whether features stand in rows, and what says so."""
+    if orient is not None:
+        return orient == "features-in-rows", "as asked" if orient == "features-in-rows" else ""
+    if known is not None:
+        samples = {str(name) for name in known}
+        in_rows = len(samples.intersection(grid.row_names))
+        in_columns = len(samples.intersection(grid.column_names))
+        if in_rows != in_columns:
+            turned = in_columns > in_rows
+            return turned, "the samples of the labels are its columns" if turned else ""
+    if wanted & {*grid.row_names} and not wanted & {*grid.column_names}:
+        return True, "the labels are a row"
+    if wanted & {*grid.column_names}:
+        return False, ""
+    if grid.heading is None:
+        return False, ""
+    if plain(grid.heading) in FEATURE_HEADINGS:
+        return True, f"the first column is headed '{grid.heading}'"
+    if plain(grid.heading) in ("sample", "sampleid", "samples"):
+        return False, ""
+    for_columns = looks_like_features(grid.row_names) or looks_like_samples(grid.column_names)
+    for_rows = looks_like_features(grid.column_names) or looks_like_samples(grid.row_names)
+    if for_columns != for_rows:
+        return for_columns, "by the names" if for_columns else ""
+    if not _mostly_text(grid, axis=1) and any(_are_words(grid, n) for n in _mostly_text(grid, 0)):
+        return True, "a row is text"
+    return False, ""
+
+
+def _are_words(grid: Grid, row: int) -> bool:
+    """Tell whether a row of text says something about samples, and is not a row of mistakes."""
+    words = [text for (n, _), text in grid.text.items() if n == row and text[:1].isalpha()]
+    return len(words) >= 4 and len(set(words)) >= 2
+
+
+def _mostly_text(grid: Grid, axis: int) -> list[int]:
+    """Rows (0) or columns (1) more than half of whose filled cells are no numbers."""
+    counts: dict[int, int] = {}
+    for place in grid.text:
+        counts[place[axis]] = counts.get(place[axis], 0) + 1
+    found = []
+    for i, n_text in counts.items():
+        line = grid.values[i] if axis == 0 else grid.values[:, i]
+        if n_text > int(np.count_nonzero(~np.isnan(line))):
+            found.append(i)
+    return sorted(found)
+
+
+def check_names(grid: Grid, row_kind: str, column_kind: str) -> None:
+    """Refuse names that are missing or repeated."""
+    for position, name in enumerate(grid.column_names):
+        if not name:
+            number = position + (2 if grid.heading is not None else 1)
+            row = grid.first_row - 1
+            raise InputError(f"{grid.source}, row {row}: column {number} has no name; give it one.")
+    for position, name in enumerate(grid.row_names):
+        if not name:
+            raise InputError(
+                f"{grid.source}, row {position + grid.first_row} has no {row_kind} name; "
+                "add one or remove the row."
+            )
+    check_unique(grid.column_names, f"{column_kind} name", grid.source)
+    check_unique(grid.row_names, f"{row_kind} name", grid.source)
+
+
+def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
+    """Positions of the rows and columns that are not excluded."""
+    unknown = exclude - {*grid.row_names} - {*grid.column_names}
+    if unknown:
+        raise InputError(
+            f"{grid.source} has nothing called {some(sorted(unknown))} to exclude; "
+            f"its columns begin with {some(grid.column_names)}."
+        )
+    rows = [n for n, name in enumerate(grid.row_names) if name not in exclude]
+    columns = [i for i, name in enumerate(grid.column_names) if name not in exclude]
+    return rows, columns
+
+
+def check_cells(grid: Grid, rows: Collection[int], columns: Collection[int]) -> None:
+    """Refuse text and infinite values in the given rows and columns."""
+    in_rows, in_columns = set(rows), set(columns)
+    for (row, column), text in sorted(grid.text.items()):
+        if row in in_rows and column in in_columns:
+            raise InputError(_not_a_number(grid, row, column, text))
+    infinite = np.argwhere(np.isinf(grid.values))
+    for row, column in infinite.tolist():
+        if row in in_rows and column in in_columns:
+            raise InputError(
+                f"{grid.place(row, column)}: the value is infinite; "
+                "correct it, or leave the cell empty if the value is missing."
+            )
+
+
+def _words(grid: Grid, samples: list[int], feature: int, turned: bool) -> Iterable[object]:
+    for n in samples:
+        place = (feature, n) if turned else (n, feature)
+        yield grid.text.get(place, grid.values[place])
+
+
+def _not_a_number(grid: Grid, row: int, column: int, text: str) -> str:
+    text = " ".join(text.split())
+    shown = text if len(text) <= 40 else text[:37] + "..."
+    if _LIKE_A_NUMBER.fullmatch(text.strip()):
+        advice = "write all numbers alike, with a decimal point and no thousands separators"
+    else:
+        advice = "correct it, or leave the cell empty if the value is missing"
+        if column == 0 and grid.heading is None:
+            advice += ", or name the column as id_column if it holds the sample names"
+    return f"{grid.place(row, column)}: '{shown}' is not a number; {advice}."

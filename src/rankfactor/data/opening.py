@@ -1,0 +1,216 @@
+"""Opening files: compression and encoding by what a file holds, and what can go wrong.
+
+A file is recognised by its first bytes, not by its name: gzip, xz, bzip2 and Zstandard are
+unpacked; a byte-order mark names UTF-8 or UTF-16; UTF-16 without one is known by its zero bytes.
+Text that is not UTF-8 is read as Windows-1252, the usual encoding of older spreadsheets in western
+Europe, or as Latin-1 where that has no such character.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+from rankfactor.data.packages import need
+from rankfactor.errors import InputError
+
+__all__ = [
+    "first_bytes",
+    "foreign_reader",
+    "name_suffixes",
+    "read_as_text",
+    "translate_read_errors",
+]
+
+_PACKED = {
+    b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\x00": ".xz",
+    b"BZh": ".bz2",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
+_PACKED_SUFFIXES = frozenset({".gz", ".xz", ".bz2", ".zst", ".zstd"})
+# Tab, line ends, form feed and escape occur in text; the other control characters do not.
+_CONTROLS = frozenset(range(32)) - {9, 10, 11, 12, 13, 26, 27}
+_HEAD = 4096
+
+Result = TypeVar("Result")
+
+
+def name_suffixes(path: Path) -> tuple[str, str]:
+    """Return the suffix of the kind of a file and that of its compression, in lower case."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes.pop() if suffixes and suffixes[-1] in _PACKED_SUFFIXES else ""
+    return (suffixes[-1] if suffixes else ""), packed
+
+
+@contextmanager
+def translate_read_errors(path: Path) -> Iterator[None]:
+    """Turn what can go wrong when reading `path` into an `InputError` of one sentence."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist; check the path.") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path} is a folder; give the path of a file.") from error
+    except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(
+            f"{path} is not a whole {path.suffix} file; copy or compress it again."
+        ) from error
+    except csv.Error as error:
+        raise InputError(
+            f"{path} cannot be parsed ({error}); check its separators and quotes."
+        ) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{path} cannot be read ({reason}); check the file.") from error
+
+
+@contextmanager
+def foreign_reader(path: Path, complaint: str) -> Iterator[None]:
+    """Run another package's reader of `path`; whatever it raises becomes one sentence.
+
+    Such packages fail on a damaged file in as many ways as there are bytes to damage.
+    """
+    with translate_read_errors(path):
+        path.open("rb").close()
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        raise InputError(f"{path} {complaint}") from error
+
+
+def first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a file, unpacked."""
+    with translate_read_errors(path), _unpacked(path) as file:
+        return _read_head(file, path)
+
+
+def read_as_text(path: Path, read: Callable[[IO[str]], Result]) -> tuple[Result, str]:
+    """Give a file to a function as text, in the encoding that it turns out to have.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or compressed.
+    read : callable
+        What to do with the open file. It is called again from the start if the encoding tried
+        first was wrong.
+
+    Returns
+    -------
+    result
+        What `read` returned.
+    encoding : str
+        The encoding; "utf-8-sig" for UTF-8 with or without a byte-order mark.
+    """
+    head = first_bytes(path)
+    encoding = _encoding_by_mark(head)
+    if encoding == "utf-8-sig" and any(byte in _CONTROLS for byte in head):
+        raise InputError(f"{path} is not a text file; {_what_it_may_be(head)}.")
+    for attempt in (encoding, "cp1252", "latin-1"):
+        with translate_read_errors(path), _unpacked(path) as file:
+            try:
+                text = io.TextIOWrapper(file, encoding=attempt, newline="")
+                return read(text), attempt
+            except UnicodeDecodeError as error:
+                if encoding != "utf-8-sig":
+                    raise InputError(
+                        f"{path} is not whole UTF-16 text; copy it, or save it as UTF-8."
+                    ) from error
+    raise AssertionError("Latin-1 has a character for every byte")
+
+
+def _encoding_by_mark(head: bytes) -> str:
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    # Every other byte of western text in UTF-16 is zero.
+    for start, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(head) >= 4 and not any(head[start::2]) and all(head[1 - start :: 2]):
+            return encoding
+    return "utf-8-sig"
+
+
+def _what_it_may_be(head: bytes) -> str:
+    if head[:4] == b"PK\x03\x04":
+        return "it may be an Excel workbook or a zip archive: name it .xlsx or .npz, or unpack it"
+    if head[:4] == b"PAR1":
+        return "it is a Parquet file: name it .parquet"
+    if head[:8] == b"\x89HDF\r\n\x1a\n":
+        return "it is an HDF5 file: name it .h5ad or .h5mu"
+    return "export the table as CSV"
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        head = file.read(8)
+    kind = next((kind for magic, kind in _PACKED.items() if head.startswith(magic)), "")
+    if kind == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    if kind == ".xz":
+        return lzma.open(path, "rb")
+    if kind == ".bz2":
+        return bz2.open(path, "rb")
+    if kind == ".zst":
+        zstandard = need("zstandard", extra="zstd", path=path)
+        return cast(IO[bytes], io.BufferedReader(_ZstandardFile(path.open("rb"), zstandard)))
+    return path.open("rb")
+
+
+class _ZstandardFile(io.RawIOBase):
+    """A Zstandard file whose end is checked, which the package's own reader does not do."""
+
+    def __init__(self, file: IO[bytes], package: Any) -> None:
+        self._file = file
+        self._package = package
+        self._frame: Any = None
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._ready:
+            packed = self._file.read(io.DEFAULT_BUFFER_SIZE)
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("a frame of the file is not whole")
+                return 0
+            self._unpack(packed)
+        n = min(len(buffer), len(self._ready))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n
+
+    def _unpack(self, packed: bytes) -> None:
+        # A file may be several frames, one after the other.
+        while packed:
+            if self._frame is None:
+                self._frame = self._package.ZstdDecompressor().decompressobj()
+            try:
+                self._ready += self._frame.decompress(packed)
+            except self._package.ZstdError as error:
+                raise EOFError(str(error)) from error
+            packed = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = None
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _read_head(file: IO[bytes], path: Path) -> bytes:
+    head = file.read(_HEAD)
+    if not head:
+        raise InputError(f"{path} is empty; it needs a header and one row per sample.")
+    return head

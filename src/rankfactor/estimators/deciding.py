@@ -1,0 +1,126 @@
+"""What a fitted classifier says of samples: classes, probabilities, decisions and intervals."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.base import ClassifierMixin
+
+from rankfactor.errors import InputError
+from rankfactor.estimators.base import FactorModel
+from rankfactor.features import opened_labels
+from rankfactor.inference.threads import workers
+from rankfactor.kernels.packed import Floats
+from rankfactor.posterior import Classifiers
+from rankfactor.tasks import label_columns, side_by_side
+
+
+class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
+    """Prediction from the classifiers of a fitted model, at label-free scores."""
+
+    _single: bool  # whether one label column was given, so that answers are no lists
+
+    @property
+    def _fitted(self) -> Classifiers:
+        if not hasattr(self, "posterior_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        classifiers = self.posterior_.classifiers
+        assert classifiers is not None
+        return classifiers
+
+    def decision_function(self, X: Any) -> Any:
+        """Decisions of new samples, from their label-free scores.
+
+        Returns
+        -------
+        array, or list of arrays with several label columns
+            Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else
+            (n_samples, n_classes).
+        """
+        mean, _ = self._decide(X)
+        parts = []
+        for number, task in enumerate(self._fitted.tasks):
+            part = mean[:, self._fitted.rows_of(number)]
+            parts.append(part[:, 0] if task.n_rows == 1 else part)
+        return self._unwrap(parts)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of new samples, shape (n_samples,) or (n_samples, n_tasks)."""
+        decision, _ = self._decide(X)
+        parts = self.posterior_.predictions(decision)
+        return parts[0] if self._single else side_by_side(parts)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities of new samples, averaged over the posterior.
+
+        The most probable class is always that of `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or a list of such arrays
+        """
+        decision = self._decide(X)
+        return self._unwrap(self.posterior_.probabilities(decision))
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Any:
+        """Intervals of the decisions of new samples.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape (n_samples, n_features)
+        level : float, default 0.9
+            Posterior probability of an interval.
+
+        Returns
+        -------
+        array of shape (n_samples, 2) for two classes, else (n_samples, n_classes, 2); or a list
+            Lower and upper ends. Those of variational Bayes are usually somewhat too narrow.
+        """
+        if not (isinstance(level, numbers.Real) and 0 < level < 1):
+            raise InputError(f"level must be a number between 0 and 1, not {level!r}.")
+        mean, variance = self._decide(X)
+        reach = ndtri(0.5 + 0.5 * level) * np.sqrt(variance)
+        ends = np.stack([mean - reach, mean + reach], axis=-1)  # (N, rows, 2)
+        parts = []
+        for number, task in enumerate(self._fitted.tasks):
+            part = ends[:, self._fitted.rows_of(number)]
+            parts.append(part[:, 0] if task.n_rows == 1 else part)
+        return self._unwrap(parts)
+
+    def responsibilities(self, X: Any) -> Floats:
+        """Weights that the components of a nonlinear model have at new samples, without labels.
+
+        Returns
+        -------
+        array, shape (n_samples, n_components)
+            Rows add up to 1. After Gibbs sampling, those of the mean draw: decisions average over
+            draws, whose components are not matched.
+        """
+        values = self._match(X)
+        with workers(self.n_threads) as pool:
+            return self.posterior_.responsibilities(values, pool)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy, averaged over label columns; samples without a label do not count."""
+        y = opened_labels(X, y)
+        predicted = np.asarray(self.predict(X), object).reshape(-1, len(self._fitted.tasks))
+        weight = np.ones(len(predicted)) if sample_weight is None else np.asarray(sample_weight)
+        shares = []
+        for number, (_, column) in enumerate(label_columns(y)):
+            known = ~np.asarray(pd.isna(column), bool)
+            right = column[known] == predicted[known, number]
+            shares.append(np.average(right.astype(float), weights=weight[known]))
+        return float(np.mean(shares))
+
+    def _decide(self, X: Any) -> tuple[Floats, Floats]:
+        values = self._match(X)
+        with workers(self.n_threads) as pool:
+            return self.posterior_.decide(values, pool)
+
+    def _unwrap(self, parts: list[Any]) -> Any:
+        return parts[0] if self._single else parts

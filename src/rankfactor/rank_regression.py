@@ -1,0 +1,375 @@
+"""Covariates: columns that are known of every sample and are not themselves of interest.
+
+A `Design` turns columns such as age, sex and batch into numbers: numeric ones centred and scaled,
+text as one indicator per level but the first, centred too, so that zero stands for the training
+mean and is what a missing value gets. An `Adjustment` is what a model does with them:
+
+- ``"regress"``: they are regressed out of every feature on the rank scale (`RankRegression`);
+- ``"view"``: they enter the model as features of a view of their own.
+
+The regression, for feature i with the normal scores s_in of its training ranks and a design c_n
+that begins with 1:
+
+    b_i = argmin_b sum_{n seen} (s_in - b . c_n)^2,      residual  r_in = s_in - b_i . c_n.
+
+A feature keeps at most ``max_knots`` observed values with their normal scores (of the middle rank
+where values are tied). A value that lies between two of them has the mean of their scores, beyond
+the ends that of the nearest: unlike interpolation by distance this is the same after any increasing
+transform of the feature. What is kept is each feature's own, in increasing order: no sample can be
+read off it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, hstack, issparse
+from scipy.special import ndtri
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.packed import Floats
+
+MAX_KNOTS = 64
+USES = ("regress", "view")
+_BLOCK = 512  # features regressed together
+# Samples alike in feature and covariates must stay tied, which the last bits would not let them;
+# and what is explained altogether leaves zeros, not rounding errors that have ranks.
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """How one column becomes numbers.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple of str or None
+        Levels of a text column in increasing order; None for a numeric one.
+    centre, scale : tuple of float
+        Training mean and standard deviation of a numeric column; of a text column the shares of
+        the levels but the first, and ones.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None
+    centre: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    @classmethod
+    def learn(cls, name: str, column: pd.Series[Any]) -> Covariate:
+        """The kind, levels and moments of a training column."""
+        if _is_numeric(column):
+            seen = _numbers(name, column)
+            seen = seen[~np.isnan(seen)]
+            spread = float(seen.std()) if seen.size else 0.0
+            if not spread > 0:
+                _say_constant(name)
+            centre = float(seen.mean()) if seen.size else 0.0
+            return cls(name, None, (centre,), (spread if spread > 0 else 1.0,))
+        known = column.dropna().astype(str)
+        levels = tuple(sorted(known.unique()))
+        if len(levels) < 2:
+            _say_constant(name)
+        shares = tuple(float((known == level).mean()) for level in levels[1:])
+        return cls(name, levels, shares, (1.0,) * len(shares))
+
+    def raw(self, column: pd.Series[Any]) -> Floats:
+        """Numbers, or indicators of the levels but the first; NaN where missing, shape (N, p)."""
+        if self.levels is None:
+            return _numbers(self.name, column)[:, None]
+        place = {level: number for number, level in enumerate(self.levels)}
+        missing = column.isna().to_numpy()
+        found = np.array(
+            [
+                -1 if lost else place.get(str(value), -2)
+                for value, lost in zip(column, missing, strict=True)
+            ],
+            np.int64,
+        )
+        if (found == -2).any():
+            new = str(column.iloc[int((found == -2).argmax())])
+            warnings.warn(
+                f"the covariate {self.name!r} has values that it did not have in training, such as "
+                f"{new!r}: they count as missing.",
+                UserWarning,
+                stacklevel=2,
+            )
+        indicators = (found[:, None] == np.arange(1, max(len(self.levels), 1))).astype(float)
+        indicators[found < 0] = np.nan
+        return np.asarray(indicators)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Covariates as numbers, as learned from training samples."""
+
+    columns: tuple[Covariate, ...]
+
+    @classmethod
+    def learn(cls, frame: pd.DataFrame) -> Design:
+        """Design of the columns of training samples."""
+        return cls(tuple(Covariate.learn(str(name), frame[name]) for name in frame.columns))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the covariates."""
+        return [column.name for column in self.columns]
+
+    def matrix(self, frame: pd.DataFrame) -> Floats:
+        """Centred numbers of samples, zero where a covariate is missing, shape (N, p).
+
+        The frame has the covariates in their order.
+        """
+        parts = [np.zeros((len(frame), 0))]
+        for number, column in enumerate(self.columns):
+            raw = column.raw(frame.iloc[:, number])
+            missing = np.isnan(raw).any(axis=1)
+            if missing.any():
+                warnings.warn(
+                    f"{int(missing.sum())} of {len(frame)} samples have no value of the covariate "
+                    f"{column.name!r}: the training mean stands in for it.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            scaled = (raw - np.array(column.centre)) / np.array(column.scale)
+            parts.append(np.nan_to_num(scaled, nan=0.0))
+        return np.column_stack(parts)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of `features`."""
+        names = []
+        for column in self.columns:
+            if column.levels is None:
+                names.append(column.name)
+            else:
+                names += [f"{column.name}={level}" for level in _shown(column.levels)]
+        return names
+
+    def features(self, frame: pd.DataFrame) -> Floats:
+        """Covariates as features, NaN where missing, shape (N, q).
+
+        Of a text column every level has a feature, but of two levels the second only.
+        """
+        parts = [np.zeros((len(frame), 0))]
+        for number, column in enumerate(self.columns):
+            raw = column.raw(frame.iloc[:, number])
+            if column.levels is not None and len(column.levels) > 2:
+                raw = np.column_stack([1.0 - raw.sum(axis=1), raw])
+            parts.append(raw)
+        return np.column_stack(parts)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The columns as plain values."""
+        return [
+            {
+                "name": column.name,
+                "levels": None if column.levels is None else list(column.levels),
+                "centre": list(column.centre),
+                "scale": list(column.scale),
+            }
+            for column in self.columns
+        ]
+
+    @classmethod
+    def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Design:
+        """Design of `to_list`'s values."""
+        return cls(
+            tuple(
+                Covariate(
+                    str(one["name"]),
+                    None if one["levels"] is None else tuple(one["levels"]),
+                    tuple(one["centre"]),
+                    tuple(one["scale"]),
+                )
+                for one in columns
+            )
+        )
+
+
+def _shown(levels: tuple[str, ...]) -> tuple[str, ...]:
+    return levels if len(levels) > 2 else levels[1:]
+
+
+def _say_constant(name: str) -> None:
+    warnings.warn(
+        f"the covariate {name!r} does not vary among the training samples, so nothing is learned "
+        "of it.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    if pd.api.types.is_numeric_dtype(column.dtype):  # truth values are numbers, too
+        return True
+    if column.dtype != object:
+        return False
+    # A frame of mixed columns, turned or cut, holds its numbers as objects.
+    known = column.dropna()
+    return len(known) > 0 and all(isinstance(one, int | float | np.number) for one in known)
+
+
+def _numbers(name: str, column: pd.Series[Any]) -> Floats:
+    """A numeric covariate, NaN where missing, shape (N,)."""
+    numeric = pd.to_numeric(column, errors="coerce").astype("Float64")
+    values = numeric.to_numpy(np.float64, na_value=np.nan)
+    wrong = (np.isnan(values) & column.notna().to_numpy()) | np.isinf(values)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"row {column.index[row]!r}, covariate {name!r} holds {column.iloc[row]!r}, which is "
+            "no finite number as in training: mend it, or mark it as missing (NaN)."
+        )
+    return np.asarray(values)
+
+
+@dataclass(frozen=True)
+class RankRegression:
+    """What is taken from every feature: normal scores less what covariates say of them.
+
+    Attributes
+    ----------
+    knots, scores : array, shape (D, J)
+        Observed values in increasing order, +inf past ``n_knots``, and their normal scores.
+    n_knots : int array, shape (D,)
+    coefficients : array, shape (D, 1 + p)
+        Intercept and slopes of the normal scores.
+    """
+
+    knots: Floats
+    scores: Floats
+    n_knots: NDArray[np.int64]
+    coefficients: Floats
+
+    @classmethod
+    def learn(cls, values: Floats, design: Floats, max_knots: int = MAX_KNOTS) -> RankRegression:
+        """Regression of a table (N, D), NaN where missing, on a centred design (N, p).
+
+        Raises
+        ------
+        InputError
+            If the covariates have as many columns as there are samples.
+        """
+        n_samples, n_features = values.shape
+        full = np.column_stack([np.ones(n_samples), design])
+        width = full.shape[1]
+        if width >= n_samples:
+            raise InputError(
+                f"the covariates make {width - 1} columns, too many for {n_samples} samples: leave "
+                "some out, or merge the levels of those that are text."
+            )
+        pairs = [_knots(values[:, i], max_knots) for i in range(n_features)]
+        n_knots = np.array([len(knots) for knots, _ in pairs], np.int64)
+        knots = np.full((n_features, int(n_knots.max(initial=0))), np.inf)
+        scores = np.zeros_like(knots)
+        for i, (at, score) in enumerate(pairs):
+            knots[i, : len(at)], scores[i, : len(at)] = at, score
+        blank = cls(knots, scores, n_knots, np.zeros((n_features, width)))
+        products = np.einsum("nj,nl->njl", full, full).reshape(n_samples, -1)
+        coefficients = np.zeros((n_features, width))
+        for first in range(0, n_features, _BLOCK):
+            block = slice(first, min(first + _BLOCK, n_features))
+            given = blank.normal_scores(values, block)
+            seen = ~np.isnan(given)
+            gram = (seen.T.astype(float) @ products).reshape(-1, width, width)
+            moment = np.nan_to_num(given, nan=0.0).T @ full
+            inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True)
+            coefficients[block] = np.einsum("ijl,il->ij", inverse, moment)
+        return cls(knots, scores, n_knots, coefficients)
+
+    def normal_scores(self, values: Floats, block: slice) -> Floats:
+        """Normal scores of some columns of a table (N, D), NaN where missing."""
+        result = np.full(values[:, block].shape, np.nan)
+        for column, i in enumerate(range(block.start, block.stop)):
+            count = int(self.n_knots[i])
+            seen = ~np.isnan(values[:, i])
+            if not count or not seen.any():
+                continue
+            knots, scores, x = self.knots[i, :count], self.scores[i, :count], values[seen, i]
+            # A knot is its own neighbour on both sides.
+            above = np.minimum(np.searchsorted(knots, x, "left"), count - 1)
+            below = np.maximum(np.searchsorted(knots, x, "right") - 1, 0)
+            result[seen, column] = 0.5 * (scores[below] + scores[above])
+        return result
+
+    def residuals(self, values: Floats, design: Floats) -> Floats:
+        """Residuals of a table (N, D) with a centred design (N, p), NaN where missing."""
+        result = np.empty(values.shape)
+        for first in range(0, values.shape[1], _BLOCK):
+            block = slice(first, min(first + _BLOCK, values.shape[1]))
+            part = self.normal_scores(values, block) - self.coefficients[block, 0]
+            # Term by term: a matrix product may round a sample otherwise among other samples.
+            for j in range(design.shape[1]):
+                part -= design[:, j, None] * self.coefficients[block, j + 1]
+            result[:, block] = np.round(part, _DIGITS) + 0.0  # no minus zero
+        return result
+
+
+def _knots(column: Floats, most: int) -> tuple[Floats, Floats]:
+    """Observed values of a feature, at most so many, and the normal scores of their ranks."""
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    middle = (np.cumsum(counts) - 0.5 * counts) / max(counts.sum(), 1)
+    if len(values) > most:
+        wanted = np.linspace(middle[0], middle[-1], most)
+        above = np.clip(np.searchsorted(middle, wanted), 1, len(middle) - 1)
+        nearer = wanted - middle[above - 1] < middle[above] - wanted
+        chosen = np.unique(np.where(nearer, above - 1, above))
+        values, middle = values[chosen], middle[chosen]
+    return values, np.asarray(ndtri(middle))
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """What a model does with covariates, as learned in training.
+
+    Attributes
+    ----------
+    use : {"regress", "view"}
+    design : Design
+    regression : RankRegression or None
+        With ``"regress"`` only.
+    """
+
+    use: str
+    design: Design
+    regression: RankRegression | None = None
+
+    @classmethod
+    def learn(cls, use: str, values: Any, frame: pd.DataFrame) -> Adjustment:
+        """Adjustment of training samples: their table (N, D) and their covariates."""
+        design = Design.learn(frame)
+        if use == "view":
+            return cls(use, design)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said when the same samples are adjusted
+            matrix = design.matrix(frame)
+        return cls(use, design, RankRegression.learn(_dense(values), matrix))
+
+    @property
+    def added(self) -> list[str]:
+        """Names of the features that the covariates add to the model."""
+        return self.design.feature_names if self.use == "view" else []
+
+    def apply(self, values: Any, frame: pd.DataFrame) -> Any:
+        """The table that the model sees, of samples with values (N, D) and covariates.
+
+        A sparse table stays so with ``"view"``; residuals are never zero, so they are dense.
+        """
+        if self.regression is not None:
+            return self.regression.residuals(_dense(values), self.design.matrix(frame))
+        features = self.design.features(frame)
+        if issparse(values):
+            return csc_array(hstack([values, csc_array(features)], format="csc"))
+        return np.column_stack([values, features])
+
+
+def _dense(values: Any) -> Floats:
+    return np.asarray(values.toarray() if issparse(values) else values)

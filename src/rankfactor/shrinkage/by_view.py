@@ -1,0 +1,167 @@
+"""A shrinkage prior of each view's own: the rows of a table that come from several sources.
+
+Rows fall into views, such as transcripts and proteins, and every view has the base prior by itself:
+
+    p(A, scales) = prod_v  p_base(A_v, scales_v),      A_v the rows of view v.
+
+So what rows share under the base (a factor's phi, alpha or tau) they share within their view only,
+and a factor can be switched off in one view and be in use in another, as in multi-omics factor
+analysis (Argelaguet et al. 2018). Expectations, draws and bounds are the base's, view by view; with
+one view they are the base's to the last bit.
+
+A factor's unit belongs to all views (its scores are theirs together), so what the views have to say
+of it (`rankfactor.shrinkage.base.Stretch`) adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
+from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage, Stretch
+
+ViewScales = tuple[Any, ...]  # the base's scales, a view's each
+
+
+@dataclass(frozen=True)
+class ByView(Shrinkage[ViewScales]):
+    """The base prior in each of several views.
+
+    Attributes
+    ----------
+    base : Shrinkage
+        Prior of the rows of a view.
+    runs : tuple of (int, int)
+        View number and length of every run of rows that belong to one view, in the order of the
+        rows. Numbers are 0, 1, ... and each occurs.
+    """
+
+    base: AnyShrinkage
+    runs: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse views that leave numbers out."""
+        numbers = {view for view, _ in self.runs}
+        if not numbers or numbers != set(range(len(numbers))):
+            raise InputError("views are numbered 0, 1, ..., and each has at least one row.")
+
+    @classmethod
+    def of(cls, base: AnyShrinkage, views: Sequence[int] | NDArray[np.int64]) -> ByView:
+        """Prior of rows whose view numbers are given, shape (rows,)."""
+        runs = tuple((int(view), len(list(rows))) for view, rows in groupby(views))
+        return cls(base, runs)
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len({view for view, _ in self.runs})
+
+    @cached_property
+    def rows(self) -> tuple[slice | NDArray[np.int64], ...]:
+        """The rows of every view: a slice where they follow one another."""
+        views = np.repeat([view for view, _ in self.runs], [length for _, length in self.runs])
+        found: list[slice | NDArray[np.int64]] = []
+        for view in range(self.n_views):
+            chosen = np.flatnonzero(views == view)
+            whole = chosen[-1] - chosen[0] + 1 == len(chosen)
+            found.append(slice(int(chosen[0]), int(chosen[-1]) + 1) if whole else chosen)
+        return tuple(found)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all views."""
+        return sum(length for _, length in self.runs)
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """Rows of a view are as probable rotated as the base says."""
+        return self.base.rotation_invariant
+
+    @property
+    def kept_dims(self) -> dict[str, tuple[str, ...]]:
+        """Scales of rows under the base's name, those that a view's rows share by its number."""
+        dims: dict[str, tuple[str, ...]] = {}
+        for name, axes in self.base.kept_dims.items():
+            if axes[:1] == ("row",):
+                dims[name] = axes
+            else:
+                dims |= {f"{name}_{view}": axes for view in range(self.n_views)}
+        return dims
+
+    def kept(self, scales: ViewScales) -> dict[str, Floats]:
+        """The values of these scales at a draw."""
+        parts = [self.base.kept(one) for one in scales]
+        values: dict[str, Floats] = {}
+        for name, axes in self.base.kept_dims.items():
+            if axes[:1] == ("row",):
+                values[name] = self._joined([part[name] for part in parts])
+            else:
+                values |= {f"{name}_{view}": part[name] for view, part in enumerate(parts)}
+        return values
+
+    def start(self, n_rows: int, n_factors: int) -> ViewScales:
+        """Scales before anything is known."""
+        if n_rows != self.n_rows:
+            raise InputError(f"the views have {self.n_rows} rows together, but there are {n_rows}.")
+        lengths = [0] * self.n_views
+        for view, length in self.runs:
+            lengths[view] += length
+        return tuple(self.base.start(length, n_factors) for length in lengths)
+
+    def update(
+        self, scales: ViewScales, squares: Floats, stream: Stream | None = None
+    ) -> ViewScales:
+        """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
+        return tuple(
+            self.base.update(one, part, self._stream(stream, view))
+            for view, (one, part) in enumerate(self._split(scales, squares))
+        )
+
+    def _stream(self, stream: Stream | None, view: int) -> Stream | None:
+        """Random numbers of a view's own; a single view has the base's."""
+        return stream if stream is None or self.n_views == 1 else stream.child("view", view)
+
+    def precision(self, scales: ViewScales) -> Floats:
+        """E[1/xi], shape (rows, K)."""
+        return self._joined([self.base.precision(one) for one in scales])
+
+    def bound(self, scales: ViewScales, squares: Floats) -> float:
+        """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
+        return sum(self.base.bound(one, part) for one, part in self._split(scales, squares))
+
+    def stretch(self, scales: ViewScales, squares: Floats) -> Stretch:
+        """Density of u, to which every view adds."""
+        parts = [self.base.stretch(one, part) for one, part in self._split(scales, squares)]
+        total = parts[0]
+        for part in parts[1:]:
+            total = Stretch(
+                total.power + part.power, total.rate + part.rate, total.inverse + part.inverse
+            )
+        return total
+
+    def stretched(self, scales: ViewScales, u: Floats) -> ViewScales:
+        """Scales in the new unit."""
+        return tuple(self.base.stretched(one, u) for one in scales)
+
+    def _split(self, scales: ViewScales, squares: Floats) -> Iterator[tuple[Any, Floats]]:
+        """Scales and squares of every view."""
+        for one, rows in zip(scales, self.rows, strict=True):
+            yield one, np.ascontiguousarray(squares[rows])
+
+    def _joined(self, parts: Sequence[Floats]) -> Floats:
+        """Arrays of the views' rows as one, in the order of the rows."""
+        if len(parts) == 1:
+            return parts[0]
+        whole = np.empty((self.n_rows, *parts[0].shape[1:]), parts[0].dtype)
+        for part, rows in zip(parts, self.rows, strict=True):
+            whole[rows] = part
+        return whole

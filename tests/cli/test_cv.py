@@ -1,0 +1,152 @@
+"""``rankfactor cv``: the same answer always, groups, choices, gaps, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.running import LABELS, QUICK, N, answer, call, fails, fit, works
+
+from rankfactor.estimators import RankFactorClassifier
+
+FOLDS = ("--folds", "2", *QUICK)
+
+
+def test_what_is_said_and_written() -> None:
+    result = works(
+        *("cv", "table.csv", *LABELS, "--labels", "labels.csv:kind", *FOLDS, "--repeats", "2"),
+        *("--models", "G-L-BSVM,L-SVM,RBF-SVM"),
+    )
+    assert "2-fold cross-validation, 2 times" in result.stdout
+    assert result.stdout.splitlines()[-1] == "Results: rankfactor-cv"
+    assert "\x1b" not in result.output
+    summary = pd.read_csv("rankfactor-cv/summary.csv")
+    assert summary["task"].tolist() == ["status"] * 3 + ["kind"] * 3
+    assert summary["model"].tolist() == ["G-L-BSVM", "L-SVM", "RBF-SVM"] * 2
+    assert {"auc", "auc_sd", "accuracy", "balanced_accuracy", "seconds"} <= set(summary.columns)
+    for value in summary["auc"]:
+        assert f"{value:.3f}" in result.stdout
+    assert (summary["auc"][:3] > 0.8).all()
+    folds = pd.read_csv("rankfactor-cv/folds.csv")
+    assert len(folds) == 3 * 2 * 2 * 2
+    made = pd.read_csv("rankfactor-cv/predictions.csv")
+    one = made[(made["model"] == "L-SVM") & (made["task"] == "status") & (made["repeat"] == 1)]
+    assert sorted(one["sample"]) == sorted(f"s{i}" for i in range(N))
+    part = folds[(folds["model"] == "L-SVM") & (folds["task"] == "status") & (folds["repeat"] == 1)]
+    right = (one["label"] == one["predicted"]).groupby(one["fold"]).mean()
+    np.testing.assert_allclose(right, part["accuracy"])
+    told = json.loads(Path("rankfactor-cv/result.json").read_text("utf-8"))
+    assert told["complete"] is True
+    assert len(told["summary"]) == 6
+
+
+def test_jobs_do_not_matter() -> None:
+    arguments = ("cv", "table.csv", *LABELS, *FOLDS, "--models", "G-L-BSVM,RBF-SVM")
+    one = answer(*arguments, "--out", "one")
+    two = answer(*arguments, "--out", "two", "--n-jobs", "2")
+    assert Path("one/predictions.csv").read_bytes() == Path("two/predictions.csv").read_bytes()
+    assert [row["auc"] for row in one["summary"]] == [row["auc"] for row in two["summary"]]
+    assert one["folder"] == "one"
+
+
+def test_the_number_of_factors_is_chosen_within_the_training_part() -> None:
+    told = answer(
+        *("cv", "table.csv", *LABELS, "--folds", "2", "--tol", "1e-2", "--threads", "1"),
+        *("--models", "G-L-BSVM,L-SVM", "--n-factors", "1,2", "--groups", "labels.csv:patient"),
+    )
+    assert sum(told["chosen"]["G-L-BSVM"].values()) == 2
+    assert set(told["chosen"]["G-L-BSVM"]) <= {"n_factors=1", "n_factors=2"}
+    assert "L-SVM" not in told["chosen"]
+    assert told["grouped"] is True
+    made = pd.read_csv("rankfactor-cv/predictions.csv")
+    patients = pd.read_csv("labels.csv", index_col=0)["patient"]
+    folds = made.drop_duplicates(["sample", "fold"]).set_index("sample")["fold"]
+    assert folds.groupby(patients[folds.index].to_numpy()).nunique().max() == 1
+
+
+def test_covariates_of_baselines_too() -> None:
+    told = answer(
+        *("cv", "table.csv", *LABELS, *FOLDS, "--models", "G-L-BSVM,L-SVM"),
+        *("--covariates", "labels.csv:sex", "--covariates", "labels.csv:age"),
+    )
+    assert [row["model"] for row in told["summary"]] == ["G-L-BSVM", "L-SVM"]
+    assert all(row["auc"] > 0.7 for row in told["summary"])
+    # A covariate that is the label leaves nothing to find.
+    frame = pd.read_csv("labels.csv").assign(batch=lambda one: one["status"])
+    frame.to_csv("labels.csv", index=False)
+    told = answer(
+        *("cv", "table.csv", *LABELS, *FOLDS, "--models", "L-SVM"),
+        *("--covariates", "labels.csv:batch"),
+    )
+    assert told["summary"][0]["auc"] < 0.7
+
+
+def test_a_fold_that_loses_a_class_is_said() -> None:
+    frame = pd.read_csv("labels.csv")
+    frame["rare"] = ["yes" if i < 4 else "no" for i in range(N)]
+    frame["clinic"] = ["first" if i < 4 else f"c{i % 4}" for i in range(N)]
+    frame.to_csv("labels.csv", index=False)
+    told = answer(
+        *("cv", "table.csv", "--labels", "labels.csv:rare", *FOLDS, "--models", "L-SVM"),
+        *("--groups", "labels.csv:clinic"),
+    )
+    assert any("the training part has no sample of class 'yes'" in one for one in told["warnings"])
+    assert told["summary"][0]["auc"] is None
+
+
+def test_ctrl_c_keeps_the_folds_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, count = RankFactorClassifier.fit, 0
+
+    def third_is_interrupted(self: RankFactorClassifier, X: Any, y: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(self, X, y)
+
+    monkeypatch.setattr(RankFactorClassifier, "fit", third_is_interrupted)
+    arguments = ("cv", "table.csv", *LABELS, "--folds", "4", *QUICK, "--models", "G-L-BSVM")
+    result = call(*arguments)
+    assert result.exit_code == 130
+    assert "interrupted: 2 of 4 folds were finished by all models" in result.stderr
+    assert pd.read_csv("rankfactor-cv/folds.csv")["fold"].tolist() == [1, 2]
+    assert json.loads(Path("rankfactor-cv/result.json").read_text())["complete"] is False
+    count = 2
+    result = call(*arguments, "--out", "nothing")
+    assert result.exit_code == 130
+    assert "interrupted: nothing was written." in result.stderr
+    assert not Path("nothing").exists()
+
+
+def test_bad_input() -> None:
+    cv = ("cv", "table.csv", *LABELS)
+    fails("models must be among", *cv, "--models", "R-L-BSVM,SVM")
+    fails("is named twice", *cv, "--models", "L-SVM,L-SVM")
+    fails("names no model", *cv, "--models", ",")
+    fails("too few for 20 folds", *cv, "--folds", "20", "--models", "L-SVM")
+    fails("has no column 'nope' to take as group", *cv, "--groups", "labels.csv:nope")
+    fails("cannot be made", *cv, "--out", "table.csv/x", "--models", "L-SVM")
+
+
+def test_the_report_of_a_model_and_its_cross_validation() -> None:
+    fit("table.csv", *LABELS)
+    works("cv", "table.csv", *LABELS, *FOLDS, "--models", "L-SVM,R-L-BSVM")
+    told = answer("report", "model.rankfactor", "--cv", "rankfactor-cv", "--out", "r.html")
+    assert told["report"] == "r.html"
+    page = Path("r.html").read_text("utf-8")
+    assert "L-SVM" in page
+    summary = pd.read_csv("rankfactor-cv/summary.csv").set_index("model")
+    # The model's own number is the one that the verdict is about.
+    assert f"cross-validated AUC {summary.loc['R-L-BSVM', 'auc']:.2f}" in page
+    works("report", "model.rankfactor", "--title", "A <title>")
+    assert "A &lt;title&gt;" in Path("report.html").read_text("utf-8")
+    fails("has no summary.csv", "report", "model.rankfactor", "--cv", ".")
+    works("cv", "table.csv", *LABELS, *FOLDS, "--models", "L-SVM", "--out", "other")
+    fails("has no results of R-L-BSVM", "report", "model.rankfactor", "--cv", "other")
+    fails("is no rankfactor model", "report", "table.csv")
