@@ -90,11 +90,11 @@ def update_view(
         precision, shift = likelihood.system(statistics, params)
         precision = precision.copy()
         precision[:, diagonal_positions(rows.order)] += prior[tile]
-        rows = Normal.from_natural(precision, shift)
         if stream is None:
+            rows = Normal.from_natural(precision, shift)
             params = likelihood.update(statistics, rows, params)
         else:
-            rows = rows.draw(stream.child("rows"), tile.start)
+            rows = Normal.draw_natural(precision, shift, stream.child("rows"), tile.start)
         state.rows.put(tile, rows)
         state.params.put(tile, params)
         return bound

@@ -79,7 +79,7 @@ def update_jointly(
             more, push = view_sums(item, rows, old, samples, stream, number)
             precision += more
             shift += push
-        new = sample_law(Normal.from_natural(precision, shift), stream, samples)
+        new = sample_law(precision, shift, stream, samples)
         z.put(samples, new)
         return after(near, new, samples)
 
@@ -112,9 +112,10 @@ def _update_rows(
         sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
         precision, shift = _sums(sites.tau, design.second), _sums(sites.rho, design.mean)
         precision[:, diagonal_positions(old.order)] += prior[tile]
-        rows = Normal.from_natural(precision, shift)
-        if stream is not None:
-            rows = rows.draw(stream.child("rows"), tile.start)
+        if stream is None:
+            rows = Normal.from_natural(precision, shift)
+        else:
+            rows = Normal.draw_natural(precision, shift, stream.child("rows"), tile.start)
         state.rows.put(tile, rows)
         state.params.put(tile, params)
         laid_out = Rows.of(rows, likelihood.dtype, variance=False)

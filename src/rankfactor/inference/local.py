@@ -73,7 +73,7 @@ def update_scores(
         second, first = view_sums(item, laid_out, z, samples, stream, number)
         precision += second
         shift += first
-    return sample_law(Normal.from_natural(precision, shift), stream, samples)
+    return sample_law(precision, shift, stream, samples)
 
 
 def view_sums(
@@ -114,12 +114,12 @@ def tile_sums(rows: Rows, sites: Sites, has_intercept: bool) -> tuple[Reals, Rea
     return second, first
 
 
-def sample_law(law: Normal, stream: Stream | None, samples: Index) -> Normal:
+def sample_law(precision: Floats, shift: Floats, stream: Stream | None, samples: Index) -> Normal:
     """The law of some samples' scores or, with a stream, a draw of it."""
     if stream is None:
-        return law
+        return Normal.from_natural(precision, shift)
     assert isinstance(samples, slice)
-    return law.draw(stream.child("scores"), samples.start)
+    return Normal.draw_natural(precision, shift, stream.child("scores"), samples.start)
 
 
 def tile_chance(stream: Stream | None, view: int, tile: slice, samples: Index) -> Chance | None:
