@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+import rankfactor.inference.acceleration as acceleration
 import rankfactor.inference.vb as vb
 from rankfactor import RankFactorClassifier
 from rankfactor.likelihoods import MarginRank
@@ -30,7 +31,7 @@ SETS = (
     "alon",
     "golub",
 )
-WAYS = {"apart": (False, 0.0), "joint": (True, 0.0), "over": (True, vb.OVER)}
+WAYS = {"apart": (False, 0.0), "joint": (True, 0.0), "over": (True, acceleration.OVER)}
 
 
 def table(name):
@@ -41,7 +42,7 @@ def table(name):
 
 def run(X, y, joint, over, max_iter):
     """ELBO of every iteration, and processor seconds an iteration."""
-    MarginRank.augments, vb.OVER = property(lambda self: joint), over
+    MarginRank.augments, acceleration.OVER = property(lambda self: joint), over
     times = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -62,7 +63,7 @@ def main():
     parser.add_argument("--max-iter", type=int, default=250)
     parser.add_argument("--tol", type=float, default=vb.Settings.tol)
     chosen = parser.parse_args()
-    print("| table | way | iterations | ELBO | to the first's ELBO | ms an iteration | s to there |")
+    print("| table | way | iterations | ELBO | to the first's ELBO | ms each | s to there |")
     print("|---|---|---|---|---|---|---|")
     for name in chosen.sets:
         X, y = table(name)

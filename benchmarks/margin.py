@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor import RankFactorAnalysis, RankFactorClassifier, load_alzheimer
-from rankfactor.data import data_directory, read_frame, read_npz_dataset, read_npz_split
+from rankfactor.data import data_directory, read_npz_dataset, read_npz_split, read_table
 from rankfactor.evaluation import cross_validate
 from rankfactor.likelihoods import MarginRank
 
@@ -45,12 +45,10 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame, Any]]:
         train, _ = read_npz_split(path)
         yield "usps_3v5, training part", train.table, train.labels, None
     if (path := folder / "heart_disease.csv.gz").exists():
-        frame = read_frame(path, text_columns="all")
-        numeric = frame.apply(pd.to_numeric, errors="coerce")
-        text = [c for c in frame.columns[:-1] if numeric[c].notna().mean() < 0.9]
-        table = numeric.drop(columns=[*text, frame.columns[-1]])
-        table = table.join(pd.get_dummies(frame[text], dtype=float))
-        yield "heart_disease", table, frame[[frame.columns[-1]]], None
+        label = "diameter narrowing"
+        mixed = read_table(path, text_columns=[label])
+        words = pd.get_dummies(mixed.annotations[list(mixed.words)], dtype=float)
+        yield "heart_disease", mixed.values.join(words), mixed.annotations[[label]], None
     for name, positive in (("bfi_ordinal", None), ("tb_gse19491", "PTB"), ("golub", None)):
         if (path := folder / f"{name}.npz").exists():
             data = read_npz_dataset(path)

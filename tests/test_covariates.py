@@ -149,7 +149,7 @@ def test_a_covariate_that_does_not_vary_is_said_and_does_nothing():
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             flat = RankResiduals(["age", "batch"]).fit_transform(table.assign(batch=constant))
-        assert "the covariate 'batch' does not vary" in str(heard[0].message)
+        assert "the column 'batch' does not vary" in str(heard[0].message)
         assert_allclose(flat, plain, atol=1e-8)
 
 

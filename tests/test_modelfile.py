@@ -20,6 +20,7 @@ from rankfactor import (
     save_model,
 )
 from rankfactor.estimators import PRESETS
+from rankfactor.features import model_values
 from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.threads import Workers
 from rankfactor.likelihoods import MarginRank
@@ -292,6 +293,29 @@ def test_the_hash_is_of_the_codes(small):
     assert codes_hash(posterior, other) != first
 
 
+def test_the_hash_comes_with_every_model(small, tmp_path):
+    _, posterior = small
+    values = table_and_labels()[0].to_numpy()
+    assert posterior.codes_sha256 == codes_hash(posterior, values)
+    path = save_model(posterior, tmp_path / "m")
+    assert model_header(path)["codes_sha256"] == posterior.codes_sha256
+    assert load_model(path).codes_sha256 == posterior.codes_sha256
+
+
+def test_what_a_file_needs_of_its_reader(small, tmp_path, monkeypatch):
+    table, labels = table_and_labels()
+    mixed = table.assign(sex=["f", "m"] * 30, batch=["x", "y", "z"] * 20)
+    model = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0, covariates=["batch"])
+    path = save_model(model.fit(mixed, labels).posterior_, tmp_path / "m")
+    assert model_header(path)["needs"] == ["covariates", "indicators"]
+    assert model_header(save_model(small[1], tmp_path / "plain"))["needs"] == []
+    # A reader from before there were indicators would predict something else, and must not.
+    monkeypatch.setattr("rankfactor.modelfile.KNOWN", ("covariates",))
+    for read in (load_model, model_header):
+        with pytest.raises(InputError, match=r"needs indicators, written by rankfactor .* install"):
+            read(path)
+
+
 @pytest.mark.parametrize("suffix", ["v1_without_checksum", "v1"])
 @pytest.mark.parametrize("name", ["linear", "gaussian", "nonlinear", "mixture", "gibbs"])
 def test_files_of_format_1_are_read_for_ever(name, suffix):
@@ -386,3 +410,17 @@ def test_a_part_of_ones_own_cannot_be_saved(tmp_path):
     with pytest.raises(InputError, match="Mine is no part of rankfactor's own"):
         save_model(fitted.posterior_, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mixed_table_of_format_1_is_read_for_ever():
+    """With covariates and columns of words; never to be written again."""
+    expected = json.loads((FIXTURES / "mixed_v1.json").read_text("utf-8"))
+    posterior = load_model(FIXTURES / "mixed_v1.rankfactor")
+    assert posterior.feature_names.tolist() == expected["features"]
+    assert posterior.word_columns == ["sex", "grade"]
+    assert posterior.covariate_names == ["age", "site"]
+    values = model_values(posterior, pd.DataFrame(expected["table"]), "error")
+    decision = posterior.decide(values, Workers())
+    np.testing.assert_allclose(decision[0], expected["decisions"], rtol=1e-6, atol=1e-9)
+    (found,) = posterior.probabilities(decision)
+    np.testing.assert_allclose(found, expected["probabilities"][0], rtol=1e-6, atol=1e-9)

@@ -15,7 +15,7 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ def write_container(path: Path, header: Mapping[str, Any], arrays: Arrays) -> No
         archive.writestr(_entry(CHECKSUM), f"{digest.hexdigest()}\n")
 
 
-def read_header(path: Path, kind: str, version: int) -> dict[str, Any]:
+def read_header(path: Path, kind: str, version: int, known: Collection[str] = ()) -> dict[str, Any]:
     """Read the header alone, without a look at the arrays or the checksum.
 
     Raises
@@ -79,10 +79,12 @@ def read_header(path: Path, kind: str, version: int) -> dict[str, Any]:
         As `read_container`.
     """
     with _opened(path, kind) as archive:
-        return _header(path, archive, kind, version)
+        return _header(path, archive, kind, version, known)
 
 
-def read_container(path: Path, kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
+def read_container(
+    path: Path, kind: str, version: int, known: Collection[str] = ()
+) -> tuple[dict[str, Any], Arrays]:
     """Read header and arrays.
 
     Parameters
@@ -92,14 +94,17 @@ def read_container(path: Path, kind: str, version: int) -> tuple[dict[str, Any],
         What the header has to give as its format.
     version : int
         The newest version of the format that can be read.
+    known : collection of str
+        What a file may need of its reader, as its header says under ``needs``.
 
     Raises
     ------
     InputError
-        If there is no such file, or it is truncated, damaged, edited, foreign or newer.
+        If there is no such file, or it is truncated, damaged, edited, foreign or newer, or needs
+        what is not known.
     """
     with _opened(path, kind) as archive:
-        header = _header(path, archive, kind, version)
+        header = _header(path, archive, kind, version, known)
         arrays: Arrays = {}
         digest = hashlib.new(_ALGORITHM)
         found = None
@@ -154,7 +159,9 @@ def _opened(path: Path, kind: str) -> zipfile.ZipFile:
         raise InputError(f"{path} is no {kind}.") from problem
 
 
-def _header(path: Path, archive: zipfile.ZipFile, kind: str, version: int) -> dict[str, Any]:
+def _header(
+    path: Path, archive: zipfile.ZipFile, kind: str, version: int, known: Collection[str]
+) -> dict[str, Any]:
     if HEADER not in archive.namelist():
         raise InputError(f"{path} is no {kind}.")
     try:
@@ -169,6 +176,14 @@ def _header(path: Path, archive: zipfile.ZipFile, kind: str, version: int) -> di
             f"{path} has format version {given}, written by rankfactor {header.get('library')}; "
             f"this is rankfactor {__version__}, which reads versions up to {version}: install the "
             "version that wrote it, or a newer one."
+        )
+    needs = header.get("needs", [])
+    unknown = [str(one) for one in needs if one not in known] if isinstance(needs, list) else ["?"]
+    if unknown:
+        raise InputError(
+            f"{path} needs {', '.join(unknown)}, written by rankfactor {header.get('library')}; "
+            f"this is rankfactor {__version__}, which does not know that: install the version that "
+            "wrote it, or a newer one."
         )
     return header
 

@@ -197,7 +197,7 @@ _DATASETS = (
         "heart_disease",
         303,
         8,
-        "continuous, ordinal and binary features, 6 missing; columns of words are no features",
+        "continuous, ordinal and binary features, 6 missing; columns of words are with the labels",
         ("diameter narrowing",),
         "UCI heart disease, through orange3 3.40.0",
         files={

@@ -18,6 +18,7 @@ from scipy.sparse import csc_array, hstack, issparse
 from sklearn.utils.validation import check_array
 
 from rankfactor.errors import InputError
+from rankfactor.indicators import MOST_LEVELS
 from rankfactor.kernels.packed import Floats
 
 if TYPE_CHECKING:
@@ -214,7 +215,8 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
             row = X.index[int(wrong.to_numpy().argmax())]
             raise InputError(
                 f"row {row!r}, column {name!r} holds {X[name][wrong].iloc[0]!r}, which is no "
-                "number: mend it, mark it as missing (NaN), or leave the column out."
+                "number: mend it, mark it as missing (NaN), or leave the column out (a column of "
+                f"words may have {MOST_LEVELS} values at most)."
             )
         converted[str(name)] = numeric
     return X.assign(**converted)
@@ -327,6 +329,13 @@ def model_values(posterior: Posterior, X: Any, on_missing: str, *, estimator: An
     X, frame = opened(X, covariates), pd.DataFrame()
     if adjustment is not None:
         X, frame = split_covariates(X, covariates, on_missing)
+    if posterior.indicators is not None:
+        if column_names(X) is None:
+            raise InputError(
+                "the model has columns of words, which are known by name "
+                f"({listed(posterior.word_columns)}): give X as a DataFrame with names."
+            )
+        X = posterior.indicators.apply(X) if isinstance(X, pd.DataFrame) else X
     names = posterior.table_features
     values = match_columns(
         X,

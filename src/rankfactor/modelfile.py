@@ -8,7 +8,6 @@ bit. docs/model-file.md describes the members; `rankfactor.container` is how the
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -26,6 +25,7 @@ from rankfactor.container import (
     write_container,
 )
 from rankfactor.errors import InputError
+from rankfactor.indicators import Indicators
 from rankfactor.inference.draws import Draws
 from rankfactor.inference.gated import Experts
 from rankfactor.inference.scales import ScaleDraws
@@ -37,17 +37,18 @@ from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
 from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
-from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.posterior import Classifiers, Posterior, hash_of_codes
 from rankfactor.rank_regression import Adjustment, Design, RankRegression
 from rankfactor.tasks import Task
 
 FORMAT = "rankfactor model"
 VERSION = 1
-_ROWS_AT_A_TIME = 256
+# What a file may need of its reader: one that does not know it would predict something else.
+COVARIATES, INDICATORS = "covariates", "indicators"
+KNOWN = (COVARIATES, INDICATORS)
 _SCALES = "draws.scales."
 _GATES, _EXPERTS = "gates", "experts"
 _SCALE = "probability_scale"
-_REGRESSION = "covariates"
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 # Laws of a mixture's parameters after a fit, and what stands for them at a draw.
 _LAWS = {"centres": Normal, "psi": Gamma, "sticks": Beta, "alpha": Gamma}
@@ -91,7 +92,7 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
         format.
     """
     path = Path(path)
-    header, arrays = read_container(path, FORMAT, VERSION)
+    header, arrays = read_container(path, FORMAT, VERSION, KNOWN)
     try:
         return _assemble(header, arrays)
     except (KeyError, TypeError, ValueError) as problem:
@@ -106,7 +107,7 @@ def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     InputError
         As `load_model`.
     """
-    return read_header(Path(path), FORMAT, VERSION)
+    return read_header(Path(path), FORMAT, VERSION, KNOWN)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
@@ -123,12 +124,7 @@ def codes_hash(posterior: Posterior, values: Floats) -> str:
     values : array, shape (n_samples, n_features)
         The columns of training, in their order.
     """
-    observed = posterior.coding.observe(values)
-    n_rows, n_samples = observed.shape
-    content = hashlib.sha256(f"{n_rows} {n_samples}".encode())
-    for start in range(0, n_rows, _ROWS_AT_A_TIME):
-        content.update(observed.content(slice(start, min(start + _ROWS_AT_A_TIME, n_rows))))
-    return content.hexdigest()
+    return hash_of_codes(posterior.coding.observe(values))
 
 
 def _summary(posterior: Posterior) -> dict[str, Any]:
@@ -194,9 +190,11 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         for name in _VALUES:
             arrays |= _stacked(f"draws.prior.{name}", [getattr(one, name) for one in draws.priors])
         arrays |= {f"{_SCALES}{name}": values for name, values in draws.scales.values.items()}
+    needs: list[str] = []
     header = {
         "format": FORMAT,
         "version": VERSION,
+        "needs": needs,
         "library": __version__,
         "model": posterior.model.to_dict(),
         "tasks": tasks,
@@ -205,14 +203,19 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "named_features": posterior.named_features,
         "draws": draws is not None,
         "summary": _summary(posterior),
+        "codes_sha256": posterior.codes_sha256,
     }
     if posterior.views is not None:
         arrays["views"] = posterior.views
     adjustment = posterior.adjustment
     if adjustment is not None:
-        header["covariates"] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
+        needs.append(COVARIATES)
+        header[COVARIATES] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
         if adjustment.regression is not None:
-            arrays |= _parts_of(_REGRESSION, adjustment.regression)
+            arrays |= _parts_of(COVARIATES, adjustment.regression)
+    if posterior.indicators is not None:
+        needs.append(INDICATORS)
+        header[INDICATORS] = posterior.indicators.design.to_list()
     return header, arrays
 
 
@@ -254,16 +257,23 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         training=str(header.get("training", "bayes")),
         views=arrays.get("views"),
         adjustment=_adjustment(header, arrays),
+        indicators=_indicators(header),
+        codes_sha256=str(header.get("codes_sha256", "")),
     )
 
 
 def _adjustment(header: dict[str, Any], arrays: Arrays) -> Adjustment | None:
     # Files written before there were covariates do not name them.
-    said = header.get("covariates")
+    said = header.get(COVARIATES)
     if said is None:
         return None
-    regression = _whole(_REGRESSION, RankRegression, arrays) if said["use"] == "regress" else None
+    regression = _whole(COVARIATES, RankRegression, arrays) if said["use"] == "regress" else None
     return Adjustment(said["use"], Design.from_list(said["columns"]), regression)
+
+
+def _indicators(header: dict[str, Any]) -> Indicators | None:
+    said = header.get(INDICATORS)
+    return None if said is None else Indicators(Design.from_list(said))
 
 
 def _prior(model: Model, arrays: Arrays) -> ScorePrior:

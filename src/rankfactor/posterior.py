@@ -7,6 +7,7 @@ zero loadings in everything that is given out.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from rankfactor import diagnostics
 from rankfactor.errors import InputError
+from rankfactor.indicators import Indicators
 from rankfactor.inference.calibration import class_probabilities
 from rankfactor.inference.draws import Draws
 from rankfactor.inference.gated import Experts
@@ -26,12 +28,13 @@ from rankfactor.inference.vb import ACTIVE_SHARE, factor_shares, loading_units
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Coding, RowArrays
+from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model, ViewState
 from rankfactor.rank_regression import Adjustment
 from rankfactor.tasks import Task
 
 Strings = NDArray[np.str_]
+_ROWS_AT_A_TIME = 256
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,10 @@ class Posterior:
         The view of every feature, where the table has views.
     adjustment : Adjustment or None
         What is done with covariates; those that are features of the model come last.
+    indicators : Indicators or None
+        How columns of words become features.
+    codes_sha256 : str
+        Hash of the training codes, which tells training tables apart; empty if it is not known.
     """
 
     model: Model
@@ -139,10 +146,15 @@ class Posterior:
     training: str = "bayes"
     views: Strings | None = None
     adjustment: Adjustment | None = None
+    indicators: Indicators | None = None
+    codes_sha256: str = ""
 
     @property
     def table_features(self) -> Strings:
-        """Names of the features that a new table has: all but covariates that are features."""
+        """Names of the features that a new table has: all but covariates that are features.
+
+        Those that stand for a column of words are the features made of it.
+        """
         added = 0 if self.adjustment is None else len(self.adjustment.added)
         return self.feature_names[: len(self.feature_names) - added]
 
@@ -150,6 +162,11 @@ class Posterior:
     def covariate_names(self) -> list[str]:
         """Names of the covariates that a new table has as well."""
         return [] if self.adjustment is None else self.adjustment.design.names
+
+    @property
+    def word_columns(self) -> list[str]:
+        """Names of the columns of words that features are made of."""
+        return [] if self.indicators is None else self.indicators.names
 
     @property
     def view_names(self) -> list[str]:
@@ -343,6 +360,15 @@ def readable_order(
     order = np.argsort(-factor_shares(loadings, scores, noise), kind="stable")
     sign = np.where((loadings[:, order] ** 3).sum(axis=0) < 0, -1.0, 1.0)
     return order, sign
+
+
+def hash_of_codes(observed: Observed) -> str:
+    """SHA-256 of the codes of a table."""
+    n_rows, n_samples = observed.shape
+    content = hashlib.sha256(f"{n_rows} {n_samples}".encode())
+    for start in range(0, n_rows, _ROWS_AT_A_TIME):
+        content.update(observed.content(slice(start, min(start + _ROWS_AT_A_TIME, n_rows))))
+    return content.hexdigest()
 
 
 def names_or_default(names: Sequence[object] | None, prefix: str, count: int) -> Strings:

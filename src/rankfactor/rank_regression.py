@@ -80,6 +80,11 @@ class Covariate:
         shares = tuple(float((known == level).mean()) for level in levels[1:])
         return cls(name, levels, shares, (1.0,) * len(shares))
 
+    @property
+    def n_features(self) -> int:
+        """Number of features that the column makes."""
+        return 1 if self.levels is None else len(_shown(self.levels))
+
     def raw(self, column: pd.Series[Any]) -> Floats:
         """Numbers, or indicators of the levels but the first; NaN where missing, shape (N, p)."""
         if self.levels is None:
@@ -96,7 +101,7 @@ class Covariate:
         if (found == -2).any():
             new = str(column.iloc[int((found == -2).argmax())])
             warnings.warn(
-                f"the covariate {self.name!r} has values that it did not have in training, such as "
+                f"the column {self.name!r} has values that it did not have in training, such as "
                 f"{new!r}: they count as missing.",
                 UserWarning,
                 stacklevel=2,
@@ -200,7 +205,7 @@ def _shown(levels: tuple[str, ...]) -> tuple[str, ...]:
 
 def _say_constant(name: str) -> None:
     warnings.warn(
-        f"the covariate {name!r} does not vary among the training samples, so nothing is learned "
+        f"the column {name!r} does not vary among the training samples, so nothing is learned "
         "of it.",
         UserWarning,
         stacklevel=2,

@@ -32,7 +32,7 @@ def test_fit_says_what_it_did() -> None:
     assert header["provenance"]["table"] == "table.csv"
     assert header["provenance"]["settings"]["n_factors"] == 2
     assert list(header["summary"]["tasks"]) == ["status", "kind"]
-    assert len(header["provenance"]["codes_sha256"]) == 64
+    assert len(header["codes_sha256"]) == 64
 
 
 def test_json() -> None:

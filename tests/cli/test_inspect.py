@@ -65,7 +65,7 @@ def test_a_model() -> None:
     assert told["provenance"]["table"] == "table.csv"
     lines = works("inspect", "model.rankfactor").stdout
     assert "task status: 12 ill, 12 well" in lines
-    assert told["provenance"]["codes_sha256"] in lines
+    assert told["codes_sha256"] in lines
     Path("renamed").write_bytes(Path("model.rankfactor").read_bytes())
     assert answer("inspect", "renamed")["kind"] == "model"
 

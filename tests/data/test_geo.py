@@ -127,3 +127,16 @@ def test_sentences(tmp_path: Path, text: str, sentence: str) -> None:
 def test_orientation_is_given(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="which has features in rows: drop orient"):
         read_table(write(tmp_path, HEAD + ROWS + END), orient="samples-in-rows")
+
+
+def test_a_summary_of_any_length_is_passed_over(tmp_path: Path) -> None:
+    # Longer than a cell of Python's csv reader may be.
+    path = write(tmp_path, HEAD.replace("Blood of children", "z" * 200_000) + ROWS + END)
+    assert read_table(path).values.shape == (3, 2)
+    assert list(read_annotations(path).index) == ["GSM1", "GSM2", "GSM3"]
+    with pytest.raises(InputError, match="row 14, column 'GSM1': 'x' is not a number"):
+        read_table(write(tmp_path, path_text(path).replace('"ILMN_1"\t1.5', '"ILMN_1"\tx')))
+
+
+def path_text(path: Path) -> str:
+    return gzip.decompress(path.read_bytes()).decode()

@@ -164,7 +164,8 @@ class TestText:
         # Its cell that is a number keeps its zero.
         assert table.annotations["grade"].tolist() == ["2b", "01", "3c"]
         assert table.annotations.index.equals(table.values.index)
-        assert table.notes == ("columns of text, no features: 'grade'",)
+        assert table.words == ("grade",)
+        assert read_table(path, text_columns=["grade"]).words == ()
 
     def test_first_column_as_text_stays_text(self, tmp_path: Path) -> None:
         table = read_table(write(tmp_path, "class,a\n01,1\n02,2\n"), text_columns=["class"])

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests import reference
 from tests.simulate import simulate, with_holes
 
-from rankfactor.inference import vb
+from rankfactor.inference import acceleration, vb
 from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.joint import update_jointly
 from rankfactor.inference.local import ObservedView, update_scores
@@ -333,3 +333,37 @@ def test_bound_of_labels_refit_counts_rows_only():
         before = view_bound(fit.labels, 3)
         bounds.append(before + update_view(fit.labels, z, Workers()))
     assert np.diff(bounds).min() > -1e-9
+
+
+def test_a_fit_that_begins_small(monkeypatch):
+    """Some samples first, then all: the bound still rises, and ends where it would have."""
+    simulated = simulate(n=150, d=30, seed=2)
+    model = Model(3, MarginRank(max_cuts=6), Hinge())
+    labels = ObservedArray(np.where(simulated.y > 0, 1.0, -1.0)[None])
+    at_once = run(model, simulated.X, labels, max_iter=300, tol=1e-7)
+    monkeypatch.setattr(vb, "LARGE", 100)
+    monkeypatch.setattr(vb, "SMALL", 60)
+    one, two = (
+        run(model, simulated.X, labels, threads, max_iter=300, tol=1e-7) for threads in (1, 2)
+    )
+    elbo = np.array(one.history.elbo)
+    assert (np.diff(elbo) / np.abs(elbo[1:])).min() > -1e-6  # single precision
+    assert elbo[3] > at_once.history.elbo[3]
+    assert elbo[-1] == pytest.approx(at_once.history.elbo[-1], rel=1e-3)
+    assert one.z.mean.shape == (150, 3)
+    assert_array_equal(one.z.mean, two.z.mean)
+    assert one.history.elbo == two.history.elbo
+
+
+def test_steps_that_go_too_far_are_given_up(monkeypatch):
+    simulated = simulate(n=80, d=20, seed=2)
+    model = Model(3, MarginRank(max_cuts=6, double=True), Hinge())
+    labels = ObservedArray(np.where(simulated.y > 0, 1.0, -1.0)[None])
+    usual = run(model, simulated.X, labels, max_iter=400, tol=1e-5)
+    monkeypatch.setattr(acceleration, "OVER", 8.0)
+    far = run(model, simulated.X, labels, max_iter=400, tol=1e-5)
+    change = np.diff(far.history.elbo)
+    falls = np.flatnonzero(change < 0)
+    assert len(falls) == 1  # and from then on the steps are as they are
+    assert far.converged
+    assert far.history.elbo[-1] == pytest.approx(usual.history.elbo[-1], rel=1e-2)

@@ -54,6 +54,17 @@ def test_gamma(shape, rate, n):
         assert_fits(x, lambda y: gammainc(shape, rate * y), len(GAMMAS))
 
 
+def test_gamma_of_shape_one_among_others():
+    """An element's draw depends on its own shape, not on whether the others have shape 1."""
+    shape, rate = np.tile([1.0, 2.5, 1.0, 1.0, 0.5], 20), np.linspace(0.5, 3.0, 100)
+    whole = draw_elements(draw_gamma, STREAM, 0, shape, rate)
+    for i in (0, 1, 2, 97, 99):
+        assert draw_elements(draw_gamma, STREAM, i, shape[i], rate[i]) == whole[i]
+    bad = draw_elements(draw_gamma, STREAM, 0, 1.0, np.array([0.0, -1.0, np.nan, np.inf, 1e-305]))
+    assert np.isnan(bad[:3]).all()
+    assert_array_equal(bad[3:], [SMALLEST, LARGEST])
+
+
 def test_gamma_of_a_small_shape_does_not_underflow_before_it_is_scaled():
     # The product with 1/rate is an ordinary number in most cases, the power U^(1/shape) in few.
     x = many(draw_gamma, N, 0.005, 1e-200)

@@ -9,7 +9,13 @@ from scipy.stats import binomtest, chi2, chisquare, gamma, invgauss, kstest, nor
 from tests.laws.goodness import LEVEL, assert_fits, assert_mean
 
 from rankfactor.kernels import noise
-from rankfactor.kernels.noise import fill_noise, fill_normal, inverse_gaussian_from, philox
+from rankfactor.kernels.noise import (
+    fill_exponential,
+    fill_noise,
+    fill_normal,
+    inverse_gaussian_from,
+    philox,
+)
 from rankfactor.kernels.rng import derive
 from rankfactor.kernels.sites import FAST
 
@@ -64,6 +70,12 @@ def tail_counts(key, n_blocks, ends):
                 counts[0, k] += y[m] > ends[k]
                 counts[1, k] += 0.5 * z[m] * z[m] > ends[k]
     return counts
+
+
+def exponentials_of(key, first, n):
+    out = np.full(n, np.nan)
+    fill_exponential(np.uint64(key), first, out)
+    return out
 
 
 def words_of(counter, key):
@@ -167,6 +179,15 @@ def test_normals_are_box_and_muller_of_the_words():
     assert_allclose(z, expected, rtol=2e-15)
 
 
+def test_exponentials_are_logarithms_of_the_words():
+    expected = [
+        minus_log((w[i] << 31) + (w[i + 1] >> 1), 63)
+        for w in (words_of([b, 0, 2, 0], int(KEY)) for b in range(1000))
+        for i in (0, 2)
+    ]
+    assert_allclose(exponentials_of(KEY, 0, 2000), expected, rtol=1e-15)
+
+
 # Words at both ends and where the logarithm changes its form, with random ones between.
 WORDS = [0, 1, 2, 100, 2**31 - 1, 2**31, int(2**31.5), int(2**31.5) + 1, 2**32 - 200, 2**32 - 1]
 WORDS += [int(w) for w in np.random.default_rng(0).integers(0, 2**32, 500)]
@@ -197,7 +218,8 @@ def test_blocks_do_not_matter(first, n):
     y, s = noise_of(KEY, first, n)
     assert_array_equal(y, whole_y[first : first + n])
     assert_array_equal(s, whole_s[first : first + n])
-    assert_array_equal(normals_of(KEY, first, n), normals_of(KEY, 0, 600)[first : first + n])
+    for numbers in (normals_of, exponentials_of):
+        assert_array_equal(numbers(KEY, first, n), numbers(KEY, 0, 600)[first : first + n])
 
 
 def test_one_element_at_a_time():
@@ -216,39 +238,42 @@ def test_no_function_takes_a_caller_s_flags():
 
 @pytest.fixture(scope="module")
 def uniforms():
-    """Noise of one key, brought to uniforms: y, s and normals."""
+    """Noise of one key, brought to uniforms: y, s, normals and exponentials."""
     y, s = noise_of(KEY, 0, N)
-    return erf(np.sqrt(y.astype(float))), s.astype(float), norm.cdf(normals_of(KEY, 0, N))
+    z, e = norm.cdf(normals_of(KEY, 0, N)), -np.expm1(-exponentials_of(KEY, 0, N))
+    return erf(np.sqrt(y.astype(float))), s.astype(float), z, e
 
 
 def test_laws(uniforms):
     for u in uniforms:
-        assert_fits(u, "uniform", 3)
-        assert chisquare(np.histogram(u, 1000, (0, 1))[0]).pvalue > LEVEL / 3
+        assert_fits(u, "uniform", 4)
+        assert chisquare(np.histogram(u, 1000, (0, 1))[0]).pvalue > LEVEL / 4
         # The same, a thousand times closer to the ends.
         for end in (u, 1 - u):
-            assert kstest(end[end < 1e-3] / 1e-3, "uniform").pvalue > LEVEL / 6
+            assert kstest(end[end < 1e-3] / 1e-3, "uniform").pvalue > LEVEL / 8
 
 
 def test_elements_are_unrelated(uniforms):
-    y, s, z = uniforms
+    y, s, z, e = uniforms
     lags = (1, 2, 3, 16, 256)
     for u in uniforms:
         for lag in lags:
-            assert_unrelated(u[lag:], u[:-lag], 24)
-        assert_unrelated(u[::2], u[1::2], 24)  # the two halves of a pair
-    assert_unrelated(y, s, 24)
-    assert_unrelated(y[1:], s[:-1], 24)
-    assert_unrelated(y[:-1], s[1:], 24)
-    assert_unrelated(y, z, 24)
-    assert_unrelated(s, z, 24)
+            assert_unrelated(u[lag:], u[:-lag], 32)
+        assert_unrelated(u[::2], u[1::2], 32)  # the two halves of a pair
+    assert_unrelated(y, s, 32)
+    assert_unrelated(y[1:], s[:-1], 32)
+    assert_unrelated(y[:-1], s[1:], 32)
+    assert_unrelated(y, z, 32)
+    assert_unrelated(s, z, 32)
+    assert_unrelated(y, e, 32)
+    assert_unrelated(z, e, 32)
 
 
 def test_neighbouring_keys_are_unrelated():
     y, s, z = over_keys(np.uint64(3), 4000, 256)
     y, s, z = erf(np.sqrt(y.astype(float))), s.astype(float), norm.cdf(z)
     for u in (y, s, z):
-        assert_fits(u, "uniform", 3)
+        assert_fits(u, "uniform", 4)
         assert_unrelated(u[1:], u[:-1], 8)
         assert_unrelated(u[1:, 1:], u[:-1, :-1], 8)
         # Every element, over keys.

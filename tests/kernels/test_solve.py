@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from rankfactor.kernels.packed import pack, unpack
-from rankfactor.kernels.solve import LANES, solve_packed
+from rankfactor.kernels.solve import LANES, draw_packed, solve_packed
 
 
 @pytest.mark.parametrize("n", [1, LANES - 1, LANES, 3 * LANES + 2])
@@ -35,3 +35,37 @@ def test_indefinite_matrix_is_reported_by_nan():
     _, _, log_det = solve_packed(precision, np.zeros((2, 2)))
     assert np.isnan(log_det[0])
     assert log_det[1] == 0.0
+
+
+@pytest.mark.parametrize("n", [1, LANES - 1, LANES, 3 * LANES + 2])
+@pytest.mark.parametrize("order", [1, 2, 7, 20])
+def test_draws_agree_with_numpy(n, order):
+    rng = np.random.default_rng(n * 100 + order)
+    a = rng.standard_normal((n, order, order + 3))
+    precision = a @ a.transpose(0, 2, 1) + 0.1 * np.eye(order)
+    shift, noise = rng.standard_normal((2, n, order))
+    upper = np.linalg.cholesky(precision).transpose(0, 2, 1)
+    pushed = np.linalg.solve(upper.transpose(0, 2, 1), shift[:, :, None]) + noise[:, :, None]
+    expected = np.linalg.solve(upper, pushed)[:, :, 0]
+    assert_allclose(draw_packed(pack(precision), shift, noise), expected, rtol=1e-8, atol=1e-10)
+
+
+def test_a_draw_does_not_depend_on_its_neighbours():
+    rng = np.random.default_rng(0)
+    n = LANES + 3
+    a = rng.standard_normal((n, 4, 6))
+    precision, (shift, noise) = pack(a @ a.transpose(0, 2, 1)), rng.standard_normal((2, n, 4))
+    whole = draw_packed(precision, shift, noise)
+    for rows in (slice(5, 6), slice(3, 20), slice(n - 1, n)):
+        assert_array_equal(draw_packed(precision[rows], shift[rows], noise[rows]), whole[rows])
+
+
+@pytest.mark.parametrize("bad", range(3))
+@pytest.mark.parametrize("pivot", [-1.0, 0.0])
+def test_a_draw_of_an_indefinite_matrix_is_not_finite(bad, pivot):
+    diagonal = np.ones(3)
+    diagonal[bad] = pivot
+    precision = pack(np.array([np.diag(diagonal), np.eye(3)]))
+    x = draw_packed(precision, np.zeros((2, 3)), np.ones((2, 3)))
+    assert not np.isfinite(x[0, 0])
+    assert_array_equal(x[1], np.ones(3))

@@ -2,7 +2,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, ortho_group
 from tests import reference
-from tests.laws.goodness import N
+from tests.laws.goodness import N, assert_fits
 
 from rankfactor.kernels.packed import pack, unpack
 from rankfactor.kernels.rng import Stream
@@ -70,6 +70,49 @@ def test_draws_have_the_moments():
     found = np.cov(draws.mean.T) / np.outer(scale, scale)
     expected = unpack(one.cov)[0] / np.outer(scale, scale)
     assert_allclose(found, expected, atol=5 * np.sqrt(2 / N))
+
+
+def test_natural_draws_follow_the_law():
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((4, 6))
+    precision, shift = a @ a.T, rng.standard_normal(4)
+    packed = np.tile(pack(precision[None]), (N, 1))
+    draws = Normal.draw_natural(packed, np.tile(shift, (N, 1)), Stream.from_seed(0)).mean
+    white = (draws - np.linalg.solve(precision, shift)) @ np.linalg.cholesky(precision)
+    for one in white.T:
+        assert_fits(one, "norm", 4)
+    assert_allclose(white.T @ white / N, np.eye(4), atol=5 * np.sqrt(2 / N))
+
+
+def test_natural_draws_of_slices_equal_the_whole():
+    rng, stream = np.random.default_rng(1), Stream.from_seed(4)
+    a = rng.standard_normal((29, 5, 7))
+    precision, shift = pack(a @ a.transpose(0, 2, 1)), rng.standard_normal((29, 5))
+    whole = Normal.draw_natural(precision, shift, stream)
+    assert not whole.cov.any()
+    assert not whole.log_det.any()
+    assert whole.cov.shape == precision.shape
+    for first, last in ((0, 1), (0, 13), (7, 29), (28, 29)):
+        part = Normal.draw_natural(precision[first:last], shift[first:last], stream, first)
+        assert_array_equal(part.mean, whole.mean[first:last])
+    assert not (Normal.draw_natural(precision, shift, stream, 1).mean == whole.mean).any()
+    # It is written to, as other laws are.
+    whole.put(slice(0, 2), law(2, 5))
+    assert whole.cov[:2].any()
+
+
+def test_natural_draws_of_a_nearly_singular_precision():
+    column = np.array([[1.0, 1e-3, 1e-6]])
+    singular = pack(column[:, :, None] * column[:, None, :] * 1e8)
+    precision = np.concatenate([pack(np.eye(3)[None]), singular])
+    stream = Stream.from_seed(0)
+    draws = Normal.draw_natural(precision, np.zeros((2, 3)), stream)
+    assert np.isfinite(draws.mean).all()
+    # The ridge is that of `from_natural`, and the other row is as it would be alone.
+    scale = np.sqrt(Normal.from_natural(precision, np.zeros((2, 3))).variance)
+    assert (np.abs(draws.mean) < 6 * scale).all()
+    alone = Normal.draw_natural(precision[:1], np.zeros((1, 3)), stream)
+    assert_array_equal(alone.mean, draws.mean[:1])
 
 
 def test_a_draw_is_a_law_without_variance():

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import digamma, gammaln
 from scipy.stats import kstest
+from tests.laws.goodness import assert_fits, integrated_cdf
 from tests.shrinkage.wrong import off_by_half
 
 from rankfactor.kernels.rng import Stream
@@ -86,7 +87,7 @@ def test_rows_are_independent_when_the_scope_is_a_row():
 # one variable at a time: an exact test of each law, at states of the bulk and of the far tails.
 
 ROWS, FACTORS, DRAWS = 2, 2, 300  # 200 draws miss a phi that is off by 1/2
-NAMES = ("eta", "phi", "top", "xi")  # in the order that `update` draws them in
+NAMES = ("v", "xi", "eta", "phi", "top")
 
 # Logarithms (base 10) of |a|, xi, eta, phi and top around which a state lies.
 STATES = {
@@ -119,8 +120,36 @@ def log_joint(prior, a, scales):
     )
 
 
-def ranks_within_conditional(prior, a, scales, name, drawn):
-    """P(x < drawn) under the joint as a function of the first entry of a variable; all (DRAWS,).
+def log_linked(prior, a, scales):
+    """The same for the horseshoe with v in the place of eta."""
+    xi, v, phi, top = (scales[name] for name in ("xi", "v", "phi", "top"))
+    parts = (
+        -2.0 * np.log(xi) - (v + 0.5 * a**2) / xi - v / phi - 0.5 * np.log(phi),
+        0.5 * np.log(top) - 0.5 * np.log(phi) - top * phi,
+        -0.5 * np.log(top) - top,
+    )
+    return sum(part.sum(axis=(-1, -2)) for part in parts)
+
+
+@pytest.mark.parametrize("phi", [1e-3, 1.0, 40.0])
+def test_v_and_eta_leave_the_same_law_of_xi(phi):
+    """The two joint densities, v or eta integrated out, are proportional as functions of xi."""
+
+    def margin(density, name, xi):
+        def at(t):
+            others = {"xi": xi, "phi": phi, "top": 1.0, name: np.exp(t)}
+            as_arrays = {key: np.full((1, 1), value) for key, value in others.items()}
+            return np.exp(density(TPBN(), 0.7, as_arrays) + t)
+
+        return quad(at, -60, 12, limit=500, epsabs=0.0)[0]
+
+    places = (1e-2, 0.3, 1.0, 20.0, 1e3)
+    ratio = [margin(log_linked, "v", xi) / margin(log_joint, "eta", xi) for xi in places]
+    assert_allclose(ratio, np.full(len(places), ratio[0]), rtol=1e-6)
+
+
+def ranks_within_conditional(density, prior, a, scales, name, drawn):
+    """P(x < drawn) under a density as a function of the first entry of a variable; all (DRAWS,).
 
     ``scales`` are the others' values, each (DRAWS, rows or 1, factors or 1).
     """
@@ -129,7 +158,7 @@ def ranks_within_conditional(prior, a, scales, name, drawn):
         spread = {key: value[:, None] for key, value in scales.items()}
         value = np.broadcast_to(spread[name], (*t.shape, *scales[name].shape[1:])).copy()
         value[..., 0, 0] = np.exp(t)
-        return log_joint(prior, a, spread | {name: value}) + t
+        return density(prior, a, spread | {name: value}) + t
 
     low, high = np.full(DRAWS, -60.0), np.full(DRAWS, 60.0)
     for _ in range(3):  # to where the mass is
@@ -174,23 +203,43 @@ def p_values(prior, place, seed):
     points = (Point(start[name]) for name in ("eta", "phi", "top"))
     old = TPBNScales(start["xi"], 1.0 / start["xi"], *points)
     stream = Stream.from_seed(seed)
-    drawn = {name: [] for name in NAMES}
-    for number in range(DRAWS):
-        new = prior.update(old, a**2, stream.child(number))
-        for name in NAMES:
-            drawn[name].append(new.xi if name == "xi" else getattr(new, name).mean)
-    drawn = {name: np.array(value) for name, value in drawn.items()}
+    steps = {}  # draws of every step of an update, in its order
+    inner = tpbn.settle
+    with pytest.MonkeyPatch.context() as patch:
+        for number in range(DRAWS):
+            names = []
+
+            def record(law, source, name, names=names):
+                names.append(name)
+                result = inner(law, source, name)
+                # Of xi the horseshoe draws the inverse.
+                inverse = name == "xi" and "v" in names
+                value = result.inv_mean if inverse else result.mean
+                steps.setdefault((len(names), name), []).append(value)
+                return result
+
+            patch.setattr(tpbn, "settle", record)
+            new = prior.update(old, a**2, stream.child(number))
+            last = {name: steps[step, name][-1] for step, name in sorted(steps)}
+            for name in ("eta", "phi", "top"):
+                assert_array_equal(getattr(new, name).mean, last[name])
+            assert_allclose(new.xi, last["xi"], rtol=1e-12)
+            assert_allclose(new.inv_xi, 1.0 / last["xi"], rtol=1e-12)
     now = {name: np.tile(value, (DRAWS, 1, 1)) for name, value in start.items()}
     result = {}
-    for name in NAMES:
-        ranks = ranks_within_conditional(prior, a, now, name, drawn[name][:, 0, 0])
-        result[name] = kstest(ranks, "uniform").pvalue
-        now[name] = drawn[name]
+    for (_, name), values in sorted(steps.items()):
+        drawn = np.array(values)
+        linked = name == "v" or (name == "xi" and "v" in now)
+        now.setdefault(name, drawn)  # v begins with its first draw
+        density = log_linked if linked else log_joint
+        ranks = ranks_within_conditional(density, prior, a, now, name, drawn[:, 0, 0])
+        result[name] = min(kstest(ranks, "uniform").pvalue, result.get(name, 1.0))
+        now[name] = drawn
     return result
 
 
 CASES = [TPBN(), TPBN(scope="row"), TPBN(0.8, 1.5, "row")]
-LEVEL = 1e-4 / (len(CASES) * len(STATES) * len(NAMES))
+LEVEL = 1e-4 / (len(CASES) * len(STATES) * 7)  # steps of an update, at the most
 
 
 @pytest.mark.parametrize("place", STATES.values(), ids=STATES.keys())
@@ -205,3 +254,24 @@ def test_a_wrong_conditional_is_found(name, monkeypatch):
     monkeypatch.setattr(tpbn, "settle", off_by_half(name))
     found = p_values(TPBN(), STATES["bulk"], seed=1)
     assert [key for key, p in found.items() if p < LEVEL] == [name]
+
+
+@pytest.mark.parametrize("ratio", [1e-4, 1.0, 1e4])
+def test_the_horseshoe_s_draws_leave_its_law_as_it_is(ratio):
+    """Draws of p(xi, eta | a, phi), updated once, are draws of it again."""
+    n, phi, square = 20_000, 0.3, 0.3 * ratio
+    grid = np.linspace(-40.0, 60.0, 200_001) + np.log(phi)  # of log xi
+    cdf = integrated_cdf(lambda t: -np.log(np.exp(t) + phi) - 0.5 * square * np.exp(-t), grid)
+    uniform = np.random.default_rng(3).uniform(size=n)
+    values = cdf(grid)
+    inside = np.flatnonzero((values > 0) & (values < 1))
+    xi = np.exp(np.interp(uniform, values[inside], grid[inside]))[:, None]
+    points = (Point(np.full(shape, value)) for shape, value in (((n, 1), 1.0), ((1, 1), phi)))
+    old = TPBNScales(xi, 1.0 / xi, *points, Point(np.ones((1, 1))))
+    new = TPBN().update(old, np.full((n, 1), square), Stream.from_seed(5))
+    assert_fits(np.log(new.xi), cdf, 6)
+    unit = new.eta.mean * (new.xi + phi)  # exponential, whatever xi is
+    assert_fits(unit, "expon", 6)
+    assert abs(np.corrcoef(unit.ravel(), np.log(new.xi).ravel())[0, 1]) < 5 / np.sqrt(n)
+    # They are new draws: not the old ones, though near them.
+    assert np.corrcoef(np.log(xi).ravel(), np.log(new.xi).ravel())[0, 1] < 0.9

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.impute import SimpleImputer
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.errors import InputError
 from rankfactor.features import column_names, match_columns, table_values
+from rankfactor.indicators import coded
 from rankfactor.kernels.packed import Floats
 from rankfactor.tasks import encode_labels
 
@@ -63,13 +65,14 @@ class _TunedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame or array-like, shape (n_samples, n_features)
-            NaN = missing.
+            NaN = missing; columns of words as in `rankfactor.indicators`.
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
             One or more label columns; NaN or None = unknown, left out for that column.
         groups : array-like, shape (n_samples,), optional
             Samples of one group stay together in the inner folds.
         """
-        values = table_values(X, estimator=self)
+        table, self._indicators = coded(X)
+        values = table_values(table, estimator=self)
         if len(values) < 2:
             raise InputError(
                 f"Found array with n_samples={len(values)}, 1 sample is not enough: at least 2 "
@@ -88,7 +91,9 @@ class _TunedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             steps = make_pipeline(*_preparation(), self._machine(setting))
             self.pipelines_.append(steps.fit(values[known], number[known]))
             self.settings_.append(setting)
-        self.n_features_in_ = values.shape[1]
+        self._names = column_names(table)
+        self._n_values = values.shape[1]
+        self.n_features_in_ = values.shape[1] if self._indicators is None else X.shape[1]
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
@@ -173,8 +178,9 @@ class _TunedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _decide(self, X: Any) -> list[Floats]:
         check_is_fitted(self, "pipelines_")
-        names = getattr(self, "feature_names_in_", None)
-        values = match_columns(X, names, self.n_features_in_, "error", estimator=self)
+        if self._indicators is not None and isinstance(X, pd.DataFrame):
+            X = self._indicators.apply(X)
+        values = match_columns(X, self._names, self._n_values, "error", estimator=self)
         return [np.asarray(pipeline.decision_function(values)) for pipeline in self.pipelines_]
 
     def _classes_of_fit(self) -> list[NDArray[Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankfactor.data import as_classes
+from rankfactor.indicators import is_of_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,8 @@ def describe(table: Table) -> dict[str, Any]:
     dict
         Numbers of samples and features; ``features`` by kind, with their names; the shares of
         missing and of tied values; ``label_columns`` with the samples of every class, and
-        ``other_columns`` with why they are no labels.
+        ``other_columns`` with why they are no labels; ``word_columns``, of which a fit makes
+        features unless they are asked for otherwise.
     """
     values = table.values.to_numpy()
     names = [str(name) for name in table.values.columns]
@@ -58,6 +60,7 @@ def describe(table: Table) -> dict[str, Any]:
         else {str(name): int(n) for name, n in table.views.value_counts(sort=False).items()},
         "label_columns": labels,
         "other_columns": others,
+        "word_columns": [name for name in table.words if is_of_words(table.annotations[name])],
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +14,12 @@ from rankfactor.cli.settings import classifier_settings, numbers_of_factors, pla
 from rankfactor.cli.tables import Reading, read_labelled
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from rankfactor.cli.tables import Labelled
     from rankfactor.estimators import RankFactorClassifier
-    from rankfactor.posterior import Posterior
+
+
+# Training and label weight that divide the samples to choose something.
+NEEDS_GROUPS = ("predictive", "auto")
 
 
 def fit(
@@ -77,9 +77,8 @@ def fit(
 
     Ctrl-C ends a fit early and keeps what it has; the exit code is then 130.
     """
-    from rankfactor.demo import fit_with_progress
     from rankfactor.estimators import RankFactorClassifier
-    from rankfactor.evaluation.watch import kinds, overheard
+    from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.files import check_destinations, written_together
     from rankfactor.modelfile import model_header, save_model
 
@@ -99,9 +98,13 @@ def fit(
     with progress() as tell, overheard() as heard:
         if len(numbers) > 1:
             _choose_factors(fitted, numbers, data, random_state)
-        elif groups is not None:
-            note("--groups has no effect on a fit whose --n-factors is one number.")
-        interrupted = fit_with_progress(fitted, values, data.labels, tell)
+        elif groups is not None and (fitted.training, fitted.label_weight) != NEEDS_GROUPS:
+            note("--groups has no effect: nothing of this fit is chosen by dividing the samples.")
+
+        def step(done: int, total: int) -> None:
+            tell("Fit to all samples", done, total)
+
+        interrupted = watched_fit(fitted, values, data.labels, step, data.groups)
     told = [one.text for one in kinds(heard)]
     everything = {
         "model": model,
@@ -116,7 +119,6 @@ def fit(
         "notes": list(data.notes),
         "warnings": told,
         "settings": everything,
-        "codes_sha256": _hash(posterior, values),
     }
     with written_together(*outputs) as parts:
         save_model(posterior, parts[0], provenance=provenance)
@@ -152,16 +154,6 @@ def fit(
     result(as_json, content, lines)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _hash(posterior: Posterior, values: pd.DataFrame) -> str:
-    """Hash of the codes of the training table."""
-    from rankfactor.features import model_values
-    from rankfactor.modelfile import codes_hash
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said during the fit
-        return codes_hash(posterior, model_values(posterior, values, "error"))
 
 
 def _choose_factors(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import result
+from rankfactor.cli.console import one_line, result
 from rankfactor.cli.tables import Reading, read
 from rankfactor.errors import InputError
 
@@ -55,6 +55,7 @@ def _model(path: Path) -> dict[str, Any]:
         "parts": header["model"],
         "summary": header.get("summary", {}),
         "provenance": header.get("provenance", {}),
+        "codes_sha256": posterior.codes_sha256 or None,
         "shares": posterior.shares.tolist(),
         "feature_names": posterior.feature_names.tolist(),
     }
@@ -85,8 +86,8 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
         yield f"Table: {origin['table']}"
     if origin.get("settings"):
         yield "Settings: " + ", ".join(f"{key}={one}" for key, one in origin["settings"].items())
-    if origin.get("codes_sha256"):
-        yield f"Training codes: SHA-256 {origin['codes_sha256']}"
+    if content["codes_sha256"]:
+        yield f"Training codes: SHA-256 {content['codes_sha256']}"
     yield f"Features: {_some(content['feature_names'])}"
 
 
@@ -107,6 +108,11 @@ def _table_lines(content: dict[str, Any]) -> Iterator[str]:
         yield "No column looks like a label: labels may be in another file."
     for name, column in content["label_columns"].items():
         yield f"  label column {name}: {_counts(column['classes'], column['missing'])}"
+    if content["word_columns"]:
+        yield (
+            "Columns of words, 0/1 features of a fit unless they are its labels or excluded: "
+            + _some(content["word_columns"])
+        )
     for name, why in content["other_columns"].items():
         yield f"  column {name}: {why}"
 
@@ -117,5 +123,5 @@ def _counts(classes: dict[str, int], missing: int) -> str:
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:5])
+    shown = ", ".join(map(one_line, names[:5]))
     return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

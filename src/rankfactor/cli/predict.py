@@ -129,7 +129,7 @@ def predict(
 def _read_new(path: Path, reading: Reading, posterior: Posterior) -> Table:
     """Read a table, the way up in which it has the model's features."""
     table = read(path, reading)
-    known = set(posterior.table_features.tolist())
+    known = {*posterior.table_features.tolist(), *posterior.word_columns}
     if reading.orient is None and posterior.named_features:
         across = known & set(table.values.columns)
         down = known & set(table.values.index)
@@ -140,20 +140,22 @@ def _read_new(path: Path, reading: Reading, posterior: Posterior) -> Table:
             said = [text for text in table.notes if not text.startswith("features in rows")]
             said.append(f"{orient.replace('-', ' ')} (by the names of the model's features)")
             table = replace(table, notes=tuple(said))
-    text = [name for name in table.annotations.columns if name in known]
+    words = [name for name in posterior.word_columns if name in table.annotations.columns]
+    text = [name for name in table.annotations.columns if name in known and name not in words]
     if text and posterior.named_features:
         raise InputError(
             f"{path}, column {text[0]!r} is a feature of the model but holds text: mend its cells, "
             "or leave the column out to have it treated as missing."
         )
-    return table
+    own = table.values.drop(columns=[name for name in words if name in table.values.columns])
+    return replace(table, values=own.join(table.annotations[words]))
 
 
 def _matched(
     posterior: Posterior, table: Table, frame: pd.DataFrame, missing_features: str
 ) -> tuple[Any, list[str]]:
     """Values in the columns of training, and the names of the features that were not found."""
-    from rankfactor.features import model_values
+    from rankfactor.features import listed, model_values
 
     names = posterior.table_features.tolist()
     n_features = len(names)
@@ -161,26 +163,28 @@ def _matched(
     share = 0.0
     given: Any = frame if posterior.named_features else frame.to_numpy()
     if posterior.named_features:
-        found = set(table.values.columns)
+        indicators = posterior.indicators
+        coded = table.values if indicators is None else indicators.apply(table.values)
+        found = set(coded.columns)
         missing = [name for name in names if name not in found]
         share = len(missing) / n_features
         if missing and missing_features == "error":
             raise InputError(
                 f"{table.source} lacks {len(missing)} of the model's {n_features} features: "
-                f"{_some(missing)}; add them, or leave out --missing-features error to treat "
+                f"{listed(missing)}; add them, or leave out --missing-features error to treat "
                 "them as missing values."
             )
         if 1 - share < LEAST_SHARE and len(missing) < n_features:
             raise InputError(
                 f"{table.source} lacks {len(missing)} of the model's {n_features} features "
                 f"({share:.0%}), too many to predict from: check that the names are of the same "
-                f"kind ({_some(missing)} are missing)."
+                f"kind ({listed(missing)} are missing)."
             )
     values = model_values(posterior, given, missing_features)
     if missing:
         warnings.warn(
             f"{table.source} lacks {len(missing)} of the model's {n_features} features "
-            f"({share:.1%}), which are treated as missing values: {_some(missing)}.",
+            f"({share:.1%}), which are treated as missing values: {listed(missing)}.",
             UserWarning,
             stacklevel=2,
         )
@@ -219,8 +223,3 @@ def predictions(
                 columns[f"{task.name}_lower{end}"] = mean - half
                 columns[f"{task.name}_upper{end}"] = mean + half
     return pd.DataFrame(columns)
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
-    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

@@ -155,16 +155,66 @@ def read_labelled(
     together = None
     for file, column in group_place:
         together = _column(table, file, column, files, kind="group")
+    described = pd.concat(parts, axis=1)
+    asked = {column: file for file, column in (*places, *group_place, *others)}
+    notes += [
+        f"the table's own column {name!r} is no feature: that of {asked[name]} was asked for."
+        for name in table.words
+        if asked.get(name) is not None
+    ]
+    table, said = with_words(table, [name for name in table.words if name not in asked], described)
+    notes += said
     for text in notes:
         note(text)
     return Labelled(
         with_covariates(table, others, files),
-        pd.concat(parts, axis=1),
+        described,
         together,
         tuple(column for _, column in others),
         table.views,
         tuple(notes),
     )
+
+
+def with_words(table: Table, names: Sequence[str], labels: pd.DataFrame) -> tuple[Table, list[str]]:
+    """The table with these columns of text among its features, where they are of few words."""
+    from rankfactor.indicators import MOST_LEVELS, is_of_words
+
+    used = [
+        name
+        for name in names
+        if is_of_words(table.annotations[name]) and len(set(table.annotations[name].dropna())) > 1
+    ]
+    left = [name for name in names if name not in used]
+    said = []
+    if used:
+        said.append(
+            f"columns of words become 0/1 features: {_listed(used, MOST_LEVELS)}; leave out what "
+            "is no feature (--exclude)."
+        )
+    if left:
+        said.append(
+            f"columns of text that are no features (not 2 to {MOST_LEVELS} words, or numbers among "
+            f"them) are left out: {_listed(left, MOST_LEVELS)}."
+        )
+    for name in used:
+        for task in labels.columns:
+            if _tells(table.annotations[name], labels[task]):
+                warnings.warn(
+                    f"the column {name!r} tells the label {task!r} without error: if it is the "
+                    f"label in other words, leave it out (--exclude {name!r}), or the model is "
+                    "told the answer.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+    return replace(table, values=table.values.join(table.annotations[used])), said
+
+
+def _tells(words: pd.Series[Any], labels: pd.Series[Any]) -> bool:
+    """Whether every word goes along with one class only."""
+    known = words.notna() & labels.notna()
+    classes = labels[known].groupby(words[known]).nunique()
+    return len(set(labels[known])) > 1 and bool((classes == 1).all())
 
 
 def with_covariates(
@@ -173,15 +223,16 @@ def with_covariates(
     """Values of a table with the covariates among its columns."""
     import pandas as pd
 
+    from rankfactor.data import as_numbers
+
     more = {}
     for file, column in places:
         if file is None and column in table.values.columns:
             continue
         cells = _column(table, file, column, files, kind="covariate")
-        numbers = pd.to_numeric(cells, errors="coerce")
-        # A column of numbers in a file of text is a column of numbers.
-        whole = bool((numbers.notna() == cells.notna()).all())
-        more[column] = numbers.astype(float) if whole else cells
+        # A column of numbers in a file of text is a column of numbers, be they with commas.
+        numbers = as_numbers(cells)
+        more[column] = cells if numbers is None else pd.Series(numbers, cells.index, dtype=float)
     if not more:
         return table.values
     kept = table.values.drop(columns=[name for name in more if name in table.values.columns])
@@ -294,6 +345,6 @@ def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
         )
 
 
-def _listed(names: Any) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown or "none"
+def _listed(names: Any, most: int = 3) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "none"

@@ -8,7 +8,7 @@ from rankfactor.data.dataset import Dataset
 from rankfactor.data.frames import numeric_table
 from rankfactor.data.grid import Table
 from rankfactor.data.labels import align_labels
-from rankfactor.data.numbers import MISSING_MARKERS
+from rankfactor.data.numbers import MISSING_MARKERS, as_numbers
 from rankfactor.data.table import column_names, read_annotations, read_table
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Table",
     "align_labels",
     "as_classes",
+    "as_numbers",
     "column_names",
     "data_directory",
     "from_anndata",

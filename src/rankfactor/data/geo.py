@@ -99,7 +99,7 @@ def read_series_matrix(path: Path, *, orient: str | None = None) -> Table:
         raise InputError(f"{path} is a GEO series matrix, which has features in rows: drop orient.")
 
     def read(file: IO[str]) -> tuple[_Series, Table]:
-        rows = csv.reader(file, delimiter="\t")
+        rows = csv.reader(_without_series(file), delimiter="\t")
         series, number = _read_head(rows, path)
         header = next(rows, [])
         records = Records(
@@ -135,9 +135,16 @@ def read_series_annotations(path: Path) -> pd.DataFrame:
     """Read what a series matrix says about its samples; its table may be empty."""
 
     def read(file: IO[str]) -> pd.DataFrame:
-        return _read_head(csv.reader(file, delimiter="\t"), path)[0].annotations(path)
+        rows = csv.reader(_without_series(file), delimiter="\t")
+        return _read_head(rows, path)[0].annotations(path)
 
     return read_as_text(path, read)[0]
+
+
+def _without_series(file: IO[str]) -> Iterator[str]:
+    """Lines with blank ones for those about the series, whose text may be longer than csv takes."""
+    for line in file:
+        yield "\n" if line.startswith(("!Series_", '"!Series_')) else line
 
 
 def _read_head(rows: Iterator[list[str]], path: Path) -> tuple[_Series, int]:

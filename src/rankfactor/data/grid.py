@@ -11,8 +11,9 @@ features ("gene", "ID_REF", ...); the names of one side are identifiers of genes
 (Ensembl, probe sets, GSM, TCGA, ...); a row is words while the columns are numbers. The shape is no
 evidence. If nothing speaks, samples stand in rows.
 
-**Columns of text.** A column more than half of whose filled cells are no numbers describes samples
-and is no feature. One with fewer is a feature with a mistake in it, and refused with its place.
+**Columns of text.** A column more than half of whose filled cells are no numbers is an annotation;
+whether features are made of it (`rankfactor.indicators`) is the caller's affair. One with fewer is
+a feature with a mistake in it, and refused with its place.
 """
 
 from __future__ import annotations
@@ -69,6 +70,9 @@ class Table:
         What was detected, a sentence each.
     views : pandas.Series or None
         The modality of each feature where the file has several.
+    words : tuple of str
+        Annotations that are columns of the table itself and were not asked for: text among the
+        features.
     """
 
     values: pd.DataFrame
@@ -76,6 +80,7 @@ class Table:
     source: str
     notes: tuple[str, ...] = ()
     views: pd.Series[str] | None = None
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,13 +210,12 @@ def table_of_grid(
             f"{some(dates)}"
         )
     automatic = [name for name in annotations if name not in wanted]
-    if automatic:
-        notes.append(f"columns of text, no features: {some(automatic)}")
     return Table(
         pd.DataFrame(kept, index=index, columns=names),
         pd.DataFrame(annotations, index=index, dtype=object),
         grid.source,
         tuple(notes),
+        words=tuple(automatic),
     )
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MISSING_MARKERS", "Evidence", "Style", "parse_number", "parse_row"]
+__all__ = ["MISSING_MARKERS", "Evidence", "Style", "as_numbers", "parse_number", "parse_row"]
 
 MISSING_MARKERS = (
     "", "NA", "NaN", "nan", "null", "NULL", ".", "N/A", "n/a", "#N/A", "<NA>",
@@ -134,6 +134,24 @@ def parse_number(text: str, style: Style) -> float | None:
         return float(text.replace(",", "."))
     except ValueError:
         return None
+
+
+def as_numbers(cells: Iterable[str | float]) -> list[float] | None:
+    """Return the numbers that a column of text holds, NaN where missing; None if one is none.
+
+    How they are written is judged by the column itself.
+    """
+    texts = ["" if isinstance(cell, float) and cell != cell else str(cell) for cell in cells]
+    evidence = Evidence()
+    evidence.look(texts)
+    style = evidence.style("")
+    numbers: list[float] = []
+    for text in texts:
+        number = parse_number(text, style)
+        if number is None:
+            return None
+        numbers.append(number)
+    return numbers
 
 
 def parse_row(

@@ -133,9 +133,9 @@ def read_table(
     n_words = sum(int(table.annotations[name].notna().sum()) for name in table.annotations.columns)
     if found and n_words > len(grid.text):
         # Some cells of a column of text were read as numbers: "01" must not become "1".
-        notes = table.notes
+        notes, words = table.notes, table.words
         _, table = read([*text_columns, *found])
-        table = replace(table, notes=notes)
+        table = replace(table, notes=notes, words=words)
     return table
 
 

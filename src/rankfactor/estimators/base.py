@@ -48,7 +48,13 @@ from rankfactor.likelihoods import (
     ObservedArray,
 )
 from rankfactor.model import Model, check_count
-from rankfactor.posterior import Posterior, Strings, names_or_default, readable_order
+from rankfactor.posterior import (
+    Posterior,
+    Strings,
+    hash_of_codes,
+    names_or_default,
+    readable_order,
+)
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
@@ -200,6 +206,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             training="bayes" if predictive is None else "predictive",
             views=table.views,
             adjustment=table.adjustment,
+            indicators=table.indicators,
+            codes_sha256=hash_of_codes(observed),
         )
         if engine is not None:
             self._report_mixing(engine)

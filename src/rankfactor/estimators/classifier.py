@@ -17,6 +17,7 @@ from rankfactor.estimators.inputs import Views, training_table
 from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features import opened_labels, refuse_shuffled
+from rankfactor.folds import group_numbers
 from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.predictive import Predictive
 from rankfactor.inference.vb import Settings
@@ -254,18 +255,22 @@ class RankFactorClassifier(Deciding):
                 "max-margin rank, Gaussian or ordinal probit, or training='bayes'."
             )
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit factors and classifiers.
 
         Parameters
         ----------
         X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
             NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
-            Gaussian and ordinary rank likelihoods and where covariates are regressed out.
+            Gaussian and ordinary rank likelihoods and where covariates are regressed out. Columns
+            of words become 0/1 features (`rankfactor.indicators`).
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
             One or more label columns; NaN or None = unknown. A Series or DataFrame with the same
             index as a DataFrame X in another order is refused rather than matched by position.
             With an AnnData X also the name, or a list of names, of columns of its obs.
+        groups : array-like or Series, shape (n_samples,), optional
+            Samples of one group, such as those of a patient, stay together where
+            ``label_weight="auto"`` divides them. Calibration does not heed groups.
         """
         self._check_arguments()
         self._check_training()
@@ -275,7 +280,13 @@ class RankFactorClassifier(Deciding):
         tasks, codes = encode_labels(y, table.n_samples)
         if self.training == "predictive" and self.label_weight == "auto":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-            self.label_weight_ = choose_label_weight(self, table.given, tasks, codes, seed)
+            together = None
+            if groups is not None:
+                index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
+                together = group_numbers(groups, index)
+            self.label_weight_ = choose_label_weight(
+                self, table.given, tasks, codes, seed, together
+            )
         signed = signed_labels(tasks, codes, self.class_weight)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
         return self._fit(table, Labels(tasks, codes, signed))

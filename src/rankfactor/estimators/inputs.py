@@ -25,6 +25,7 @@ from rankfactor.features import (
     split_covariates,
     table_values,
 )
+from rankfactor.indicators import Indicators, coded
 from rankfactor.model import Model
 from rankfactor.posterior import Strings
 from rankfactor.rank_regression import USES, Adjustment
@@ -53,6 +54,7 @@ class TrainingTable:
     sample_names : list of str or None
     views : array of str, shape (D,), or None
     adjustment : Adjustment or None
+    indicators : Indicators or None
     """
 
     values: Any
@@ -63,6 +65,7 @@ class TrainingTable:
     sample_names: list[str] | None
     views: Strings | None
     adjustment: Adjustment | None
+    indicators: Indicators | None
 
     @property
     def n_samples(self) -> int:
@@ -79,9 +82,16 @@ def training_table(X: Any, estimator: Any) -> TrainingTable:
         table, frame = split_covariates(table, wanted)
         if not len(table.columns):
             raise InputError("every column of the table is a covariate: there are no features.")
+    measured = table
+    table, indicators = coded(table)
     values = table_values(table, estimator=estimator, sparse=True)
     names, given_names, n_given = column_names(table), column_names(given), values.shape[1]
-    views = feature_views(estimator.views, names, n_given)
+    if indicators is None:
+        views = feature_views(estimator.views, names, n_given)
+    else:
+        n_given = len(measured.columns)
+        views = feature_views(estimator.views, column_names(measured), n_given)
+        views = None if views is None else views[indicators.origins(measured.columns)]
     adjustment = None
     if frame is not None:
         if names is None:
@@ -102,7 +112,9 @@ def training_table(X: Any, estimator: Any) -> TrainingTable:
         given = values
     if issparse(values) and not estimator._build_model().takes_sparse:
         values = values.toarray()
-    return TrainingTable(values, given, names, given_names, n_given, samples, views, adjustment)
+    return TrainingTable(
+        values, given, names, given_names, n_given, samples, views, adjustment, indicators
+    )
 
 
 def check_covariates(names: Any, use: object) -> list[str]:

@@ -2,8 +2,8 @@
 
 Every candidate is fitted without each of a few folds of the training data in turn; the one with the
 largest area under the ROC curve, averaged over folds and label columns, is taken, the smaller of
-equals. Samples that belong together, such as those of one patient, are not kept together: where
-there are such, the choice leans towards larger weights.
+equals. Samples that belong together, such as those of one patient, are kept together if their
+groups are given; if not, the choice leans towards larger weights.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankfactor.errors import InputError
 from rankfactor.features import NamedSparse
-from rankfactor.folds import Fold, make_folds
+from rankfactor.folds import Fold, gap, make_folds
+from rankfactor.inference.predictive import Predictive
 from rankfactor.measures import mean_area
 from rankfactor.tasks import Task
 
@@ -35,6 +37,7 @@ def choose_label_weight(
     tasks: Sequence[Task],
     codes: NDArray[np.int64],
     seed: int,
+    groups: NDArray[np.int64] | None = None,
 ) -> float:
     """The best of `CANDIDATES` for a table and class numbers (N, n_tasks).
 
@@ -47,11 +50,18 @@ def choose_label_weight(
     tasks, codes
         Checked by the estimator.
     seed : int
+    groups : int array, shape (N,), optional
+        Group numbers; a group is never divided.
 
     Raises
     ------
     InputError
-        If a class has too few samples for the folds.
+        If a class has too few samples for the folds, or there are too few groups.
+
+    Warns
+    -----
+    UserWarning
+        If the groups leave no fold that has all classes: the default is then taken.
     """
     columns = {}
     for task, column in zip(tasks, codes.T, strict=True):
@@ -59,13 +69,35 @@ def choose_label_weight(
         names[column < 0] = None
         columns[task.name] = names
     labels = pd.DataFrame(columns)
-    folds = make_folds(tasks, codes, n_folds=N_FOLDS, n_repeats=1, groups=None, random_state=seed)
+    if groups is not None and groups.max() + 1 < N_FOLDS:
+        raise InputError(
+            f"label_weight='auto' divides samples into {N_FOLDS} parts, and there are "
+            f"{groups.max() + 1} groups only: set a number."
+        )
+    folds = make_folds(tasks, codes, n_folds=N_FOLDS, n_repeats=1, groups=groups, random_state=seed)
+    # Groups can leave a part without one of the classes: it has nothing to say.
+    folds = [fold for fold in folds if not _has_gap(tasks, codes, fold)]
+    if not folds:
+        warnings.warn(
+            "the groups leave no part of the samples with all classes, so label_weight='auto' has "
+            f"nothing to choose by: {Predictive.label_weight:g} is taken.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return Predictive.label_weight
     means = [
         float(np.mean([_area(estimator, weight, table, labels, codes, fold) for fold in folds]))
         for weight in CANDIDATES
     ]
     logger.info("areas under the curve for label_weight %s: %s", CANDIDATES, means)
     return CANDIDATES[int(np.argmax(means))]
+
+
+def _has_gap(tasks: Sequence[Task], codes: NDArray[np.int64], fold: Fold) -> bool:
+    return any(
+        gap(task, column[fold.train], column[fold.test]) is not None
+        for task, column in zip(tasks, codes.T, strict=True)
+    )
 
 
 def _area(

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rankfactor.features import split_covariates, table_values
+from rankfactor.indicators import coded
 from rankfactor.rank_regression import Adjustment
 
 
@@ -44,9 +45,10 @@ class Adjusted(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ign
     def fit(self, X: pd.DataFrame, y: Any, groups: Any = None) -> Self:
         """Learn the adjustment, then fit to the adjusted table."""
         table, frame = split_covariates(X, list(self.covariates))
+        self.features_ = list(table.columns)
+        table, self._indicators = coded(table)
         values = table_values(table, estimator=self)
         self.adjustment_ = Adjustment.learn(self.covariate_use, values, frame)
-        self.features_ = list(table.columns)
         self.estimator_ = clone(self.estimator)
         more = {}
         if groups is not None and has_fit_parameter(self.estimator_, "groups"):
@@ -57,7 +59,10 @@ class Adjusted(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ign
     def _adjusted(self, X: pd.DataFrame) -> Any:
         check_is_fitted(self, "estimator_")
         table, frame = split_covariates(X, list(self.covariates))
-        values = table_values(table[self.features_], estimator=self)
+        table = table[self.features_]
+        if self._indicators is not None:
+            table = self._indicators.apply(table)
+        values = table_values(table, estimator=self)
         return self.adjustment_.apply(values, frame)
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation.crossvalidation import cross_validate
@@ -71,7 +71,11 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         """
         self.choose(X, y, groups)
         self.n_tasks_ = 1 if np.ndim(y) == 1 else np.shape(y)[1]
-        self.estimator_ = self._with(self.n_factors_).fit(X, y)
+        chosen = self._with(self.n_factors_)
+        more = {}
+        if groups is not None and has_fit_parameter(chosen, "groups"):
+            more["groups"] = groups
+        self.estimator_ = chosen.fit(X, y, **more)
         return self
 
     def choose(self, X: Any, y: Any, groups: Any = None) -> int:
@@ -128,7 +132,7 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         # A scale of the decisions does not change an AUC, so its time can be saved.
         spared = {"calibration": "none"} if "calibration" in self.estimator.get_params() else {}
         result = cross_validate(
-            {str(number): self._with(number, **spared) for number in possible},
+            {_name(number): self._with(number, **spared) for number in possible},
             table,
             labels,
             n_folds=n_folds,
@@ -138,12 +142,12 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if not result.complete:
             raise KeyboardInterrupt
         means = result.summary().groupby("model")["auc"].mean()
-        return {number: float(means[str(number)]) for number in possible}
+        return {number: float(means[_name(number)]) for number in possible}
 
     @property
     def chosen_(self) -> list[str]:
         """The number chosen, in words, once for every label column."""
-        return [f"n_factors={self.n_factors_}"] * self.n_tasks_
+        return [_name(self.n_factors_)] * self.n_tasks_
 
     @property
     def classes_(self) -> Any:
@@ -166,3 +170,7 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     def _fitted(self) -> Any:
         check_is_fitted(self, "estimator_")
         return self.estimator_
+
+
+def _name(n_factors: int) -> str:
+    return f"n_factors={n_factors}"

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Heard(NamedTuple):
@@ -47,6 +47,40 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         yield interrupted
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def watched_fit(
+    classifier: Any,
+    table: Any,
+    labels: Any,
+    tell: Callable[[int, int], None],
+    groups: Any = None,
+) -> bool:
+    """Fit a factor model, telling of its iterations.
+
+    Parameters
+    ----------
+    classifier : RankFactorClassifier
+    table, labels, groups
+        As for its ``fit``.
+    tell : callable
+        Called with the number of iterations done and the most there can be.
+
+    Returns
+    -------
+    bool
+        Whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
+    """
+    tell(0, classifier.max_iter)
+    classifier.set_params(
+        progress=lambda iteration, elbo, change: tell(iteration, classifier.max_iter)
+    )
+    with interrupts() as came:
+        classifier.fit(table, labels, groups=groups)
+    # The display is no part of the model, and would not outlive this call.
+    classifier.set_params(progress=None)
+    tell(classifier.n_iter_, classifier.n_iter_)
+    return came()
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""Anderson acceleration of a fixed point, for many small vectors side by side.
+"""Fewer steps to a fixed point: Anderson acceleration, and steps that go further.
+
+Anderson acceleration is for many small vectors side by side.
 
 For x <- g(x) with residuals f = g(x) - x, the next point is not g(x) but the combination of the
 last m + 1 of them whose residuals, combined alike, are smallest:
@@ -20,6 +22,28 @@ from rankfactor.laws.normal import Index
 WINDOW = 3  # differences that are combined; 2 to 8 need about as many steps
 _RIDGE = 1e-8  # of the trace: differences become parallel near the fixed point
 _GROWTH = 4.0  # of a squared residual: noise of the path, not divergence, stays below
+# How much further than their step means go. An update by blocks is, near its end, a contraction
+# with factors between 0 and 1, which any value below 1 leaves one (it makes them -OVER to 1); of
+# 0.6, 0.9 and adaptive ones this was the best that never lowered the ELBO (docs/performance.md).
+OVER = 0.9
+ROUNDING = 1e-9  # a fall of the ELBO by less, of itself, is none
+
+
+class Stretch:
+    """How far to go beyond a step: ``OVER`` times it, and no further once the ELBO has fallen.
+
+    Steps as they are never lower the ELBO.
+    """
+
+    def __init__(self) -> None:
+        self._size, self._last = OVER, -np.inf
+
+    def __call__(self, elbo: float) -> float:
+        """Given the ELBO before a step, how far to go beyond it."""
+        if elbo < self._last - ROUNDING * abs(elbo):
+            self._size = 0.0
+        self._last = elbo
+        return self._size
 
 
 class Anderson:

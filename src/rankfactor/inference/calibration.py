@@ -39,7 +39,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfactor.inference.deciders import make_decider
 from rankfactor.inference.experts import fit_rows
 from rankfactor.inference.gated import Design, Experts, fit_gated
-from rankfactor.inference.globals import update_view
+from rankfactor.inference.globals import designs, update_view
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import decisions, encode_samples, fit_experts, refit_labels
 from rankfactor.inference.predictive import Predictive, train
@@ -217,8 +217,9 @@ def refit_coefficients(
     def linear(labels: ObservedArray) -> tuple[Floats, Floats]:
         assert isinstance(fitted, ViewState)
         item = ObservedView(model.label_view, labels, fitted.copy())
+        columns = designs(item, z)
         for _ in range(REFIT_STEPS):
-            update_view(item, z, pool)
+            update_view(item, z, pool, columns=columns)
         return decisions(item.state.rows, z)
 
     def local(labels: ObservedArray) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rankfactor.inference.components import signed_of
 from rankfactor.inference.gated import Design, fit_gated
-from rankfactor.inference.globals import update_view
+from rankfactor.inference.globals import designs, update_view
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import place_gates
 from rankfactor.inference.threads import Workers
@@ -39,8 +39,9 @@ class LinearDecider:
 
     def update(self, z: Normal) -> None:
         """Fit the coefficients a little more to the scores."""
+        columns = designs(self.item, z)
         for _ in range(STEPS):
-            update_view(self.item, z, self._pool)
+            update_view(self.item, z, self._pool, columns=columns)
 
     def pull(self, z: Normal) -> tuple[Floats, float]:
         """Gradient of the labels' bound in every sample's scores (N, K), and the bound."""

@@ -148,8 +148,8 @@ def _sweep(
 ) -> tuple[Fit, float]:
     """Everything drawn once: the next state, in arrays of its own, and the log likelihood.
 
-    The log likelihood of the table is that of the old rows, with the new scores where these come
-    first; that of the labels is of the new scores with the old coefficients.
+    The log likelihood is that of the state before or, where scores come first, of the new scores
+    with the old rows.
     """
     fit = _duplicate(state)
     views, blocks = fit.views, slices(len(fit.z.mean), settings.block)
@@ -162,13 +162,16 @@ def _sweep(
     # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
     # are all drawn after it.
     fit.assign(pool.map(assignment, blocks))
-    if fit.data.view.likelihood.augments:
+    joint = fit.data.view.likelihood.augments
+    if joint:
         source = stream.child("table")
         total, _ = update_jointly(views, fit.prior, fit.z, pool, settings.block, _as_it_is, source)
     else:
         total = _update_apart(fit, pool, settings.block, stream)
     if fit.labels is not None:
-        total += update_view(fit.labels, fit.z, pool, settings.block, stream.child("global", 1))
+        terms = update_view(fit.labels, fit.z, pool, settings.block, stream.child("global", 1))
+        if not joint:
+            total += terms
     fit.prior = fit.prior.update(fit.z, stream.child("prior"))
     if isinstance(fit.prior, Mixture):
         fit.prior = draw_common_unit(views, fit.z, fit.prior, stream.child("units"))

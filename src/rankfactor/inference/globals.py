@@ -21,7 +21,9 @@ from rankfactor.laws.products import Columns, Rows, multiply
 from rankfactor.likelihoods.base import Statistics
 
 
-def designs(item: ObservedView, z: Normal, block: int, variance: bool = True) -> list[Columns]:
+def designs(
+    item: ObservedView, z: Normal, block: int = BLOCK, variance: bool = True
+) -> list[Columns]:
     """What the rows multiply, block of samples by block."""
     return [item.design(z.take(samples), variance) for samples in slices(len(z.mean), block)]
 
@@ -59,8 +61,11 @@ def update_view(
     pool: Workers,
     block: int = BLOCK,
     stream: Stream | None = None,
+    columns: Sequence[Columns] | None = None,
 ) -> float:
     """Update a view in place: conditionals or, with a stream, draws of them.
+
+    ``columns`` are the scores laid out (`designs`), for those who come again with the same.
 
     Returns
     -------
@@ -70,7 +75,8 @@ def update_view(
     view, state = item.view, item.state
     likelihood = view.likelihood
     prior = row_prior(item)
-    columns = designs(item, z, block, variance=stream is None)
+    if columns is None:
+        columns = designs(item, z, block, variance=stream is None)
     state.params = likelihood.prepare(item.observed, state.rows, state.params)
 
     def update_tile(tile: slice) -> float:
@@ -105,18 +111,6 @@ def update_view(
     squares = state.rows.squares[:, :n_factors]
     state.scales = view.shrinkage.update(state.scales, squares, scale_stream)
     return bound
-
-
-def log_likelihood(item: ObservedView, z: Normal, pool: Workers, block: int = BLOCK) -> float:
-    """E[log likelihood] of a view, nothing updated."""
-    columns = designs(item, z, block)
-
-    def tile_bound(tile: slice) -> float:
-        statistics = row_statistics(item, columns, tile, block)
-        rows, params = item.state.rows.take(tile), item.state.params.take(tile)
-        return item.view.likelihood.bound(statistics, rows, params)
-
-    return float(sum(pool.map(tile_bound, slices(item.observed.shape[0], TILE))))
 
 
 def row_prior(item: ObservedView) -> Floats:

@@ -18,17 +18,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rankfactor.inference.globals import row_prior
-from rankfactor.inference.local import ObservedView, sample_law, tile_chance, tile_sums, view_sums
+from rankfactor.inference.local import ObservedView, sample_law, tile_chance, tile_sums
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import Reals, Rows, multiply
+from rankfactor.likelihoods import LabelLikelihood
 
-# Entries of the table worked on together, features of a tile, and samples whose sums are taken in
-# working precision.
-ENTRIES, LEAST, MOST, PART = 2**20, 32, 256, 2048
+# Most entries of a tile, least and most features, tiles that there should be for threads to share,
+# and samples whose sums are taken in working precision.
+ENTRIES, LEAST, MOST, TILES, PART = 2**20, 32, 512, 4, 2048
 
 After = Callable[[ScorePrior, Normal, slice], ScorePrior]
 
@@ -63,27 +64,43 @@ def update_jointly(
     Returns
     -------
     bound : float
-        E[log likelihood] of the table before the update.
+        E[log likelihood] of table and labels before the update.
     priors : list of ScorePrior
         What ``after`` gave, block by block.
     """
     label_rows = [item.rows(variance=stream is None) for item in views[1:]]
     bound, second, first = _update_rows(views[0], z, pool, stream)
 
-    def update_block(samples: slice) -> ScorePrior:
+    def update_block(samples: slice) -> tuple[float, ScorePrior]:
         near, old = prior.take(samples), z.take(samples)
         precision, shift = near.natural(*old.mean.shape)
         precision += second[samples]
         shift += first[samples]
+        terms = 0.0
         for number, (item, rows) in enumerate(zip(views[1:], label_rows, strict=True), 1):
-            more, push = view_sums(item, rows, old, samples, stream, number)
+            more, push, part = _label_sums(item, rows, old, samples, stream, number)
             precision += more
             shift += push
+            terms += part
         new = sample_law(precision, shift, stream, samples)
         z.put(samples, new)
-        return after(near, new, samples)
+        return terms, after(near, new, samples)
 
-    return bound, pool.map(update_block, slices(len(z.mean), block))
+    done = pool.map(update_block, slices(len(z.mean), block))
+    return bound + sum(terms for terms, _ in done), [prior for _, prior in done]
+
+
+def _label_sums(
+    item: ObservedView, rows: Rows, z: Normal, samples: slice, stream: Stream | None, number: int
+) -> tuple[Reals, Reals, float]:
+    """What the labels add to precision and shift of some samples, and their E[log likelihood]."""
+    likelihood, everything = item.view.likelihood, slice(0, len(rows.mean))
+    assert isinstance(likelihood, LabelLikelihood)
+    f, var_f = multiply(rows, item.design(z, stream is None), stream is None)
+    chance = tile_chance(stream, number, everything, samples)
+    signed = item.observed.tile(everything, samples)
+    sites, terms = likelihood.label_sites(signed, f, var_f, chance)
+    return *tile_sums(rows, sites, item.view.has_intercept), float(terms.sum())
 
 
 def _update_rows(
@@ -123,8 +140,9 @@ def _update_rows(
 
     bound = 0.0
     precision, shift = np.zeros((len(z.mean), packed_size(z.order))), np.zeros(z.mean.shape)
-    length = min(MOST, max(LEAST, ENTRIES // len(z.mean)))
-    for part, second, first in pool.stream(update_tile, slices(item.observed.shape[0], length)):
+    n_rows = item.observed.shape[0]
+    length = max(LEAST, min(MOST, ENTRIES // len(z.mean), -(-n_rows // TILES)))
+    for part, second, first in pool.stream(update_tile, slices(n_rows, length)):
         bound += part
         precision += second
         shift += first

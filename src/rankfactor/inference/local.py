@@ -30,6 +30,7 @@ from rankfactor.model import View, ViewState
 
 TILE = 128  # features worked on together
 BLOCK = 256  # samples worked on together
+MANY = 64  # rows for which the scores are laid out anew
 _LEAST, _STEP = 64, 16  # encoded samples are padded to 64, 80, 96, ...
 
 
@@ -45,7 +46,8 @@ class ObservedView:
         """What the rows multiply: the scores, with a constant where rows have an intercept."""
         likelihood = self.view.likelihood
         law = z.with_one() if self.view.has_intercept else z
-        return Columns.of(law, likelihood.dtype, variance and likelihood.needs_variance)
+        many = self.observed.shape[0] >= MANY
+        return Columns.of(law, likelihood.dtype, variance and likelihood.needs_variance, many)
 
     def rows(self, variance: bool = True) -> Rows:
         """The rows as they are now, laid out for products."""

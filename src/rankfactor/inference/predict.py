@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankfactor.inference.acceleration import Stretch
 from rankfactor.inference.components import signed_of
 from rankfactor.inference.gated import Design, Experts, fit_gated
-from rankfactor.inference.globals import update_view, view_bound
+from rankfactor.inference.globals import designs, update_view, view_bound
 from rankfactor.inference.local import BLOCK, ObservedView, encode
 from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.threads import Workers, slices
@@ -79,12 +80,14 @@ def refit_labels(
         scales = view.shrinkage.start(labels.shape[0], model.n_factors)
         start = ViewState(rows, NoParameters(), scales)
     item = ObservedView(view, labels, start.copy())
-    previous = -np.inf
+    previous, stretch, columns = -np.inf, Stretch(), designs(item, z)
     for step in range(REFIT_STEPS):
         before = view_bound(item, model.n_factors)
-        bound = before + update_view(item, z, pool)
+        old = item.state.rows.mean.copy()
+        bound = before + update_view(item, z, pool, columns=columns)
         if step > 1 and abs(bound - previous) < REFIT_TOL * max(abs(bound), 1.0):
             break
+        item.state.rows.mean[:] += stretch(bound) * (item.state.rows.mean - old)
         previous = bound
     return item.state
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfactor.inference.acceleration import Stretch
 from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
-from rankfactor.inference.globals import log_likelihood, update_view, view_bound
+from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.joint import update_jointly
 from rankfactor.inference.local import BLOCK, ObservedView, update_scores
 from rankfactor.inference.regions import class_aware_centres, label_groups
@@ -28,16 +29,13 @@ from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent import ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed
+from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
 
 logger = logging.getLogger(__name__)
 
-# How much further than their step loadings and scores go, where both are updated in one pass. An
-# iteration in its linear phase is a contraction with factors between 0 and 1, which any value below
-# 1 leaves one; docs/performance.md has what it gains.
-OVER = 0.9
-ROUNDING = 1e-9  # a fall of the ELBO by less, of itself, is none
+# With so many samples a fit begins with a few of them, and finds the scores of all in some steps.
+LARGE, SMALL, SCORE_STEPS = 8192, 2048, 5
 # A factor counts as active if it has at least this share of the squared standardised loadings.
 ACTIVE_SHARE = 0.02
 
@@ -166,6 +164,8 @@ def fit(
             turn = np.linalg.qr(rng.standard_normal((model.n_factors,) * 2))[0]
             loadings, factors = loadings @ turn, factors @ turn
         candidate = _start(model, coding, observed, labels, loadings, factors, rng)
+        if len(factors) >= LARGE and _can_begin_small(candidate):
+            _begin_small(model, candidate, coding, loadings, factors, settings, rng, pool)
         _ascend(model, candidate, settings, pool, progress)
         if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
             best = candidate
@@ -212,16 +212,60 @@ def _start(
     return Fit(data, label_view, z, History(), converged=False, prior=prior)
 
 
+def _can_begin_small(fit: Fit) -> bool:
+    """Whether samples can be taken out of all the observations."""
+    return isinstance(fit.prior, StandardNormal) and all(
+        isinstance(item.observed, ObservedArray) for item in fit.views
+    )
+
+
+def _begin_small(
+    model: Model,
+    fit: Fit,
+    coding: Coding,
+    loadings: Floats,
+    factors: Floats,
+    settings: Settings,
+    rng: np.random.Generator,
+    pool: Workers,
+) -> None:
+    """Take rows, parameters and scales from a fit to some of the samples, in place.
+
+    An iteration costs what its samples cost, and most of the way is the same for a few of them.
+    """
+    few = np.sort(rng.choice(len(factors), SMALL, replace=False))
+
+    def some(item: ObservedView | None) -> Observed | None:
+        return None if item is None else ObservedArray(item.observed.tile(slice(None), few))
+
+    table = some(fit.data)
+    assert table is not None
+    small = _start(model, coding, table, some(fit.labels), loadings, factors[few], rng)
+    _ascend(model, small, replace(settings, warns=False), pool, None)
+    logger.debug("%d samples of %d: %d iterations", SMALL, len(factors), small.n_iter)
+    for item, done in zip(fit.views, small.views, strict=True):
+        item.state = done.state
+    rows = [item.rows() for item in fit.views]
+
+    def find(samples: slice) -> None:
+        z = Normal.isotropic(np.zeros_like(fit.z.mean[samples]), 1.0)
+        for _ in range(SCORE_STEPS):
+            z = update_scores(fit.views, fit.prior, z, samples, rows=rows)
+        fit.z.put(samples, z)
+
+    pool.map(find, slices(len(factors), settings.block))
+
+
 def _ascend(
     model: Model, fit: Fit, settings: Settings, pool: Workers, progress: Progress | None
 ) -> None:
     """Iterate to convergence, in place."""
     joint = fit.data.view.likelihood.augments
-    further, previous = OVER, -np.inf
+    stretch, previous = Stretch(), -np.inf
     try:
         for iteration in range(settings.max_iter + 1):
             if joint:
-                elbo = _iterate_jointly(fit, settings.block, pool, further)
+                elbo = _iterate_jointly(fit, settings.block, pool, stretch)
             else:
                 # Scores come first, so the first pass only fits the rows to the starting ones.
                 elbo = (_iterate if iteration else _fit_rows)(fit, settings.block, pool)
@@ -231,9 +275,7 @@ def _ascend(
             logger.debug("iteration %d: ELBO %.6g, change %.2g", iteration, elbo, change)
             if progress is not None and iteration:
                 progress(iteration, elbo, change)
-            if change < -ROUNDING and joint:
-                further = 0.0  # steps as they are never lower the bound
-            elif iteration > 1 and abs(change) < settings.tol:
+            if iteration > 1 and abs(change) < settings.tol:
                 fit.converged = True
                 return
             previous = elbo
@@ -268,14 +310,12 @@ def _iterate(fit: Fit, block: int, pool: Workers) -> float:
     return _fit_rows(fit, block, pool)
 
 
-def _iterate_jointly(fit: Fit, block: int, pool: Workers, further: float) -> float:
+def _iterate_jointly(fit: Fit, block: int, pool: Workers, stretch: Stretch) -> float:
     """The same in one pass over the table (`rankfactor.inference.joint`); the ELBO before it.
 
-    Loadings and scores go ``further`` times the step beyond it.
+    Loadings and scores go further than their step, by ``stretch``.
     """
     elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
-    if fit.labels is not None:
-        elbo += log_likelihood(fit.labels, fit.z, pool, block)
 
     def assign(prior: ScorePrior, z: Normal, samples: slice) -> ScorePrior:
         return assign_block(prior, fit.labels, z, samples)
@@ -284,11 +324,13 @@ def _iterate_jointly(fit: Fit, block: int, pool: Workers, further: float) -> flo
     before = [mean.copy() for mean in moving]
     bound, priors = update_jointly(fit.views, fit.prior, fit.z, pool, block, assign)
     fit.assign(priors)
+    elbo += bound
+    further = stretch(elbo)
     for mean, old in zip(moving, before, strict=True):
         mean += further * (mean - old)
     if fit.labels is not None:
         update_view(fit.labels, fit.z, pool, block)
-    return elbo + bound
+    return elbo
 
 
 def record(fit: Fit, elbo: float) -> None:

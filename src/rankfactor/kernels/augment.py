@@ -64,8 +64,9 @@ def _compile(draws: bool) -> Callable[..., Any]:
         bound = np.zeros(t)
         inv_lam = np.empty((b.shape[1], n), w.dtype)
         level, seen = np.empty(n, w.dtype), np.empty(n, w.dtype)
-        y = np.empty(n if draws else 0, np.float32)
-        chance = np.empty(n if draws else 0, np.float32)
+        # Whole vectors of noise, so that none of it is made one by one.
+        y = np.empty(-(-n // 16) * 16 if draws else 0, np.float32)
+        chance = np.empty(y.size, np.float32)
         tally = np.zeros(MISSING + 1, np.int64)
         for i in range(t):
             row_key = derive(key, row + i)

@@ -6,6 +6,8 @@ those of a law give NaN: a rejection loop would otherwise not end.
 
 Gamma(shape, rate): Marsaglia and Tsang (2000). For shape < 1, ``x(shape) = x(shape + 1)
 U^(1/shape)``, in logarithms, since the power underflows long before the product with 1/rate does.
+Arrays take exponentials, shape 1, from `rankfactor.kernels.noise`, eight times faster; whether an
+element does depends on its own shape only.
 
 Inverse Gaussian of mean 1/u and shape 1: Michael, Schucany and Haas (1976) take the smaller root
 of ``y = (u x - 1)^2 / (2 x)``, y = chi2_1 / 2, or its conjugate. With
@@ -38,6 +40,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rankfactor.kernels.noise import fill_exponential
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream, derive, normal, uniform
 from rankfactor.kernels.solve import LANES
@@ -204,12 +207,23 @@ def truncated_normal(m, low, high, key):  # type: ignore[no-untyped-def]
     return max(high - _excess(m - high, width, key), low)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def draw_gamma(shape, rate, key, first):  # type: ignore[no-untyped-def]
-    """Gamma draws for flat arrays of parameters."""
+    """Gamma draws for flat arrays of parameters; those of shape 1 are exponentials by the array."""
     out = np.empty(shape.size)
+    others = 0
     for i in range(out.size):
-        out[i] = gamma(shape[i], rate[i], derive(key, first + i))
+        others += shape[i] != 1.0
+    if others < out.size:
+        fill_exponential(key, first, out)
+        # No branch, so that this becomes vector instructions.
+        for i in range(out.size):
+            x = _inside(out[i] / rate[i])
+            out[i] = x if rate[i] > 0.0 else np.nan
+    if others:
+        for i in range(out.size):
+            if shape[i] != 1.0:
+                out[i] = gamma(shape[i], rate[i], derive(key, first + i))
     return out
 
 

@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.kernels.draws import draw_rows
+from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.packed import (
     Floats,
     add_outer,
     append_one,
     diagonal_positions,
     pack,
+    packed_order,
     packed_size,
     unpack,
 )
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.solve import solve_packed
+from rankfactor.kernels.solve import draw_packed, solve_packed
 
 Index = slice | NDArray[np.int64]
 
@@ -49,15 +51,24 @@ class Normal:
     def from_natural(cls, precision: Floats, shift: Floats) -> Normal:
         """Law with packed precision (n, P) and shift (n, K)."""
         mean, cov, log_det = solve_packed(precision, shift)
-        if not np.isfinite(log_det).all():
-            # Rounding can make a nearly singular precision indefinite; a ridge of the size of
-            # that rounding is the smallest change that gives a law again.
-            bad = ~np.isfinite(log_det)
-            ridged = precision[bad]
-            positions = diagonal_positions(shift.shape[1])
-            ridged[:, positions] += 1e-10 * ridged[:, positions].max(axis=1, keepdims=True)
-            mean[bad], cov[bad], log_det[bad] = solve_packed(ridged, shift[bad])
+        bad = ~np.isfinite(log_det)
+        if bad.any():
+            mean[bad], cov[bad], log_det[bad] = solve_packed(_ridged(precision[bad]), shift[bad])
         return cls(mean, cov, log_det)
+
+    @classmethod
+    def draw_natural(
+        cls, precision: Floats, shift: Floats, stream: Stream, first: int = 0
+    ) -> Normal:
+        """`draw` of `from_natural`, without the law itself: a third of the work, other numbers."""
+        order = shift.shape[1]
+        noise = np.empty(shift.shape)
+        fill_normal(stream.word, first * order, noise.reshape(-1))
+        mean = draw_packed(precision, shift, noise)
+        bad = ~np.isfinite(mean[:, 0])
+        if bad.any():
+            mean[bad] = draw_packed(_ridged(precision[bad]), shift[bad], noise[bad])
+        return cls(mean, np.zeros(precision.shape), np.zeros(len(mean)))
 
     @classmethod
     def isotropic(cls, mean: Floats, variance: float) -> Normal:
@@ -134,3 +145,14 @@ class Normal:
         """Sum of the rows' differential entropies."""
         n, order = self.mean.shape
         return float(0.5 * (n * order * (1.0 + np.log(2 * np.pi)) + self.log_det.sum()))
+
+
+def _ridged(precision: Floats) -> Floats:
+    """Precisions that rounding made indefinite, with a ridge on the diagonal.
+
+    The ridge is of the size of that rounding: the smallest change that gives a law again.
+    """
+    ridged = precision.copy()
+    positions = diagonal_positions(packed_order(precision.shape[1]))
+    ridged[:, positions] += 1e-10 * ridged[:, positions].max(axis=1, keepdims=True)
+    return ridged

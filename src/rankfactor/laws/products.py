@@ -79,15 +79,19 @@ class Columns:
     pairs: Reals
 
     @classmethod
-    def of(cls, law: Normal, kind: Any, variance: bool = True) -> Self:
-        """Laws in the precision ``kind``."""
+    def of(cls, law: Normal, kind: Any, variance: bool = True, many: bool = True) -> Self:
+        """Laws in the precision ``kind``; ``many`` says whether the rows to come are.
+
+        It pays to turn the pairs for them, since products then run faster.
+        """
         n, size = law.cov.shape
         second = np.empty((n, size), kind)
         pairs = np.empty((n if variance else 0, 2 * size), kind)
         cov, outer = pairs[:, :size], pairs[:, size:]
         ones = np.ones(size, kind)
         lay_out(law.mean, law.cov, *_places(law.order), ones, second, cov, outer)
-        return cls(law.mean.astype(kind), second, np.ascontiguousarray(pairs.T))
+        turned = np.ascontiguousarray(pairs.T) if many else pairs.T
+        return cls(law.mean.astype(kind), second, turned)
 
 
 def multiply(rows: Rows, columns: Columns, variance: bool) -> tuple[Any, Any]:
@@ -105,7 +109,8 @@ def multiply(rows: Rows, columns: Columns, variance: bool) -> tuple[Any, Any]:
 def product_moments(rows: Normal, columns: Normal, variance: bool = True) -> tuple[Floats, Floats]:
     """`multiply` for a few laws, in double precision."""
     kind = np.float64
-    return multiply(Rows.of(rows, kind, variance), Columns.of(columns, kind, variance), variance)
+    turned = Columns.of(columns, kind, variance, many=False)
+    return multiply(Rows.of(rows, kind, variance), turned, variance)
 
 
 @cache

@@ -13,6 +13,22 @@ Mean field, n the number of rows that share phi and m the number of phi that sha
 Loadings share phi down each column (``scope="factor"``): a factor that explains nothing has its
 column switched off. Coefficients share it along each row (``scope="row"``), one per label.
 
+The sampler draws from the same laws. For the horseshoe it draws xi without eta, and exponentials
+are all it takes (Makalic and Schmidt 2016, "A simple sampler for the horseshoe estimator", IEEE
+Signal Processing Letters 23). Without eta the prior is
+
+    p(xi | phi) prop. xi^(-1/2) / (xi + phi) prop. int xi^(-3/2) exp(-v / xi - v / phi) dv,
+
+so that v, given xi, is exponential of rate 1/xi + 1/phi. Given v and a, with the xi^(-1/2)
+exp(-a^2 / (2 xi)) of the normal law, xi has the density xi^(-2) exp(-(v + a^2/2) / xi): 1/xi is
+exponential of rate v + a^2/2. Both are conditionals of one law of (v, xi) given a and phi, whose
+margin is p(xi | a, phi), so a draw of v and then of xi leaves that as it is, however often. With a
+draw of eta from p(eta | xi, phi), exponential of rate xi + phi, after them the step leaves
+p(xi, eta | a, phi) as it is; phi and top are drawn next, and v is not kept. Two turns of (v, xi)
+are taken: in three small chains of normal means, one seed each, the effective size of phi with two
+was 0.6 to 1.1 times that with a GIG draw of xi given eta, at a fifth of the time, and with one
+turn 0.3 to 0.6 times in two of them.
+
 When a factor's unit changes, a^2 and xi by u and eta by 1/u, the laws of a given xi and of xi given
 eta say nothing of u: their densities and the Jacobian cancel. What is left is, with scope "factor"
 and phi multiplied by u, too, the law of phi, ``u^(1/2) exp(-top phi u)``; with scope "row", where
@@ -42,6 +58,8 @@ from rankfactor.shrinkage.base import Shrinkage, Stretch
 
 # Below this E[a^2] an entry counts as zero; smaller values only push 1/xi out of range.
 FLOOR = 1e-14
+# Turns of (v, xi) in a draw of the horseshoe's scales: phi then mixes as with GIG draws of xi.
+TURNS = 2
 
 
 @dataclass(frozen=True)
@@ -103,15 +121,38 @@ class TPBN(Shrinkage[TPBNScales]):
         self, scales: TPBNScales, squares: Floats, stream: Stream | None = None
     ) -> TPBNScales:
         """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
-        shared = squares.shape[self._axis]
-        eta = settle(Gamma(self.r + self.s, scales.xi + scales.phi.mean), stream, "eta")
-        eta_mean = eta.mean  # a quotient at every call
-        summed = eta_mean.sum(axis=self._axis, keepdims=True)
+        if stream is not None and self.r == self.s == 0.5:
+            return self._draw_horseshoe(scales, squares, stream)
+        eta = self._settle_eta(scales.xi, scales, stream)
+        phi, top = self._settle_globals(eta.mean, scales, stream)
+        xi = settle(self._xi_law(eta.mean, squares), stream, "xi")
+        return TPBNScales(xi.mean, xi.inv_mean, eta, phi, top)
+
+    def _draw_horseshoe(self, scales: TPBNScales, squares: Floats, stream: Stream) -> TPBNScales:
+        """Draws of the scales where r = s = 1/2."""
+        half, inv_phi = 0.5 * np.maximum(squares, FLOOR), 1.0 / scales.phi.mean
+        inv_xi = scales.inv_xi
+        for turn in range(TURNS):
+            source = stream.child(turn)
+            v = settle(Gamma(1.0, inv_xi + inv_phi), source, "v")
+            inv_xi = settle(Gamma(1.0, v.mean + half), source, "xi").mean
+        xi = 1.0 / inv_xi
+        eta = self._settle_eta(xi, scales, stream)
+        phi, top = self._settle_globals(eta.mean, scales, stream)
+        return TPBNScales(xi, inv_xi, eta, phi, top)
+
+    def _settle_eta(self, xi: Floats, scales: TPBNScales, stream: Stream | None) -> Gamma | Point:
+        return settle(Gamma(self.r + self.s, xi + scales.phi.mean), stream, "eta")
+
+    def _settle_globals(
+        self, eta: Floats, scales: TPBNScales, stream: Stream | None
+    ) -> tuple[Gamma | Point, Gamma | Point]:
+        """The scales above eta: phi and top."""
+        summed, shared = eta.sum(axis=self._axis, keepdims=True), eta.shape[self._axis]
         phi = settle(Gamma(0.5 + self.s * shared, scales.top.mean + summed), stream, "phi")
         top_sum = phi.mean.sum(axis=1, keepdims=True)
         top = settle(Gamma(0.5 + 0.5 * phi.mean.shape[1], 1.0 + top_sum), stream, "top")
-        xi = settle(self._xi_law(eta_mean, squares), stream, "xi")
-        return TPBNScales(xi.mean, xi.inv_mean, eta, phi, top)
+        return phi, top
 
     def _xi_law(self, eta: Floats, squares: Floats) -> GeneralisedInverseGaussian:
         return GeneralisedInverseGaussian(self.r - 0.5, 2.0 * eta, np.maximum(squares, FLOOR))

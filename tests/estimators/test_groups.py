@@ -1,0 +1,62 @@
+"""Groups of samples in what a fit chooses by dividing them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.simulate import simulate
+
+from rankfactor import InputError, RankFactorClassifier
+from rankfactor.estimators import label_weight
+from rankfactor.evaluation import ChooseFactors
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def auto():
+    return RankFactorClassifier(
+        n_factors=2, max_iter=2, random_state=0, training="predictive", label_weight="auto"
+    )
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The folds that a label weight is chosen by."""
+    folds = []
+
+    def area(estimator, weight, table, labels, codes, fold):
+        folds.append(fold)
+        return 0.5
+
+    monkeypatch.setattr(label_weight, "_area", area)
+    return folds
+
+
+@pytest.mark.parametrize("wrap", [lambda one: one, lambda one: ChooseFactors(one, [2])])
+def test_groups_stay_together_where_the_label_weight_is_chosen(seen, wrap):
+    data = simulate(n=60, d=8)
+    groups = np.repeat(np.arange(20), 3)
+    wrap(auto()).fit(data.X, data.y, groups=groups)
+    assert len(seen) == 3 * len(label_weight.CANDIDATES)
+    for fold in seen:
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+    seen.clear()
+    wrap(auto()).fit(data.X, data.y)
+    assert any(set(groups[fold.train]) & set(groups[fold.test]) for fold in seen)
+
+
+def test_groups_that_leave_nothing_to_choose_by(seen):
+    data = simulate(n=60, d=8)
+    with pytest.raises(InputError, match="there are 2 groups only: set a number"):
+        auto().fit(data.X, data.y, groups=np.arange(60) % 2)
+    # Every class in a group of its own: no part has both.
+    own = np.where(data.y == data.y[0], 0, 1 + np.arange(60) % 2)
+    with pytest.warns(UserWarning, match="nothing to choose by: 3 is taken"):
+        model = auto().fit(data.X, data.y, groups=own)
+    assert (model.label_weight_, seen) == (3.0, [])
+
+
+def test_groups_of_another_index_are_refused():
+    data = simulate(n=60, d=8)
+    groups = pd.Series(np.arange(60) // 3, index=np.arange(60)[::-1])
+    with pytest.raises(InputError, match="groups has not the same index as the table"):
+        auto().fit(pd.DataFrame(data.X), data.y, groups=groups)
