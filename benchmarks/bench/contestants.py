@@ -119,7 +119,6 @@ class Ours:
         """
         from rankfactor.inference import vb
         from rankfactor.latent.standard_normal import StandardNormal
-        from rankfactor.likelihoods.margin_rank import MarginRank
 
         spent = 0.0
 
@@ -133,7 +132,7 @@ class Ours:
 
             return call
 
-        places = [(vb, "view_bound"), (StandardNormal, "bound"), (MarginRank, "bound")]
+        places = [(vb, "view_bound"), (StandardNormal, "bound")]
         kept = [getattr(owner, name, None) for owner, name in places]
         if None in kept:  # the code has moved on: better no figure than a wrong one
             return None

@@ -1,17 +1,15 @@
 """What the machine can do, and what an iteration asks of it.
 
-Of an iteration at N x d, K factors, J cuts, P = K (K + 1) / 2; two passes over the entries (scores,
-then rows), and in each, for an entry:
+Of an iteration at N x d, K factors, J cuts, P = K (K + 1) / 2, for an entry of the table:
 
     2 K                w = a . z
-    2 P + 2 P          Var(w) = <E aa', C_z> + <C_a, E zz'>   (Gibbs: none)
-    2 P                sum of tau times packed second moments
-    2 K                sum of rho times means
-    2 J K              (rows only) sum of 1/lam times means, cut by cut
-    13 J               the sites
+    2 P + 2 P          Var(w) = <E aa', C_z> + <C_a, E z E z'>   (Gibbs: none)
+    2 P + 2 K          sums over samples for the rows, of tau E zz' and rho E z
+    2 P + 2 K          sums over rows for the samples, of tau E aa' and rho E a
+    14 J               the sites
 
-All but the last are matrix products. Bytes are those of the codes, one an entry in each pass: the
-tiles of floats stay in the cache. The K x K systems, about (N + d) K^3, are left out.
+All but the last are matrix products. Bytes are those of the codes, one an entry: the tiles of
+floats stay in the cache. The K x K systems, about (N + d) K^3, are left out.
 """
 
 import json
@@ -52,11 +50,9 @@ def work(n, d, n_factors=20, cuts=8, gibbs=False):
     """Flops of matrix products, all flops, and bytes of codes, of one iteration."""
     packed = n_factors * (n_factors + 1) // 2
     variance = 0 if gibbs else 4 * packed
-    local = 2 * n_factors + variance + 2 * packed + 2 * n_factors
-    rows = local + 2 * n_factors * cuts
-    products = n * d * (local + rows)
+    products = n * d * (2 * n_factors + variance + 2 * (2 * packed + 2 * n_factors))
     return {
         "gemm_flops": products,
-        "flops": products + 2 * 13 * cuts * n * d,
-        "bytes": 2 * n * d,
+        "flops": products + 14 * cuts * n * d,
+        "bytes": n * d,
     }

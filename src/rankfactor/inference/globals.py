@@ -17,20 +17,20 @@ from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats, diagonal_positions
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import Columns, Rows, multiply
+from rankfactor.laws.products import AnyColumns, Rows, multiply
 from rankfactor.likelihoods.base import Statistics
 
 
 def designs(
     item: ObservedView, z: Normal, block: int = BLOCK, variance: bool = True
-) -> list[Columns]:
+) -> list[AnyColumns]:
     """What the rows multiply, block of samples by block."""
     return [item.design(z.take(samples), variance) for samples in slices(len(z.mean), block)]
 
 
 def row_statistics(
     item: ObservedView,
-    columns: Sequence[Columns],
+    columns: Sequence[AnyColumns],
     tile: slice,
     block: int,
     stream: Stream | None = None,
@@ -61,7 +61,7 @@ def update_view(
     pool: Workers,
     block: int = BLOCK,
     stream: Stream | None = None,
-    columns: Sequence[Columns] | None = None,
+    columns: Sequence[AnyColumns] | None = None,
 ) -> float:
     """Update a view in place: conditionals or, with a stream, draws of them.
 

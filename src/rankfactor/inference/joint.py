@@ -146,6 +146,7 @@ def _update_rows(
         bound += part
         precision += second
         shift += first
+        del second, first  # N x P numbers, which would stay while the next are found
     squares = state.rows.squares[:, : z.order]
     scale_stream = None if stream is None else stream.child("scales")
     state.scales = view.shrinkage.update(state.scales, squares, scale_stream)

@@ -24,13 +24,12 @@ from rankfactor.kernels.packed import Floats, diagonal_positions, packed_order, 
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import Columns, Reals, Rows, multiply
-from rankfactor.likelihoods.base import Chance, Observed, Sites
+from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Reals, Rows, multiply
+from rankfactor.likelihoods.base import Chance, LabelLikelihood, Observed, Sites
 from rankfactor.model import View, ViewState
 
 TILE = 128  # features worked on together
 BLOCK = 256  # samples worked on together
-MANY = 64  # rows for which the scores are laid out anew
 _LEAST, _STEP = 64, 16  # encoded samples are padded to 64, 80, 96, ...
 
 
@@ -42,12 +41,13 @@ class ObservedView:
     observed: Observed
     state: ViewState
 
-    def design(self, z: Normal, variance: bool = True) -> Columns:
+    def design(self, z: Normal, variance: bool = True) -> AnyColumns:
         """What the rows multiply: the scores, with a constant where rows have an intercept."""
         likelihood = self.view.likelihood
         law = z.with_one() if self.view.has_intercept else z
-        many = self.observed.shape[0] >= MANY
-        return Columns.of(law, likelihood.dtype, variance and likelihood.needs_variance, many)
+        if isinstance(likelihood, LabelLikelihood):
+            return BareColumns(law.mean, law.cov)
+        return Columns.of(law, likelihood.dtype, variance and likelihood.needs_variance)
 
     def rows(self, variance: bool = True) -> Rows:
         """The rows as they are now, laid out for products."""

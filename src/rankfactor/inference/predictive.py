@@ -45,7 +45,7 @@ from rankfactor.inference.vb import Fit, Settings, record
 from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import Columns, Rows, multiply
+from rankfactor.laws.products import AnyColumns, Rows, multiply
 from rankfactor.likelihoods import DataLikelihood
 from rankfactor.model import Model
 
@@ -217,7 +217,7 @@ def _curvature(data: ObservedView, laid_out: Rows, z: Normal, samples: Index) ->
 
 
 def loading_gradient(
-    data: ObservedView, columns: Sequence[Columns], response: Floats, tile: slice, block: int
+    data: ObservedView, columns: Sequence[AnyColumns], response: Floats, tile: slice, block: int
 ) -> Floats:
     """G_i of a tile's rows, shape (rows, K) or (rows, K + 1): zero for an intercept.
 

@@ -18,6 +18,7 @@ from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import Observed
 
 EXACT_SIDE = 1000
+ENTRIES = 2**19  # of the table read at once, as floats
 _OVERSAMPLING = 10
 _POWER_ITERATIONS = 6
 
@@ -48,8 +49,9 @@ def principal_components(
 def _times(scores: Observed, right: Floats, pool: Workers) -> Floats:
     """``scores @ right``, shape (d, columns)."""
     everything = slice(0, scores.shape[1])
+    length = max(8, min(TILE, ENTRIES // scores.shape[1]))
     parts = pool.map(
-        lambda tile: scores.tile(tile, everything) @ right, slices(scores.shape[0], TILE)
+        lambda tile: scores.tile(tile, everything) @ right, slices(scores.shape[0], length)
     )
     return np.vstack(parts)
 

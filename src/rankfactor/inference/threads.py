@@ -36,7 +36,9 @@ class Workers:
     def stream(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """``function(item)`` in the order of the items, a few of them held at a time."""
         for some in slices(len(items), self._count):
-            yield from self.map(function, items[some])
+            results = self.map(function, items[some])
+            while results:
+                yield results.pop(0)  # none is kept once it is handed on
 
     def sum(self, function: Callable[[Item], Floats], items: Sequence[Item]) -> Floats:
         """Sum of ``function(item)``, added in the order of the items."""

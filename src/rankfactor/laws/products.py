@@ -17,10 +17,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats, lay_out, packed_size, pair_weights
+from rankfactor.kernels.packed import Floats, add_outer, lay_out, packed_size, pair_weights, unpack
 from rankfactor.laws.normal import Normal
 
 Reals = NDArray[np.floating[Any]]
+_PART = 2048  # columns laid out at once
 
 
 @dataclass(frozen=True)
@@ -79,22 +80,68 @@ class Columns:
     pairs: Reals
 
     @classmethod
-    def of(cls, law: Normal, kind: Any, variance: bool = True, many: bool = True) -> Self:
-        """Laws in the precision ``kind``; ``many`` says whether the rows to come are.
-
-        It pays to turn the pairs for them, since products then run faster.
-        """
+    def of(cls, law: Normal, kind: Any, variance: bool = True) -> Self:
+        """Laws in the precision ``kind``."""
         n, size = law.cov.shape
         second = np.empty((n, size), kind)
-        pairs = np.empty((n if variance else 0, 2 * size), kind)
-        cov, outer = pairs[:, :size], pairs[:, size:]
-        ones = np.ones(size, kind)
-        lay_out(law.mean, law.cov, *_places(law.order), ones, second, cov, outer)
-        turned = np.ascontiguousarray(pairs.T) if many else pairs.T
-        return cls(law.mean.astype(kind), second, turned)
+        pairs = np.empty((2 * size, n if variance else 0), kind)
+        places, ones = _places(law.order), np.ones(size, kind)
+        for first in range(0, n, _PART):
+            some = slice(first, first + _PART)
+            mean, covariance = law.mean[some], law.cov[some]
+            part = np.empty((len(mean) if variance else 0, 2 * size), kind)
+            cov, outer = part[:, :size], part[:, size:]
+            lay_out(mean, covariance, *places, ones, second[some], cov, outer)
+            if variance:
+                pairs[:, some] = part.T  # turned, because products then run faster
+        return cls(law.mean.astype(kind), second, pairs)
+
+    def sum_second(self, weight: Reals) -> Reals:
+        """``sum_n weight_in E[z_n z_n^T]``, packed, shape (rows, P), of weights (rows, N)."""
+        return np.asarray(weight @ self.second)
 
 
-def multiply(rows: Rows, columns: Columns, variance: bool) -> tuple[Any, Any]:
+@dataclass(frozen=True)
+class BareColumns:
+    """Laws of columns z_n as they are, for a few rows, which would not repay a layout.
+
+    Attributes
+    ----------
+    mean : array, shape (N, K)
+    cov : array, shape (N, P)
+    """
+
+    mean: Floats
+    cov: Floats
+
+    @property
+    def second(self) -> Floats:
+        """E[z z^T], packed, shape (N, P)."""
+        return np.asarray(add_outer(self.mean, self.cov))
+
+    def variances(self, rows: Rows) -> Floats:
+        """Var(w), shape (rows, N)."""
+        size = self.cov.shape[1]
+        found = rows.pairs[:, :size] @ self.cov.T
+        for one, cov in zip(
+            found, _unpacked(rows.pairs[:, size:], self.mean.shape[1]), strict=True
+        ):
+            one += np.einsum("nk,nk->n", self.mean @ cov, self.mean)
+        return found
+
+    def sum_second(self, weight: Floats) -> Floats:
+        """``sum_n weight_in E[z_n z_n^T]``, packed, shape (rows, P), of weights (rows, N)."""
+        first, last = _places(self.mean.shape[1])
+        found = weight @ self.cov
+        for one, values in zip(found, weight, strict=True):
+            one += ((self.mean.T * values) @ self.mean)[first, last]
+        return found
+
+
+AnyColumns = Columns | BareColumns
+
+
+def multiply(rows: Rows, columns: AnyColumns, variance: bool) -> tuple[Any, Any]:
     """Mean and variance of w for every row and column, each of shape (rows, columns).
 
     The variance is empty unless ``variance`` is true.
@@ -102,15 +149,22 @@ def multiply(rows: Rows, columns: Columns, variance: bool) -> tuple[Any, Any]:
     w = rows.mean @ columns.mean.T
     if not variance:
         return w, np.empty((0, 0), w.dtype)
-    var_w = rows.pairs @ columns.pairs
+    if isinstance(columns, BareColumns):
+        var_w = columns.variances(rows)
+    else:
+        var_w = rows.pairs @ columns.pairs
     return w, np.maximum(var_w, 0, out=var_w)
 
 
 def product_moments(rows: Normal, columns: Normal, variance: bool = True) -> tuple[Floats, Floats]:
     """`multiply` for a few laws, in double precision."""
-    kind = np.float64
-    turned = Columns.of(columns, kind, variance, many=False)
-    return multiply(Rows.of(rows, kind, variance), turned, variance)
+    bare = BareColumns(columns.mean, columns.cov)
+    return multiply(Rows.of(rows, np.float64, variance), bare, variance)
+
+
+def _unpacked(doubled: Reals, order: int) -> Floats:
+    """Symmetric matrices (n, K, K) of packed rows with their off-diagonal entries doubled."""
+    return unpack(np.asarray(doubled * _halves(order, "float64"), np.float64))
 
 
 @cache

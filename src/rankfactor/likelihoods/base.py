@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import Columns
+from rankfactor.laws.products import AnyColumns
 
 Statistics = dict[str, Floats]
 _SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8 digits
@@ -240,7 +240,7 @@ class Likelihood(ABC, Generic[Params]):
         w: Floats,
         var_w: Floats,
         params: Params,
-        design: Columns,
+        design: AnyColumns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile; additive over blocks of samples."""
@@ -355,13 +355,13 @@ class LabelLikelihood(Likelihood[NoParameters]):
         w: Floats,
         var_w: Floats,
         params: NoParameters,
-        design: Columns,
+        design: AnyColumns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile: second (rows, P), shift (rows, K), bound (rows,)."""
         sites, terms = self.label_sites(observed, w, var_w, chance)
         return {
-            "second": sites.tau @ design.second,
+            "second": design.sum_second(sites.tau),
             "shift": sites.rho @ design.mean,
             "bound": terms.sum(axis=1),
         }

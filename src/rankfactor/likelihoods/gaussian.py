@@ -20,7 +20,7 @@ from rankfactor.kernels.packed import Floats, pair_weights
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import Columns
+from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Chance,
     DataLikelihood,
@@ -180,7 +180,7 @@ class Gaussian(DataLikelihood[Noise]):
         w: Floats,
         var_w: Floats,
         params: Noise,
-        design: Columns,
+        design: AnyColumns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples for unit precision; `system` multiplies by the precision."""

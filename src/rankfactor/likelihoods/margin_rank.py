@@ -60,7 +60,7 @@ from rankfactor.kernels.slopes import margin_rank_slopes
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import Columns
+from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Augmented,
     Chance,
@@ -252,7 +252,7 @@ class MarginRank(DataLikelihood[CutPoints]):
         w: Floats,
         var_w: Floats,
         params: CutPoints,
-        design: Columns,
+        design: AnyColumns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples.

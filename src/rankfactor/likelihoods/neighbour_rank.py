@@ -44,7 +44,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import TINY
 from rankfactor.laws.inverse_gaussian import InverseGaussian
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import Columns
+from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Chance,
     DataLikelihood,
@@ -188,7 +188,7 @@ class NeighbourRank(DataLikelihood[NeighbourBounds]):
         w: Floats,
         var_w: Floats,
         params: NeighbourBounds,
-        design: Columns,
+        design: AnyColumns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over the samples of a tile."""

@@ -58,7 +58,7 @@ from rankfactor.kernels.packed import Floats, pair_weights
 from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import Columns
+from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Chance,
     DataLikelihood,
@@ -151,7 +151,7 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
         w: Floats,
         var_w: Floats,
         params: Thresholds,
-        design: Columns,
+        design: AnyColumns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples: what rows and cut points need to be raised in turn."""

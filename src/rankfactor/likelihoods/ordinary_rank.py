@@ -41,7 +41,7 @@ from rankfactor.kernels.ordinal import ordinal_site_draws, ordinal_sites
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rank_draws import level_extremes, rank_draws, rank_means
 from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import Columns
+from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Chance,
     DataLikelihood,
@@ -216,7 +216,7 @@ class OrdinaryRank(DataLikelihood[Boundaries]):
         w: Floats,
         var_w: Floats,
         params: Boundaries,
-        design: Columns,
+        design: AnyColumns,
         chance: Chance | None = None,
     ) -> Statistics:
         """Sums over samples of a tile of latent values."""
