@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint types contract check bench bench-instructions
+.PHONY: help venv demo test test-all lint types contract check bench bench-instructions gallery
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -45,3 +45,6 @@ bench: venv ## time against other programs, for docs/performance.md (BENCH: its 
 
 bench-instructions: venv ## count the instructions of a small fit under valgrind
 	$(BIN)/python -m benchmarks.bench.instructions
+
+gallery: venv ## draw docs/gallery.md and its pictures again (needs RANKFACTOR_DATA and a Chromium)
+	$(BIN)/python docs/build_gallery.py

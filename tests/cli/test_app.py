@@ -31,6 +31,7 @@ COMMANDS = [
     ["cv"],
     ["inspect"],
     ["report"],
+    ["interpret"],
     ["demo"],
     ["datasets"],
     ["datasets", "list"],

@@ -6,10 +6,12 @@ import warnings
 from dataclasses import replace
 from functools import cache
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfactor import Gibbs
 from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
 from rankfactor.laws.normal import Normal
 from rankfactor.posterior import Posterior
@@ -62,6 +64,48 @@ def unsupervised() -> Posterior:
 def one_factor() -> Posterior:
     X, labels = table()
     return _fit(RankFactorClassifier(n_factors=1, max_iter=5, random_state=0), X, labels["stage"])
+
+
+@cache
+def sampled() -> Posterior:
+    """Two chains, far too short."""
+    engine = Gibbs(n_draws=8, burn_in=4, n_chains=2)
+    estimator = RankFactorClassifier(n_factors=2, max_iter=5, engine=engine, random_state=0)
+    X, labels = table()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*R-hat")
+        return _fit(estimator, X, labels["group"])
+
+
+@cache
+def nonlinear() -> Posterior:
+    X, labels = table()
+    estimator = RankFactorClassifier(
+        "R-NL-BSVM", n_factors=2, n_components=3, max_iter=5, random_state=0
+    )
+    return _fit(estimator, X, labels)
+
+
+@cache
+def gaussian() -> Posterior:
+    X, labels = table()
+    estimator = RankFactorClassifier("G-L-BSVM", n_factors=2, max_iter=5, random_state=0)
+    return _fit(estimator, X, labels["group"])
+
+
+def network() -> nx.Graph:
+    """Two modules with a link of negative correlation between them, and a pair by itself."""
+    graph = nx.Graph()
+    for module, names in enumerate(("abcdef", "uvwxyz")):
+        for i, one in enumerate(names):
+            graph.add_node(one, label=f"protein {one}", module=module, factor="Factor 1")
+            for other in names[:i]:
+                graph.add_edge(one, other, correlation=0.9, sign=1)
+    graph.add_edge("a", "u", correlation=-0.8, sign=-1)
+    graph.add_node("p", label=LONG, module=2, factor="Factor 2")
+    graph.add_node("q", label=SCRIPT, module=2, factor="Factor 2")
+    graph.add_edge("p", "q", correlation=0.7, sign=1)
+    return graph
 
 
 def with_coefficients(posterior: Posterior, mean, sd: float = 0.1) -> Posterior:

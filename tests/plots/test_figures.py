@@ -36,6 +36,12 @@ FIGURES = {
     "scores without labels": lambda: plots.score_figure(models.unsupervised()),
     "scores on one factor": lambda: plots.score_figure(models.one_factor(), 0),
     "loadings": lambda: plots.loading_figure(models.two_tasks()),
+    "loadings, clustered": lambda: plots.loading_figure(models.two_tasks(), order="cluster"),
+    "loadings as images": lambda: plots.loading_image_figure(models.two_tasks(), (1, 13)),
+    "ranks": lambda: plots.rank_figure(models.two_tasks(), models.table()[0]["f5"], "f5"),
+    "traces": lambda: plots.trace_figure(models.sampled()),
+    "responsibilities": lambda: plots.responsibility_figure(models.nonlinear(), "stage"),
+    "network": lambda: plots.network_figure(models.network()),
     "history": lambda: plots.history_figure(models.two_tasks()),
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
@@ -58,8 +64,14 @@ def test_labels_lie_inside_the_figure_and_apart(name):
     renderer = drawn(figure)
     page = figure.bbox
     for axes in figure.axes:
-        if not axes.get_visible():
+        if not (axes.get_visible() and axes.axison):
             continue
+        for place in ("left", "center", "right"):
+            if axes.get_title(place):
+                box = {"left": axes._left_title, "center": axes.title, "right": axes._right_title}[
+                    place
+                ].get_window_extent(renderer)
+                assert page.x0 - 1 <= box.x0 < box.x1 <= page.x1 + 1
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
             boxes = [
@@ -91,9 +103,13 @@ def test_coefficients_and_intervals_are_the_posteriors():
     assert posterior.active.all()
     (axes,) = plots.coefficient_figure(posterior, "group").axes
     points = [line for line in axes.lines if line.get_marker() == "o"]
-    assert [float(p.get_xdata()[0]) for p in points] == pytest.approx([1.0, -0.5, 0.1])
+    # For one standard deviation of a factor's scores, so that factors can be compared.
+    unit = posterior.scores.mean.std(axis=0)
+    expected = unit * [1.0, -0.5, 0.1]
+    assert [float(p.get_xdata()[0]) for p in points] == pytest.approx(expected)
     intervals = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 2]
-    assert intervals[0] == pytest.approx([1 - 0.164, 1 + 0.164])
+    ends = unit[0] * np.array([1 - 0.1645, 1 + 0.1645])
+    assert intervals[0] == pytest.approx(ends, abs=1e-4)
     # The second class to the right in its colour, the first to the left, unclear ones grey.
     assert [to_hex(p.get_color()).lower() for p in points] == [
         PALETTE[1].lower(),

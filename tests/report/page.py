@@ -65,3 +65,8 @@ def read(path) -> Element:
     reader.close()
     assert reader.current is reader.root, f"<{reader.current.tag}> is never closed"
     return reader.root
+
+
+def cells(row: Element) -> list[str]:
+    """Texts of a row's cells."""
+    return [c.text for c in row.children if isinstance(c, Element)]

@@ -14,6 +14,8 @@ from rankfactor import Gibbs, RankFactorAnalysis
 from rankfactor.plots.select import effects
 from rankfactor.report import words
 from rankfactor.report.comparison import Score
+from rankfactor.report.enrichment import small
+from rankfactor.report.tables import rate
 
 
 def score(model, auc, sd=0.05):
@@ -186,10 +188,14 @@ def test_numbers(value, text):
     assert words.number(value, 3) == text
 
 
-def test_a_probability_is_never_one():
-    assert words.probability(1.0) == "> 0.999"
-    assert words.probability(0.9994) == "0.999"
-    assert words.probability(0.5) == "0.500"
+def test_a_rate_is_never_nothing():
+    assert [rate(value) for value in (0.0, 4e-4, 6e-4, 0.5)] == [
+        "< 0.001",
+        "< 0.001",
+        "0.001",
+        "0.500",
+    ]
+    assert [small(value) for value in (0.02, 3.21e-12)] == ["0.020", "3.2 × 10⁻¹²"]
 
 
 def test_methods_name_model_settings_and_version():

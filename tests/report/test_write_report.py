@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import os
 import re
 from itertools import pairwise
@@ -11,45 +14,12 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 from tests.plots import models
-from tests.report.page import Element, read
+from tests.report.given import TITLE, arguments
+from tests.report.page import cells, read
 
 from rankfactor.errors import InputError
 from rankfactor.plots.style import plain
 from rankfactor.report import write_report
-
-TITLE = 'Cells <of> "type" & kind'
-
-
-def arguments():
-    return {
-        "title": TITLE,
-        "description": "<em>described</em>",
-        "source": "somewhere & <elsewhere>",
-        "comparison": models.comparison(),
-        "decisions": models.decisions(),
-        "warnings": ["<u>beware</u>"],
-        "settings": {"<seed>": "a & b", "random_state": 5, "tol": 1e-4},
-    }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("report")
-
-
-@pytest.fixture(scope="module")
-def full(folder):
-    return write_report(folder / "full.html", models.two_tasks(), **arguments())
-
-
-@pytest.fixture(scope="module")
-def bare(folder):
-    return write_report(folder / "bare.html", models.two_tasks(), title="Bare")
-
-
-@pytest.fixture(scope="module")
-def unlabelled(folder):
-    return write_report(folder / "plain.html", models.unsupervised(), title="Unlabelled")
 
 
 @pytest.fixture(params=["full", "bare", "unlabelled"])
@@ -57,10 +27,17 @@ def page(request):
     return read(request.getfixturevalue(request.param))
 
 
-def test_nothing_is_fetched_and_nothing_runs(page):
+def test_nothing_is_fetched_and_only_our_script_runs(page):
     ids = {e.attributes["id"] for e in page.all() if "id" in e.attributes}
+    *data, script = page.all("script")
+    assert [block.attributes["type"] for block in data] == ["application/json"] * 2
+    assert script.attributes == {}
+    policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"}).attributes["content"]
+    digest = hashlib.sha256("".join(script.children).encode()).digest()
+    assert f"script-src 'sha256-{base64.b64encode(digest).decode()}';" in policy
+    assert policy.startswith("default-src 'none';")
     for element in page.all():
-        assert element.tag not in {"script", "link", "iframe", "object", "embed", "base", "form"}
+        assert element.tag not in {"link", "iframe", "object", "embed", "base", "form"}
         for key, value in element.attributes.items():
             assert not key.startswith("on")
             if key in {"src", "href", "xlink:href", "srcset", "action", "data"}:
@@ -113,7 +90,7 @@ def test_page_says_its_language_and_fits_a_phone(page):
     assert page.one("html").attributes["lang"] == "en"
     assert page.one("meta", name="viewport").attributes["content"].startswith("width=device-width")
     for table in page.all("table"):
-        assert table.parent.attributes["class"] == "scroll"
+        assert "scroll" in table.parent.attributes["class"].split()
         assert table.all("caption")
         assert table.all("th", scope="col")
 
@@ -122,8 +99,9 @@ def test_names_are_text_never_markup(full):
     page = read(full)
     assert page.one("h1").text == TITLE
     assert page.one("title").text == TITLE
-    for tag in ("script", "em", "u", "b", "of", "elsewhere"):
+    for tag in ("em", "u", "b", "of", "elsewhere"):
         assert not page.all(tag)
+    assert len(page.all("script")) == 3  # ours
     text = page.one("body").text
     for name in (models.SCRIPT, models.QUOTES, models.LONG, "<em>described</em>", "<u>beware</u>"):
         assert name in text
@@ -135,10 +113,6 @@ def test_names_are_text_never_markup(full):
     assert models.QUOTES in words
 
 
-def cells(row: Element) -> list[str]:
-    return [c.text for c in row.children if isinstance(c, Element)]
-
-
 def test_tables_hold_the_posteriors_numbers(full):
     posterior, page = models.two_tasks(), read(full)
     names = [plain(name) for name in posterior.feature_names]
@@ -148,8 +122,8 @@ def test_tables_hold_the_posteriors_numbers(full):
         assert table.attributes["id"] == f"factor-{k + 1}"
         rows = [cells(row) for row in table.one("tbody").all("tr")]
         assert len(rows) == 12  # the constant feature is no part of the model
-        seen = []
-        for name, loading, _, sd, probability in rows:
+        seen, sides = [], {}
+        for name, loading, _, interval, lfsr, high_in in rows:
             i = names.index(name)
             value, spread = (
                 posterior.standardised_loadings[i, k],
@@ -157,12 +131,18 @@ def test_tables_hold_the_posteriors_numbers(full):
             )
             seen.append(abs(value))
             assert float(loading.replace("−", "-")) == pytest.approx(value, abs=5.01e-4)
-            assert float(sd) == pytest.approx(spread, abs=5.01e-4)
-            expected = norm.cdf(abs(value) / spread)
-            if probability == "> 0.999":
-                assert expected > 0.9995
+            low, high = (float(end.replace("−", "-")) for end in interval.split(" to "))
+            assert low == pytest.approx(value - 1.645 * spread, abs=6e-3)
+            assert high == pytest.approx(value + 1.645 * spread, abs=6e-3)
+            expected = norm.cdf(-abs(value) / spread)
+            if lfsr == "< 0.001":
+                assert expected < 5e-4
             else:
-                assert float(probability) == pytest.approx(expected, abs=5.01e-4)
+                assert float(lfsr) == pytest.approx(expected, abs=5.01e-4)
+            sides.setdefault(value > 0, set()).add(high_in)
+        # A feature and its mirror image speak for different classes.
+        assert all(len(said) == 1 for said in sides.values())
+        assert len(sides) < 2 or sides[True] != sides[False] or sides[True] == {""}
         assert seen == sorted(seen, reverse=True)
         assert seen[0] == np.abs(posterior.standardised_loadings[:, k]).max()
 
@@ -223,7 +203,7 @@ def test_unsupervised_report_speaks_of_no_labels(unlabelled):
     for word in ("AUC", "Coefficient", "hinge", "task"):
         assert word not in page.one("main").text
     ids = [svg.attributes["id"] for svg in page.all("svg")]
-    assert ids == ["fig-shares", "fig-scores", "fig-loadings", "fig-history"]
+    assert ids == ["fig-shares", "fig-scores", "fig-loadings", "fig-network", "fig-history"]
 
 
 def test_methods_cite_and_list_the_settings(full):
@@ -242,6 +222,8 @@ def test_the_same_input_gives_the_same_bytes(full, folder):
 def test_one_factor_is_enough(folder):
     page = read(write_report(str(folder / "one.html"), models.one_factor(), title="One"))
     assert len(page.one("section", id="features").all("details")) == 1
+    scores = json.loads(page.one("script", id="scores-data").text)
+    assert scores["start"] == [[0, 0]]
 
 
 def test_a_failed_write_leaves_the_old_report(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from rankfactor.cli.datasets import datasets
 from rankfactor.cli.demo import demo
 from rankfactor.cli.fit import fit
 from rankfactor.cli.inspect import inspect
+from rankfactor.cli.interpret import interpret
 from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
 from rankfactor.errors import InputError
@@ -78,6 +79,9 @@ app.command(epilog="Example: rankfactor inspect proteins.csv")(inspect)
 app.command(
     epilog="Example: rankfactor report model.rankfactor --cv rankfactor-cv --out report.html"
 )(report)
+app.command(
+    epilog="Example: rankfactor interpret model.rankfactor --gmt pathways.gmt --out interpretation"
+)(interpret)
 app.command(epilog="Example: rankfactor demo --out my-demo --folds 5")(demo)
 app.add_typer(datasets, name="datasets")
 

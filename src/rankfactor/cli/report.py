@@ -24,6 +24,13 @@ def report(
             show_default="none",
         ),
     ] = None,
+    gmt: Annotated[
+        Path | None,
+        typer.Option(
+            help="GMT file of gene sets to test for an overlap with the factors' features.",
+            show_default="none",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     title: Annotated[
         str | None, typer.Option(help="Title of the page.", show_default="model and table")
@@ -32,10 +39,12 @@ def report(
 ) -> None:
     """Write a report of a model as one HTML page that opens offline."""
     from rankfactor.files import check_destinations
+    from rankfactor.interpret import read_gmt
     from rankfactor.modelfile import load_model, model_header
     from rankfactor.report import write_report
 
     check_destinations(out)
+    gene_sets = None if gmt is None else read_gmt(gmt)
     posterior = load_model(model)
     origin: dict[str, Any] = model_header(model).get("provenance", {})
     settings: dict[str, Any] = origin.get("settings", {})
@@ -56,6 +65,7 @@ def report(
         decisions=decisions,
         warnings=warned,
         settings=settings,
+        gene_sets=gene_sets,
     )
     result(as_json, {"report": str(written), "model_file": str(model)}, [f"Report: {written}"])
 
@@ -78,17 +88,21 @@ def _read_folder(
         except (ValueError, OSError) as problem:
             raise InputError(f"{path} cannot be read ({problem}): run the cv again.") from problem
     summary, decisions = frames
-    if not {"task", "model"} <= set(summary.columns):
-        raise InputError(f"{folder / 'summary.csv'} is no table of `rankfactor cv`.")
-    # The report takes the first row of a task for its own model's.
+    for part, frame in (("summary.csv", summary), ("predictions.csv", decisions)):
+        if not {"task", "model"} <= set(frame.columns):
+            raise InputError(f"{folder / part} is no table of `rankfactor cv`.")
+    # The report takes what comes first of a task for its own model's.
     if name is None or name not in set(summary["model"]):
         raise InputError(
             f"{folder} has no results of {name or 'the model'} of {model}: run `rankfactor cv` "
             f"with --models {name or 'NAME'} among them, or leave --cv out."
         )
-    order = (summary["model"] != name).to_numpy().argsort(kind="stable")
+    summary, decisions = (
+        frame.iloc[(frame["model"] != name).to_numpy().argsort(kind="stable")]
+        for frame in (summary, decisions)
+    )
     try:
         complete = bool(json.loads((folder / "result.json").read_text("utf-8"))["complete"])
     except (OSError, ValueError, KeyError, TypeError):
         complete = True
-    return summary.iloc[order], decisions, complete
+    return summary, decisions, complete

@@ -6,20 +6,30 @@ cell, or write it with ``figure.savefig("scores.pdf")``.
 
 from rankfactor.plots.coefficients import coefficient_figure
 from rankfactor.plots.comparison import comparison_figure
+from rankfactor.plots.components import responsibility_figure
 from rankfactor.plots.history import history_figure
+from rankfactor.plots.images import loading_image_figure
 from rankfactor.plots.loadings import loading_figure
+from rankfactor.plots.network import network_figure
+from rankfactor.plots.ranks import rank_figure
 from rankfactor.plots.reliability import reliability_figure
 from rankfactor.plots.roc import roc_figure
 from rankfactor.plots.scores import score_figure
 from rankfactor.plots.shares import share_figure
+from rankfactor.plots.trace import trace_figure
 
 __all__ = [
     "coefficient_figure",
     "comparison_figure",
     "history_figure",
     "loading_figure",
+    "loading_image_figure",
+    "network_figure",
+    "rank_figure",
     "reliability_figure",
+    "responsibility_figure",
     "roc_figure",
     "score_figure",
     "share_figure",
+    "trace_figure",
 ]

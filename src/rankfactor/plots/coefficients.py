@@ -6,7 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankfactor.plots.select import INTERVAL_90, classifiers_of, shown_factors, task_number
+from rankfactor.interpret import coefficient_table
+from rankfactor.plots.select import classifiers_of, shown_factors, task_number
 from rankfactor.plots.style import (
     FAINT,
     MUTED,
@@ -36,17 +37,20 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     Returns
     -------
     Figure
-        One panel for two classes, else one per class. Coefficients whose interval leaves zero out
-        are filled and have the colour of the class they speak for; the others are hollow and grey.
+        One panel for two classes, else one per class: the change of the decision for one standard
+        deviation of the factor's scores, so that factors can be compared. Coefficients whose
+        interval leaves zero out are filled and have the colour of the class they speak for; the
+        others are hollow and grey.
     """
     number = task_number(posterior, task)
     classifiers = classifiers_of(posterior)
     classes = [shorten(label, 16) for label in classifiers.tasks[number].classes]
     rows = classifiers.rows_of(number)
     factors = shown_factors(posterior)
-    mean = classifiers.rows.mean[rows][:, factors]
-    half = INTERVAL_90 * np.sqrt(classifiers.rows.variance[rows][:, factors])
-    n_panels = len(mean)
+    # The table has one line a classifier and factor, in the order of the classifiers.
+    found = coefficient_table(posterior)[["coefficient", "low", "high"]].to_numpy(float)
+    values = found.reshape(-1, posterior.n_factors, 3)[rows][:, factors]  # (panels, factors, 3)
+    n_panels = len(values)
     across = min(n_panels, 3)
     down = -(-n_panels // across)
     with figure_style():
@@ -63,27 +67,28 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
             else:
                 colours = (MUTED, PALETTE[panel % len(PALETTE)])
                 sides = ("", classes[panel])
-            _draw(axes, mean[panel], half[panel], colours)
+            _draw(axes, values[panel], colours, panel)
             axes.set_yticks(np.arange(len(factors)), names)
             if sides[0]:
                 axes.set_title(f"← {sides[0]}", loc="left", color=colours[0], fontsize=9)
             axes.set_title(f"{sides[1]} →", loc="right", color=colours[1], fontsize=9)
-            axes.set_xlabel("Coefficient")
+            axes.set_xlabel("Coefficient per sd of the factor")
             axes.tick_params(labelbottom=True)
         panels[0, 0].set_ylim(len(factors) - 0.4, -0.6)
         return finish(figure)
 
 
-def _draw(axes: Axes, mean: Floats, half: Floats, colours: tuple[str, str]) -> None:
-    """Points and intervals of one classifier, each of shape (factors,)."""
+def _draw(axes: Axes, values: Floats, colours: tuple[str, str], panel: int) -> None:
+    """Means and ends of the intervals of one classifier, shape (factors, 3)."""
     tidy(axes)
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
-    for k in range(len(mean)):
+    for k, (mean, low, high) in enumerate(values):
         axes.axhline(k, color=FAINT, linewidth=0.6, zorder=0)
-        clear = abs(mean[k]) > half[k]
-        colour = colours[int(mean[k] > 0)] if clear else UNCLEAR
-        axes.plot([mean[k] - half[k], mean[k] + half[k]], [k, k], color=colour, linewidth=2)
+        clear = low > 0 or high < 0
+        colour = colours[int(mean > 0)] if clear else UNCLEAR
+        axes.plot([low, high], [k, k], color=colour, linewidth=2)
         face = colour if clear else "white"
-        axes.plot(mean[k], k, "o", color=colour, markerfacecolor=face, markersize=5)
+        (point,) = axes.plot(mean, k, "o", color=colour, markerfacecolor=face, markersize=5)
+        point.set_gid(f"point-{panel}-{k}")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)

@@ -44,7 +44,7 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
     with figure_style():
         figure = new_figure(5.4, 0.5 + sum(0.45 + 0.25 * n for n in rows))
         panels = figure.subplots(len(parts), 1, sharex=True, squeeze=False, height_ratios=rows)
-        for axes, (task, part) in zip(panels[:, 0], parts, strict=True):
+        for panel, (axes, (task, part)) in enumerate(zip(panels[:, 0], parts, strict=True)):
             tidy(axes, grid="x")
             axes.axvline(0.5, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
             spread = np.nan_to_num(part["auc_sd"].to_numpy(float))
@@ -52,7 +52,8 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
                 colour = PALETTE[0] if row == 0 else MUTED
                 axes.axhline(row, color=FAINT, linewidth=0.6, zorder=0)
                 axes.plot([mid - sd, mid + sd], [row, row], color=colour, linewidth=2)
-                axes.plot(mid, row, "o" if row == 0 else "s", color=colour, markersize=5.5)
+                marker, name = "o" if row == 0 else "s", f"point-{panel}-{row}"
+                axes.plot(mid, row, marker, color=colour, markersize=5.5, gid=name)
             axes.set_yticks(np.arange(len(part)), [shorten(model, 28) for model in part["model"]])
             axes.set_ylim(len(part) - 0.4, -0.6)
             axes.set_title(shorten(task, 44))

@@ -33,7 +33,7 @@ def history_figure(posterior: Posterior) -> Figure:
         line = {"color": PALETTE[0], "linewidth": 1.8, "marker": marker}
         elbo.plot(iterations[first:], posterior.elbo[first:], **line)
         elbo.set_title("Evidence lower bound (ELBO)")
-        elbo.yaxis.set_major_formatter(FuncFormatter(_thousands))
+        elbo.yaxis.set_major_formatter(FuncFormatter(thousands))
         sd_w.plot(iterations, posterior.sd_w, **line)
         sd_w.set_title("Standard deviation of w")
         sd_w.set_ylim(0, 1.1 * float(np.nanmax(posterior.sd_w)) or 1.0)
@@ -50,7 +50,7 @@ def history_figure(posterior: Posterior) -> Figure:
         return finish(figure)
 
 
-def _thousands(value: float, _: object = None) -> str:
+def thousands(value: float, _: object = None) -> str:
     """Whole number with thin spaces, or a short one where values are small."""
     if abs(value) < 100:
         return f"{value:g}".replace("-", "\N{MINUS SIGN}")

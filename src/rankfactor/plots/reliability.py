@@ -14,7 +14,6 @@ from rankfactor.plots.style import (
     DASHES,
     FAINT,
     MARKERS,
-    MUTED,
     PALETTE,
     Floats,
     figure_style,
@@ -76,7 +75,6 @@ def reliability_figure(
         axes = figure.subplots()
         tidy(axes)
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
-        axes.annotate("ideal", (0.9, 0.87), color=MUTED, fontsize=8.5, ha="right", rotation=45)
         for number, (name, values) in enumerate(named.items()):
             chance = _checked(values, len(column))[known]
             mean, share, count = reliability(came_true, chance, n_bins)
@@ -91,7 +89,9 @@ def reliability_figure(
                 label=f"{shorten(name, 26)} ({error:.3f})" if name else f"error {error:.3f}",
             )
             size = 10 + 120 * count / count.sum()
-            axes.scatter(mean, share, s=size, color=color, marker=MARKERS[number % len(MARKERS)])
+            marker, name_ = MARKERS[number % len(MARKERS)], f"bins-{number}"
+            axes.scatter(mean, share, s=size, color=color, marker=marker, gid=name_)
+        axes.plot([], [], color=FAINT, linewidth=1.2, label="ideal")
         axes.set_aspect("equal")
         axes.set_xlim(-0.03, 1.03)
         axes.set_ylim(-0.03, 1.03)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from rankfactor.errors import InputError
@@ -13,6 +14,7 @@ from rankfactor.plots.style import (
     FAINT,
     MUTED,
     PALETTE,
+    Floats,
     figure_style,
     finish,
     new_figure,
@@ -23,7 +25,13 @@ from rankfactor.plots.style import (
 _COLUMNS = ("task", "model", "label", "decision")
 
 
-def roc_figure(decisions: pd.DataFrame, task: str, *, positive: object = None) -> Figure:
+# False positive rates at which the curves of folds are averaged.
+_GRID = np.linspace(0.0, 1.0, 101)
+
+
+def roc_figure(
+    decisions: pd.DataFrame, task: str, *, positive: object = None, band: bool = True
+) -> Figure:
     """Draw the ROC of every model on a task with two classes.
 
     Parameters
@@ -34,6 +42,10 @@ def roc_figure(decisions: pd.DataFrame, task: str, *, positive: object = None) -
     task : str
     positive : object, optional
         Class that large decisions mean; by default the larger label.
+    band : bool, default True
+        Whether to shade how much the curve of the first model differs between folds: the mean
+        and one standard deviation to either side of the folds' true positive rates. Needs a
+        column ``fold`` with at least two folds that have both classes.
 
     Returns
     -------
@@ -67,6 +79,13 @@ def roc_figure(decisions: pd.DataFrame, task: str, *, positive: object = None) -
             if is_hit.all() or not is_hit.any():
                 continue
             decision = rows["decision"].to_numpy(float)
+            edges = fold_band(rows, is_hit) if band and number == 0 else None
+            if edges is not None:
+                colour = PALETTE[0]
+                name = f"{shorten(model, 20)}: folds ± sd"
+                axes.fill_between(
+                    _GRID, *edges, color=colour, alpha=0.18, linewidth=0, zorder=1, label=name
+                )
             false_rate, true_rate, _ = roc_curve(is_hit, decision)
             auc = float(roc_auc_score(is_hit, decision))
             axes.plot(
@@ -85,3 +104,33 @@ def roc_figure(decisions: pd.DataFrame, task: str, *, positive: object = None) -
         axes.set_ylabel(f"True positive rate ({shorten(hit, 22)})")
         axes.legend(loc="lower right", handlelength=2.6)
         return finish(figure)
+
+
+def fold_band(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
+    """Lower and upper edge of the band over folds at `_GRID`; None with fewer than two folds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Decisions of one model on one task.
+    is_hit : bool array, shape (rows,)
+        Whether the label is the positive class.
+    """
+    if "fold" not in rows:
+        return None
+    curves = []
+    decision = rows["decision"].to_numpy(float)
+    keys = [key for key in ("repeat", "fold") if key in rows]
+    for places in rows.reset_index(drop=True).groupby(keys).indices.values():
+        hit = is_hit[places]
+        if hit.all() or not hit.any():
+            continue
+        false_rate, true_rate, _ = roc_curve(hit, decision[places])
+        # Where the curve rises at one rate, its upper end counts; it begins at nothing.
+        rates = np.interp(_GRID, false_rate, true_rate)
+        rates[0] = 0.0
+        curves.append(rates)
+    if len(curves) < 2:
+        return None
+    mean, sd = np.mean(curves, axis=0), np.std(curves, axis=0, ddof=1)
+    return np.clip(mean - sd, 0, 1), np.clip(mean + sd, 0, 1)

@@ -1,15 +1,30 @@
-"""Figures as inline SVG: text stays text, nothing is random, names of parts do not clash."""
+"""Figures as inline SVG: text stays text, nothing is random, names of parts do not clash.
+
+Colours become variables of the page's style sheet, so that a figure is light or dark with the page;
+parts can have a hint, which the page's script shows under the pointer.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from rankfactor.plots.style import figure_style, plain
+from rankfactor.plots.style import FAINT, INK, MUTED, PALETTE, UNCLEAR, figure_style, plain
+
+# Hints of the parts of a figure, by the part's name: one for each mark in it, in their order.
+Tips = Mapping[str, Sequence[str]]
+
+# Names of the style sheet's variables for the colours of the figures. Classes have two: text needs
+# more contrast than a mark does.
+_COLOURS = {INK: "ink", MUTED: "muted", FAINT: "line", UNCLEAR: "unclear", "#ffffff": "card"}
+_MARKS = {colour.lower(): f"c{i}" for i, colour in enumerate(PALETTE)}
+_WORDS = {colour.lower(): f"t{i}" for i, colour in enumerate(PALETTE)}
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
@@ -33,7 +48,9 @@ class InlineFigure:
     width: int
 
 
-def inline_figure(figure: Figure, name: str, description: str, caption: str) -> InlineFigure:
+def inline_figure(
+    figure: Figure, name: str, description: str, caption: str, tips: Tips | None = None
+) -> InlineFigure:
     """Turn a figure into SVG that can stand inside a page.
 
     Parameters
@@ -44,6 +61,8 @@ def inline_figure(figure: Figure, name: str, description: str, caption: str) -> 
     description : str
         What a reader who cannot see the figure needs to know.
     caption : str
+    tips : mapping, optional
+        Hints by the name (gid) of a part of the figure.
     """
     buffer = io.BytesIO()
     # The layout was found when the figure was made; finding it again takes most of the time.
@@ -57,9 +76,16 @@ def inline_figure(figure: Figure, name: str, description: str, caption: str) -> 
             # A style element inside the page would hold for the whole page.
             if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
                 parent.remove(child)
+    for part, texts in (tips or {}).items():
+        for mark, text in zip(_marks(root, part), texts, strict=True):
+            mark.set("data-tip", text)
     for element in root.iter():
         for key, value in element.attrib.items():
-            if key == "id":
+            if key == "style":
+                element.set(
+                    key, _themed(value, _WORDS if element.tag == f"{{{_SVG}}}text" else _MARKS)
+                )
+            elif key == "id":
                 element.set(key, f"{name}-{value}")
             elif key in {"href", f"{{{_XLINK}}}href"} and value.startswith("#"):
                 element.set(key, f"#{name}-{value[1:]}")
@@ -75,3 +101,24 @@ def inline_figure(figure: Figure, name: str, description: str, caption: str) -> 
     ElementTree.register_namespace("xlink", _XLINK)
     # The parser has read every name as text, and the writer escapes it again: this is safe markup.
     return InlineFigure(Markup(ElementTree.tostring(root, encoding="unicode")), caption, width)
+
+
+def _marks(root: ElementTree.Element, part: str) -> Iterator[ElementTree.Element]:
+    """What is drawn of a part: its paths and copies of paths, without those that are copied."""
+    (group,) = (element for element in root.iter() if element.get("id") == part)
+    copied = {id(path) for defs in group.iter(f"{{{_SVG}}}defs") for path in defs.iter()}
+    for element in group.iter():
+        drawn = element.tag in {f"{{{_SVG}}}use", f"{{{_SVG}}}path"}
+        if drawn and id(element) not in copied:
+            yield element
+
+
+def _themed(style: str, classes: Mapping[str, str]) -> str:
+    """Style whose colours are variables of the page."""
+    names = {**_COLOURS, **classes}
+
+    def variable(match: re.Match[str]) -> str:
+        name = names.get(match.group().lower())
+        return match.group() if name is None else f"var(--{name})"
+
+    return re.sub(r"#[0-9a-fA-F]{6}\b", variable, style)

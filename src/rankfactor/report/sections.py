@@ -1,133 +1,34 @@
-"""The figures and tables of the report's sections."""
+"""The figures of the report's sections, and what is said of them to readers who cannot see."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy.special import ndtr
 
+from rankfactor.diagnostics import MAX_R_HAT
+from rankfactor.interpret import coefficient_table, feature_network
 from rankfactor.plots import (
     coefficient_figure,
-    comparison_figure,
     history_figure,
     loading_figure,
-    roc_figure,
+    network_figure,
+    responsibility_figure,
     score_figure,
     share_figure,
+    trace_figure,
 )
-from rankfactor.plots.select import classifiers_of, effects, leading_features, shown_factors
+from rankfactor.plots.components import has_components, training_responsibilities
+from rankfactor.plots.loadings import loading_map
+from rankfactor.plots.network import module_members
+from rankfactor.plots.select import classifiers_of, effects, shown_factors
 from rankfactor.plots.style import percent, plain
 from rankfactor.posterior import Posterior
-from rankfactor.report.comparison import Score, finite_decisions
 from rankfactor.report.figures import InlineFigure, inline_figure
-from rankfactor.report.words import joined, leaders, number, probability
+from rankfactor.report.words import joined, number
 
-FEATURES_IN_TABLE = 15
-_ROC_CLASSES = 2
-
-
-class FeatureRow(NamedTuple):
-    """A line of a factor's table; ``bar`` is the loading's size in per cent of the largest."""
-
-    name: str
-    loading: str
-    sd: str
-    probability: str
-    bar: int
-    negative: bool
-
-
-class FactorTable(NamedTuple):
-    """Leading features of a factor."""
-
-    number: int
-    name: str
-    share: str
-    leaders: str
-    rows: list[FeatureRow]
-    is_open: bool
-
-
-def factor_tables(posterior: Posterior, opened: set[int]) -> list[FactorTable]:
-    """Tables of the factors in use; those in ``opened`` are unfolded."""
-    loadings, sds, shares = (
-        posterior.standardised_loadings,
-        posterior.standardised_loadings_sd,
-        posterior.shares,
-    )
-    tables = []
-    for k in shown_factors(posterior):
-        features = leading_features(posterior, int(k), FEATURES_IN_TABLE)
-        longest = max((abs(loadings[i, k]) for i in features), default=1.0) or 1.0
-        rows = [
-            FeatureRow(
-                plain(posterior.feature_names[i]),
-                number(loadings[i, k], 3),
-                number(sds[i, k], 3),
-                probability(float(ndtr(abs(loadings[i, k]) / sds[i, k]))),
-                round(100 * abs(loadings[i, k]) / longest),
-                bool(loadings[i, k] < 0),
-            )
-            for i in features
-        ]
-        tables.append(
-            FactorTable(
-                int(k) + 1,
-                posterior.factor_names[k],
-                percent(shares[k]),
-                leaders(posterior, int(k)),
-                rows,
-                int(k) in opened,
-            )
-        )
-    return tables
-
-
-def comparison_overview(comparison: pd.DataFrame) -> InlineFigure | None:
-    """Figure of all models' AUC, if any is known."""
-    if not np.isfinite(comparison["auc"].to_numpy(float)).any():
-        return None
-    tasks = joined([plain(task) for task in comparison["task"].unique()])
-    return inline_figure(
-        comparison_figure(comparison),
-        "fig-comparison",
-        f"Cross-validated AUC of every model on {tasks}, with one standard deviation over folds "
-        "to either side; the numbers are in the table.",
-        "AUC, mean over folds; bars reach one standard deviation over folds to either side. "
-        "They show how much folds differ, and are no test of a difference.",
-    )
-
-
-def roc_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> list[InlineFigure]:
-    """ROC of every task with two classes in the decisions."""
-    known = finite_decisions(decisions)
-    if known is None:
-        return []
-    classes = {
-        task.name: task.classes
-        for task in (posterior.classifiers.tasks if posterior.classifiers is not None else ())
-    }
-    figures = []
-    for number_, (task, part) in enumerate(known.groupby("task", sort=False)):
-        if part["label"].nunique() != _ROC_CLASSES:
-            continue
-        own = classes.get(str(task))
-        positive = own[1] if own is not None and len(own) == _ROC_CLASSES else None
-        if str(positive) not in set(part["label"].astype(str)):
-            positive = None  # 1 against 1.0: the larger label is the model's second class too
-        models = joined([plain(model) for model in part["model"].unique()])
-        figures.append(
-            inline_figure(
-                roc_figure(part, str(task), positive=positive),
-                f"fig-roc-{number_}",
-                f"ROC of {plain(task)} for {models}, from decisions on samples outside the fit.",
-                f"{plain(task)}: ROC of the out-of-fold decisions of all folds together; in "
-                "parentheses its AUC, which can differ a little from the mean over folds.",
-            )
-        )
-    return figures
+# Links of the network that is drawn; more of them hide one another.
+EDGES = 250
 
 
 def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
@@ -143,9 +44,27 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
             f"Coefficients of {plain(part.name)} with 90 % intervals, factor by factor. {found}",
             "Coefficients with 90 % intervals. Filled: the interval leaves zero out. Colours are "
             "those of the classes. In parentheses, the factor's share of the explained variance.",
+            _coefficient_tips(posterior, task),
         )
         figures.append((plain(part.name), figure))
     return figures
+
+
+def _coefficient_tips(posterior: Posterior, task: int) -> dict[str, list[str]]:
+    classifiers = classifiers_of(posterior)
+    part = classifiers.tasks[task]
+    targets = part.classes[1:] if part.n_rows == 1 else part.classes
+    found = coefficient_table(posterior)[["coefficient", "low", "high"]].to_numpy(float)
+    values = found.reshape(-1, posterior.n_factors, 3)[classifiers.rows_of(task)]
+    tips = {}
+    for panel, target in enumerate(targets):
+        for line, k in enumerate(shown_factors(posterior)):
+            mean, low, high = values[panel, k]
+            tips[f"point-{panel}-{line}"] = [
+                f"{posterior.factor_names[k]}, for {plain(target)}\n{number(mean)} "
+                f"({number(low)} to {number(high)})"
+            ]
+    return tips
 
 
 def score_figures(posterior: Posterior) -> list[InlineFigure]:
@@ -179,13 +98,23 @@ def score_figures(posterior: Posterior) -> list[InlineFigure]:
 def loading_overview(posterior: Posterior) -> InlineFigure:
     """Heat map of the leading features."""
     return inline_figure(
-        loading_figure(posterior),
+        loading_figure(posterior, order="cluster"),
         "fig-loadings",
-        "Heat map of the loadings of the leading features on the factors in use; the largest are "
-        "in the tables of the next section.",
+        "Heat map of the loadings of the leading features on the factors in use, similar features "
+        "next to each other; the largest are in the tables of the next section.",
         "Leading features of every factor in use. Red: the feature is higher where the factor is "
-        "higher; blue: lower.",
+        "higher; blue: lower. Left: average linkage of the features' loadings.",
     )
+
+
+def loading_grid(posterior: Posterior) -> dict[str, Any]:
+    """What the heat map says under the pointer."""
+    shown = loading_map(posterior, order="cluster")
+    return {
+        "rows": [plain(posterior.feature_names[i]) for i in shown.features],
+        "columns": [posterior.factor_names[k] for k in shown.factors],
+        "values": np.round(shown.values, 2).tolist(),
+    }
 
 
 def share_overview(posterior: Posterior) -> InlineFigure:
@@ -202,37 +131,81 @@ def share_overview(posterior: Posterior) -> InlineFigure:
 
 def history_overview(posterior: Posterior) -> InlineFigure:
     """Course of the fit."""
+    counted = (
+        " Factors in use are counted by their share alone here; elsewhere a clear coefficient "
+        "counts too."
+    )
+    counted = "" if posterior.classifiers is None else counted
     return inline_figure(
         history_figure(posterior),
         "fig-history",
         f"Course of the fit over {len(posterior.elbo) - 1} iterations: the ELBO ends at "
         f"{number(float(posterior.elbo[-1]), 1)}, the standard deviation of w at "
         f"{number(float(posterior.sd_w[-1]))}, with {int(posterior.n_active[-1])} factors in use.",
-        "The ELBO should rise and level off; the standard deviation of w should settle.",
+        f"The ELBO should rise and level off; the standard deviation of w should settle.{counted}",
     )
 
 
-def formatted(scores: dict[str, list[Score]]) -> list[tuple[str, list[dict[str, object]]]]:
-    """Lines of the comparison table, task by task."""
+def trace_overview(posterior: Posterior) -> InlineFigure | None:
+    """Traces and R-hat of the chains, where there are any."""
+    if posterior.draws is None:
+        return None
+    n_chains = len(np.unique(posterior.draws.chain))
+    return inline_figure(
+        trace_figure(posterior),
+        "fig-trace",
+        f"Log likelihood of {n_chains} chains by sweep, and the largest R-hat by kind of quantity.",
+        "Chains should look alike once burn-in is over. R-hat compares them: above "
+        f"{MAX_R_HAT} they have not met, and more draws are needed.",
+    )
+
+
+def network_of(posterior: Posterior) -> Any | None:
+    """Network of the strongest links; None if no feature has one."""
+    if len(posterior.coding.columns) < 2:
+        return None
+    graph = feature_network(posterior, n_edges=EDGES)
+    return graph if len(graph) else None
+
+
+def network_overview(graph: Any) -> InlineFigure:
+    """Drawing of the network; features say their name under the pointer."""
+    tips = {
+        f"module-{place}": [
+            f"{plain(graph.nodes[node]['label'])}\nmodule {graph.nodes[node]['module']}, "
+            f"{graph.nodes[node]['factor']}\n{_links(graph.degree(node))}"
+            for node in members
+        ]
+        for place, members in enumerate(module_members(graph))
+    }
+    return inline_figure(
+        network_figure(graph),
+        "fig-network",
+        f"Network of {len(graph)} features with {graph.number_of_edges()} links in {len(tips)} "
+        "modules; its strongest links are in the table.",
+        f"Linked are {plain(graph.graph['network_rule'])} Colours and shapes are modules. Larger "
+        "marks have more links; a name that finds no room is shown under the pointer only.",
+        tips,
+    )
+
+
+def _links(count: int) -> str:
+    return "1 link" if count == 1 else f"{count} links"
+
+
+def component_figures(posterior: Posterior) -> list[InlineFigure]:
+    """Responsibilities of the local classifiers, task by task; none for a linear model."""
+    if not has_components(posterior):
+        return []
+    used, n = posterior.n_components_used, training_responsibilities(posterior).shape[1]
     return [
-        (
-            task,
-            [
-                {
-                    "model": score.model,
-                    "best": score.best,
-                    "auc": number(score.auc, 3),
-                    "auc_sd": number(score.auc_sd, 3),
-                    "accuracy": number(score.accuracy, 3),
-                    "accuracy_sd": number(score.accuracy_sd, 3),
-                    "seconds": _seconds(score.seconds),
-                }
-                for score in rows
-            ],
+        inline_figure(
+            responsibility_figure(posterior, task),
+            f"fig-components-{task}",
+            f"Heat map of the responsibilities of {n} components, {used} of them in use, for the "
+            f"samples grouped by {plain(part.name)}.",
+            "How much each local classifier has to say on each training sample, by its label-free "
+            "scores. Components with hardly any weight are left out.",
         )
-        for task, rows in scores.items()
+        for task, part in enumerate(classifiers_of(posterior).tasks)
     ]
-
-
-def _seconds(value: float) -> str:
-    return number(value, 0 if value >= 100 else 1 if value >= 1 else 2)

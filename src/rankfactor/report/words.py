@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from importlib import metadata
 
 import numpy as np
 
@@ -48,11 +50,6 @@ def number(value: float, digits: int = 2) -> str:
     text = f"{value:.{digits}f}"
     zero = not text.strip("-0.")
     return text.lstrip("-") if zero else text.replace("-", "\N{MINUS SIGN}")
-
-
-def probability(value: float) -> str:
-    """Probability with three digits, never rounded to one."""
-    return "> 0.999" if value > 0.9995 else number(value, 3)
 
 
 def leaders(posterior: Posterior, factor: int, count: int = 3) -> str:
@@ -262,6 +259,16 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
             f"variational fit (its history is shown). {reach}"
         )
     return said
+
+
+def versions() -> str:
+    """Sentence that names the versions of what made the page."""
+    packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "networkx")
+    named = [f"{name} {metadata.version(name)}" for name in packages]
+    return (
+        f"This page was made with rankfactor {__version__} under Python "
+        f"{platform.python_version()}, with {joined(named)}."
+    )
 
 
 def _part(part: object, names: dict[str, str]) -> str:

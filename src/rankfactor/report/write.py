@@ -1,22 +1,32 @@
-"""Write the report of a fitted model: one page that opens offline."""
+"""Write the report of a fitted model: one page that opens offline.
+
+The page asks for nothing: its style, its script and its data stand in it, and a content security
+policy forbids the browser to fetch anything or to run any other script.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from rankfactor.__about__ import __version__
 from rankfactor.files import check_destinations, written_together
 from rankfactor.plots.style import plain
 from rankfactor.posterior import Posterior
-from rankfactor.report import sections, words
+from rankfactor.report import accuracy, sections, tables, words
 from rankfactor.report.comparison import Score, scores_by_task
+from rankfactor.report.enrichment import enriched
+from rankfactor.report.explorer import as_json, explorer_data, shown_samples
 
 
 def write_report(
@@ -30,6 +40,7 @@ def write_report(
     decisions: pd.DataFrame | None = None,
     warnings: Sequence[str] = (),
     settings: Mapping[str, object] | None = None,
+    gene_sets: Mapping[str, Collection[str]] | None = None,
 ) -> Path:
     """Write the report of a fitted model as one HTML file that needs nothing else.
 
@@ -49,12 +60,17 @@ def write_report(
         ``auc_sd``, ``accuracy``, ``accuracy_sd`` and ``seconds``. The first row of each task is
         the model of this report; standard deviations are over folds.
     decisions : DataFrame, optional
-        Out-of-fold decisions: columns ``sample``, ``task``, ``model``, ``label`` and ``decision``.
-        Tasks with two classes get an ROC.
+        Out-of-fold decisions: columns ``sample``, ``task``, ``model``, ``label`` and ``decision``;
+        the first model is that of this report. Tasks with two classes get an ROC, with a band for
+        the first model if there is a column ``fold``, and a calibration curve if there is a
+        column ``probability`` (of the class that large decisions mean).
     warnings : sequence of str
         Further things the reader should know.
     settings : mapping, optional
         Names and values to list under the methods; ``seed`` or ``random_state`` is named there.
+    gene_sets : mapping from str to names of features, optional
+        Sets to test for an overlap with the leading features of every factor, as
+        `rankfactor.interpret.read_gmt` gives them.
 
     Returns
     -------
@@ -64,7 +80,8 @@ def write_report(
     Raises
     ------
     InputError
-        If the folder does not exist or the file cannot be written, or if a frame lacks a column.
+        If the folder does not exist or the file cannot be written, if a frame lacks a column, or if
+        no gene set has enough features of the model.
     """
     target = Path(path)
     check_destinations(target)
@@ -79,6 +96,7 @@ def write_report(
         decisions=decisions,
         warnings=warnings,
         settings=settings or {},
+        gene_sets=gene_sets,
     )
     with written_together(target) as (part,):
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -95,16 +113,22 @@ def render(
     decisions: pd.DataFrame | None,
     warnings: Sequence[str],
     settings: Mapping[str, object],
+    gene_sets: Mapping[str, Collection[str]] | None = None,
 ) -> str:
     """HTML of the report; the same input always gives the same page."""
     scores = scores_by_task(comparison)
     tasks = _task_cards(posterior, scores)
     factors = words.largest(posterior) if posterior.classifiers is None else []
-    spoken_of = {k for card in tasks for k, _ in card["strongest"]} | {k for k, _ in factors[:3]}
-    tables = sections.factor_tables(posterior, spoken_of)
+    # The strongest factor of every task is unfolded; the others are a click away.
+    opened = {k for card in tasks for k, _ in card["strongest"][:1]} | {k for k, _ in factors[:1]}
+    feature_tables = tables.factor_tables(posterior, opened)
     seed = settings.get("seed", settings.get("random_state"))
-    roc = sections.roc_figures(posterior, decisions)
+    roc = accuracy.roc_figures(posterior, decisions)
     supervised = posterior.classifiers is not None
+    graph = sections.network_of(posterior)
+    found = None if gene_sets is None else enriched(posterior, gene_sets)
+    components = sections.component_figures(posterior)
+    script = files("rankfactor.report").joinpath("script.js").read_text("utf-8")
     contents = [
         ("summary", "At a glance"),
         *([("cross-validation", "Cross-validation")] if scores or roc else []),
@@ -112,6 +136,9 @@ def render(
         ("scores", "Scores"),
         ("loadings", "Loadings"),
         ("features", "Top features per factor"),
+        *([("network", "Network of features")] if graph is not None else []),
+        *([("enrichment", "Gene sets")] if found is not None else []),
+        *([("components", "Local classifiers")] if components else []),
         ("fit", "Fit"),
         ("methods", "Methods"),
     ]
@@ -138,27 +165,46 @@ def render(
         tasks=tasks,
         largest=factors,
         says_inverse=any("(inverse)" in text for text in sentences),
-        lists_inverse=any("(inverse)" in table.leaders for table in tables),
+        lists_inverse=any("(inverse)" in table.leaders for table in feature_tables),
         cautions=words.cautions(posterior, warnings),
         verdicts=said,
-        comparison=sections.formatted(scores),
+        comparison=accuracy.formatted(scores),
         comparison_figure=(
-            sections.comparison_overview(comparison) if comparison is not None and scores else None
+            accuracy.comparison_overview(comparison) if comparison is not None and scores else None
         ),
-        roc_figures=roc,
+        accuracy_figures=[*roc, *accuracy.calibration_figures(posterior, decisions)],
         coefficient_figures=sections.coefficient_figures(posterior) if supervised else [],
         share_figure=sections.share_overview(posterior),
         score_figures=sections.score_figures(posterior),
         loading_figure=sections.loading_overview(posterior),
-        tables=tables,
-        features_in_table=sections.FEATURES_IN_TABLE,
+        factor_table=tables.factor_overview(posterior),
+        coefficient_table=tables.coefficients_in_full(posterior) if supervised else None,
+        tables=feature_tables,
+        features_in_table=tables.FEATURES_IN_TABLE,
+        network_figure=None if graph is None else sections.network_overview(graph),
+        edge_table=None if graph is None else tables.edge_overview(graph),
+        enrichment=found,
+        component_figures=components,
         history_figure=sections.history_overview(posterior),
+        trace_figure=sections.trace_overview(posterior),
+        n_shown=len(shown_samples(posterior)),
+        n_samples=len(posterior.sample_names),
+        scores_data=as_json(explorer_data(posterior)),
+        grids=as_json({"fig-loadings-cells": sections.loading_grid(posterior)}),
+        # The script is the package's own file, so it may stand in the page as it is.
+        script=Markup(f"\n{script}"),
+        script_hash=_digest(f"\n{script}"),
         fit=_fit_facts(posterior),
-        methods=words.methods(posterior, seed),
+        methods=[*words.methods(posterior, seed), words.versions()],
         settings=[(str(key), _setting(value)) for key, value in settings.items()],
         citation=words.CITATION,
         version=__version__,
     )
+
+
+def _digest(script: str) -> str:
+    """What the content security policy knows the script by."""
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
 def _task_cards(

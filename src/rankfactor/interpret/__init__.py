@@ -1,0 +1,25 @@
+"""What a fitted model says: leading features, coefficients, the feature network, gene sets.
+
+All functions take a `rankfactor.posterior.Posterior`, fitted just now or loaded from a file, and
+give a DataFrame or a networkx graph. docs/interpretation.md says how to read them.
+"""
+
+from rankfactor.interpret.communities import modules
+from rankfactor.interpret.enrichment import enrich
+from rankfactor.interpret.genesets import read_gmt
+from rankfactor.interpret.gsea import preranked
+from rankfactor.interpret.network import edge_table, feature_network, write_graphml
+from rankfactor.interpret.tables import coefficient_table, factor_table, top_features
+
+__all__ = [
+    "coefficient_table",
+    "edge_table",
+    "enrich",
+    "factor_table",
+    "feature_network",
+    "modules",
+    "preranked",
+    "read_gmt",
+    "top_features",
+    "write_graphml",
+]

@@ -1,0 +1,100 @@
+r"""Correlations of features through the factors, by blocks.
+
+With w_i = a_i . z and the noise e_i that w leaves, features i and j have
+
+    cor(i, j) = E[a_i^T S a_j] / sqrt((E[a_i^T S a_i] + noise_i) (E[a_j^T S a_j] + noise_j)),
+
+S = E[z z^T] over samples and posterior, shape (K, K). After variational Bayes rows are independent,
+so the numerator is ``m_i^T S m_j`` and the first part of the diagonal ``m_i^T S m_i + tr(V_i S)``:
+loadings that are not sure make correlations smaller. After Gibbs sampling both are averages over
+draws, which no rotation of the factors between draws can change.
+
+All is written as products of wide rows, ``numerator = F_i . F_j``, so that a block of features
+against all others is one matrix product and no array of d x d is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from rankfactor.interpret.certainty import Floats, Integers
+from rankfactor.posterior import Posterior
+
+BLOCK = 512
+_DRAWS = 50  # that correlations are averaged over, spread evenly
+
+
+class Wide(NamedTuple):
+    """Features as rows whose products are covariances.
+
+    Attributes
+    ----------
+    rows : array, shape (d, width)
+        F.
+    spread : array, shape (d,)
+        Standard deviation that divides them, noise included.
+    """
+
+    rows: Floats
+    spread: Floats
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """First feature of a block, and its correlations with all, (block, d); 0 with itself."""
+        tiny = np.finfo(float).tiny
+        scaled = self.rows / np.maximum(self.spread, tiny)[:, None]
+        for first in range(0, len(scaled), BLOCK):
+            part = scaled[first : first + BLOCK]
+            block = np.clip(part @ scaled.T, -1.0, 1.0)
+            block[np.arange(len(part)), first + np.arange(len(part))] = 0.0
+            yield first, block
+
+
+def through_factors(posterior: Posterior, chosen: Integers) -> Wide:
+    """Chosen features in the model, correlated through the factors and with their noise."""
+    k = posterior.n_factors
+    S = score_moment(posterior)
+    root = _root(S)
+    noise = posterior.noise_variance[chosen]
+    if posterior.draws is None:
+        rows = posterior.rows.mean[chosen, :k] @ root
+        total = (rows**2).sum(axis=1) + _uncertain(posterior, S, chosen) + noise
+        return Wide(rows, np.sqrt(total))
+    draws = posterior.draws.loadings
+    picked = np.unique(np.linspace(0, len(draws) - 1, min(_DRAWS, len(draws))).round().astype(int))
+    values = np.asarray(draws[picked][:, chosen, :k], np.float64) @ root  # (draws, chosen, K)
+    rows = values.transpose(1, 0, 2).reshape(len(chosen), -1) / np.sqrt(len(picked))
+    return Wide(rows, np.sqrt((rows**2).sum(axis=1) + noise))
+
+
+def of_loadings(posterior: Posterior, chosen: Integers) -> Wide:
+    """Chosen features in the model, by the cosine of their mean loadings alone."""
+    rows = posterior.rows.mean[chosen, : posterior.n_factors]
+    return Wide(rows, np.sqrt((rows**2).sum(axis=1)))
+
+
+def score_moment(posterior: Posterior) -> Floats:
+    """E[z z^T] over samples and posterior, shape (K, K)."""
+    scores, k = posterior.scores, posterior.n_factors
+    spread = np.zeros((k, k))
+    spread[np.triu_indices(k)] = scores.cov.mean(axis=0)
+    spread = spread + np.triu(spread, 1).T
+    return np.asarray(scores.mean.T @ scores.mean / len(scores.mean) + spread)
+
+
+def _root(S: Floats) -> Floats:
+    """Matrix whose product with its transpose is S."""
+    values, vectors = np.linalg.eigh(S)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _uncertain(posterior: Posterior, S: Floats, chosen: Integers) -> Floats:
+    """tr(V_i S) of chosen features, shape (chosen,)."""
+    rows, k = posterior.rows, posterior.n_factors
+    first, second = np.triu_indices(rows.order)
+    inside = second < k  # an intercept comes last
+    a, b = first[inside], second[inside]
+    weights = S[a, b] * np.where(a == b, 1.0, 2.0)
+    return np.asarray(rows.cov[chosen][:, inside] @ weights)

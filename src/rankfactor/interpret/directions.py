@@ -1,0 +1,118 @@
+"""Which way things go: a class that stands out where a factor, or a feature, is high.
+
+A factor has no sign of its own: negated scores, loadings and coefficients are the same model. What
+means something is the product of a coefficient's sign and a loading's. A positive coefficient says
+that high scores speak for the class of its row, with the other factors held fixed. Only if the
+class means of the scores agree is a factor said to be higher in a class. Of more than two classes
+the one whose classifier uses the factor most speaks for a task; of those that are clear, if any is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankfactor.interpret.certainty import CLEAR, Certainty, coefficient_certainty
+from rankfactor.posterior import Posterior
+
+HELD_FIXED = "other factors held fixed"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a factor says of a task.
+
+    Attributes
+    ----------
+    task : str
+    classes : tuple of str
+        The task's classes.
+    positive : int
+        The class that a positive coefficient speaks for.
+    coefficient : float
+        Per unit of the factor's standard deviation.
+    clear : bool
+        Whether its local false sign rate is below 0.05.
+    agrees : bool
+        Whether the class means of the scores differ in the same direction.
+    """
+
+    task: str
+    classes: tuple[str, ...]
+    positive: int
+    coefficient: float
+    clear: bool
+    agrees: bool
+
+    def high_class(self, sign: int = 1) -> str:
+        """Class that goes with high values of what has that sign on the factor."""
+        up = self.coefficient * sign > 0
+        name = self.classes[self.positive]
+        if len(self.classes) == 2:
+            return name if up else self.classes[1 - self.positive]
+        return name if up else f"not {name}"
+
+    def in_words(self) -> str:
+        """Where the factor is higher, for a clear effect."""
+        if len(self.classes) == 2:
+            target = self.high_class()
+            if self.agrees:
+                return f"higher in {target}"
+            return f"with the other factors held fixed, higher values speak for {target}"
+        word, target = ("higher" if self.coefficient > 0 else "lower"), self.classes[self.positive]
+        if self.agrees:
+            return f"{word} in {target} than in the other classes"
+        return f"with the other factors held fixed, {word} values speak for {target}"
+
+
+def task_effects(posterior: Posterior) -> list[list[Effect]]:
+    """Effect of every factor on every task, by factor and then task; empty lists without labels."""
+    if posterior.classifiers is None:
+        return [[] for _ in range(posterior.n_factors)]
+    found = coefficient_certainty(posterior)
+    return [
+        [_effect(posterior, found, task, k) for task in range(len(posterior.classifiers.tasks))]
+        for k in range(posterior.n_factors)
+    ]
+
+
+def higher_in(effects: list[Effect], sign: int) -> str:
+    """Classes that go with high values of what has that sign on the factor, by task.
+
+    "task: class" for every task on which the factor has a clear effect; nothing where it has none.
+    """
+    return "; ".join(
+        f"{effect.task}: {effect.high_class(sign)}" + ("" if effect.agrees else f" ({HELD_FIXED})")
+        for effect in effects
+        if effect.clear
+    )
+
+
+def strongest(effects: list[Effect]) -> Effect | None:
+    """The clear effect with the largest coefficient; None if none is clear."""
+    clear = [effect for effect in effects if effect.clear]
+    return max(clear, key=lambda effect: abs(effect.coefficient), default=None)
+
+
+def _effect(posterior: Posterior, found: Certainty, task: int, factor: int) -> Effect:
+    classifiers = posterior.classifiers
+    assert classifiers is not None
+    own, rows = classifiers.tasks[task], classifiers.rows_of(task)
+    coefficients, clear = found.mean[rows, factor], found.lfsr[rows, factor] < CLEAR
+    row = int(np.lexsort((np.abs(coefficients), clear))[-1])
+    positive = 1 if own.n_rows == 1 else row
+    codes, scores = classifiers.codes[:, task], posterior.scores.mean[:, factor]
+    inside, outside = codes == positive, (codes >= 0) & (codes != positive)
+    agrees = False
+    if inside.any() and outside.any():
+        gap = scores[inside].mean() - scores[outside].mean()
+        agrees = bool(gap * coefficients[row] > 0)
+    return Effect(
+        own.name,
+        tuple(str(one) for one in own.classes),
+        positive,
+        float(coefficients[row]),
+        bool(clear[row]),
+        agrees,
+    )

@@ -1,0 +1,202 @@
+"""Gene sets that come up among a factor's leading features more often than by chance.
+
+Of N features in the background, K are in a set; of the n leading ones, k are. Under random choice k
+is hypergeometric and ``p = P(X >= k)``. Features with positive loadings ("up": high where the
+factor is high) and negative ones ("down") are two lists. q is Benjamini and Hochberg's, over all
+sets, directions and factors tested in one call, those without an overlap (p = 1) included. Genes
+of a set are not independent of one another, so p flatters sets of tightly correlated genes.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.errors import InputError
+from rankfactor.interpret.certainty import CLEAR, Floats, loading_rates
+from rankfactor.interpret.directions import higher_in, task_effects
+from rankfactor.interpret.genesets import Sets, matched
+from rankfactor.interpret.tables import chosen_factors, leading_rows, table_rows
+from rankfactor.posterior import Posterior
+
+# The paper looked at the 200 leading genes of a factor.
+MOST_FEATURES = 200
+_LARGEST_PART = 0.1  # of the background, so that a small table is not all in the list
+
+
+class _Query(NamedTuple):
+    factor: str
+    direction: str
+    features: list[str]
+    higher_in: str
+
+
+def enrich(
+    source: Posterior | Iterable[str],
+    sets: Sets,
+    background: Iterable[str] | None = None,
+    *,
+    factor: int | str | None = None,
+    n: int | None = None,
+    lfsr: float = CLEAR,
+    min_size: int = 5,
+    max_size: int = 500,
+    ignore_case: bool = False,
+) -> pd.DataFrame:
+    """Test gene sets for an overlap with leading features that chance does not explain.
+
+    Parameters
+    ----------
+    source : Posterior or list of str
+        A fitted model, or features of your own choice, which need a background.
+    sets : mapping from str to set of str
+        Gene sets, as `read_gmt` gives them.
+    background : iterable of str, optional
+        All features that could have been chosen; if left out, those of the table that vary, so
+        without covariates.
+    factor : int or str, optional
+        Number, from 0, or name of a factor; all in use if left out.
+    n : int, optional
+        Most features in a list; if left out, a tenth of the background and at most 200.
+    lfsr : float, default 0.05
+        Only features whose loading has a local false sign rate below this.
+    min_size, max_size : int
+        Sets with so many members in the background are tested.
+    ignore_case : bool, default False
+        Whether names that differ in upper and lower case are the same.
+
+    Returns
+    -------
+    DataFrame
+        factor, direction (up or down; both empty for a list), set, size (in the background),
+        overlap, expected (by chance), odds (odds ratio with 1/2 added to each count), p, q,
+        features (the overlap, in the order of their loadings), higher_in (classes that go with high
+        values of these features), selected (length of the list) and background (its size). Sets
+        without an overlap are tested but not listed. The smallest p of a list comes first.
+    """
+    if isinstance(source, Posterior):
+        own = source.feature_names[source.coding.columns[table_rows(source)]]
+        names = unique(own if background is None else background, "the background")
+        queries = _queries(source, names, factor, n, lfsr)
+    else:
+        if background is None:
+            raise InputError(
+                "a list of features needs a background: all features that could have been in it."
+            )
+        names = unique(background, "the background")
+        queries = [_Query("", "", unique(source, "the list of features"), "")]
+    found = matched(sets, names, ignore_case=ignore_case, min_size=min_size, max_size=max_size)
+    known = set(names)
+    outside = [one for query in queries for one in query.features if one not in known]
+    if outside:
+        warnings.warn(
+            f"leading features that are not in the background were left out ({len(outside)}, such "
+            f"as {outside[0]!r}).",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _tested(queries, found, known)
+
+
+def unique(names: Iterable[str], what: str) -> list[str]:
+    """Names, each once; a name that comes twice is counted once, with a warning."""
+    if isinstance(names, str):
+        raise InputError(f"{what} must be a list of names, not one text.")
+    given = [str(name) for name in names]
+    result = list(dict.fromkeys(given))
+    if not result:
+        raise InputError(f"{what} is empty: give at least one name.")
+    if len(result) < len(given):
+        twice = next(name for name in result if given.count(name) > 1)
+        warnings.warn(
+            f"{what} has names that come more than once, such as {twice!r}; each counts once.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return result
+
+
+def _queries(
+    posterior: Posterior,
+    background: list[str],
+    factor: int | str | None,
+    n: int | None,
+    lfsr: float,
+) -> list[_Query]:
+    """Leading features of each factor, up and down."""
+    if n is None:
+        n = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(background))))
+    elif isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
+        raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
+    rates, effects = loading_rates(posterior), task_effects(posterior)
+    inside = table_rows(posterior)
+    queries = []
+    for k in chosen_factors(posterior, factor):
+        order = leading_rows(posterior, k)
+        order = order[np.isin(order, inside) & (rates[order, k] < lfsr)]
+        loadings = posterior.rows.mean[order, k]
+        for direction, sign in (("up", 1), ("down", -1)):
+            rows = order[loadings * sign > 0][: int(n)]
+            features = posterior.feature_names[posterior.coding.columns[rows]].tolist()
+            name, words = posterior.factor_names[k], higher_in(effects[k], sign)
+            queries.append(_Query(name, direction, features, words))
+    return queries
+
+
+def _tested(
+    queries: list[_Query], sets: Mapping[str, frozenset[str]], known: set[str]
+) -> pd.DataFrame:
+    """Every list against every set."""
+    from scipy.stats import false_discovery_control
+
+    parts, n_tests = [], 0
+    for query in queries:
+        features = [one for one in query.features if one in known]
+        listed = frozenset(features)
+        n_tests += len(sets) if features else 0
+        rows = []
+        for name, members in sets.items():
+            shared = listed & members
+            if shared:
+                in_order = ";".join(one for one in features if one in shared)
+                rows.append((name, len(members), len(shared), in_order))
+        part = pd.DataFrame(rows, columns=["set", "size", "overlap", "features"])
+        part["selected"], part["higher_in"] = len(features), query.higher_in
+        part["factor"], part["direction"] = query.factor, query.direction
+        parts.append(part)
+    whole = pd.concat(parts, ignore_index=True)
+    total = len(known)
+    counts = whole[["overlap", "size", "selected"]].to_numpy(np.int64).reshape(-1, 3)
+    whole["background"] = total
+    overlap, size, selected = (counts[:, column].astype(float) for column in range(3))
+    whole["expected"] = size * selected / total
+    inside, outside = size - overlap, selected - overlap
+    neither = total - size - selected + overlap
+    whole["odds"] = (overlap + 0.5) * (neither + 0.5) / ((inside + 0.5) * (outside + 0.5))
+    p = _upper_tail(counts, total)
+    whole["p"] = p
+    # Tests without an overlap have p = 1: they come last and only count.
+    everything = np.concatenate([p, np.ones(n_tests - len(p))])
+    whole["q"] = false_discovery_control(everything)[: len(p)] if n_tests else p
+    place = {query[:2]: i for i, query in enumerate(queries)}
+    keys = zip(whole["factor"], whole["direction"], strict=True)
+    lists = np.array([place[key] for key in keys], np.int64)
+    order = np.lexsort((-whole["odds"].to_numpy(float), p, lists))
+    columns = ["factor", "direction", "set", "size", "overlap", "expected", "odds", "p", "q"]
+    columns += ["features", "higher_in", "selected", "background"]
+    return whole.iloc[order][columns].reset_index(drop=True)
+
+
+def _upper_tail(counts: np.ndarray[tuple[int, ...], np.dtype[np.int64]], total: int) -> Floats:
+    """P(X >= overlap) for rows of overlap, size and selected, shape (tests,)."""
+    from scipy.stats import hypergeom
+
+    # SciPy takes them one by one, and the same counts come up again and again.
+    different, where = np.unique(counts, axis=0, return_inverse=True)
+    p = hypergeom.sf(different[:, 0] - 1, total, different[:, 1], different[:, 2])
+    return np.clip(np.asarray(p, np.float64), 0.0, 1.0)[where.ravel()]

@@ -1,0 +1,102 @@
+"""Names beside points that neither collide nor leave the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from rankfactor.plots.style import INK, Floats, shorten
+
+# Where a name may stand, as multiples of the distance, with its alignments: beside the point, then
+# above and below, then at the corners.
+_PLACES = (
+    (1, 0, "left", "center"),
+    (-1, 0, "right", "center"),
+    (0, 1, "center", "bottom"),
+    (0, -1, "center", "top"),
+    (0.7, 0.7, "left", "bottom"),
+    (-0.7, 0.7, "right", "bottom"),
+    (0.7, -0.7, "left", "top"),
+    (-0.7, -0.7, "right", "top"),
+)
+
+
+def place_labels(
+    axes: Axes,
+    points: Floats,
+    names: Sequence[str],
+    *,
+    distance: float = 5.0,
+    fontsize: float = 7.5,
+    length: int = 22,
+) -> list[int]:
+    """Write names beside points, the first ones first; those that find no room are left out.
+
+    Parameters
+    ----------
+    axes : Axes
+        Its limits must be final; the rest of its figure is laid out here.
+    points : array, shape (n, 2)
+        In units of the data.
+    names : sequence of str, n of them
+        In order of importance.
+    distance : float
+        From the point to its name, in points of type.
+    fontsize : float
+    length : int
+        Longest name; longer ones lose their middle.
+
+    Returns
+    -------
+    list of int
+        Numbers of the points that have their name.
+    """
+    figure = axes.figure
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    inside = axes.get_window_extent(renderer)
+    pixels = axes.transData.transform(np.asarray(points, float))
+    taken: list[Bbox] = []
+    placed = []
+    for number, name in enumerate(names):
+        for right, up, ha, va in _PLACES:
+            text = axes.annotate(
+                shorten(name, length),
+                (points[number][0], points[number][1]),
+                xytext=(distance * right, distance * up),
+                textcoords="offset points",
+                ha=ha,
+                va=va,
+                fontsize=fontsize,
+                color=INK,
+                zorder=20,
+            )
+            # The layout was found without names: one that it made room for would move the axes.
+            text.set_in_layout(False)
+            box = text.get_window_extent(renderer)
+            if _fits(box, inside, taken, pixels, own=number):
+                taken.append(box)
+                placed.append(number)
+                break
+            text.remove()
+    return placed
+
+
+def _fits(box: Bbox, inside: Bbox, taken: list[Bbox], pixels: Floats, *, own: int) -> bool:
+    """Whether a box lies within the axes, off the other names and off the other points."""
+    if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
+        return False
+    if any(box.overlaps(other) for other in taken):
+        return False
+    x, y = pixels.T
+    # A node is more than a point: three pixels to every side.
+    box = box.padded(3.0)
+    covered = (x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)
+    covered[own] = False
+    return not covered.any()

@@ -1,0 +1,71 @@
+"""What the score explorer of the page works on: scores, names and classes, as JSON in the page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from rankfactor.plots.select import effects, shown_factors
+from rankfactor.plots.style import percent, plain
+from rankfactor.posterior import Posterior
+
+# With more samples than this a browser gets slow; some of them, evenly spaced, are shown then.
+MOST_SAMPLES = 3000
+
+
+def shown_samples(posterior: Posterior) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Numbers of the samples that the explorer shows."""
+    n = len(posterior.sample_names)
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_SAMPLES)).round().astype(np.int64))
+
+
+def explorer_data(posterior: Posterior) -> dict[str, Any]:
+    """Scores of the factors in use, with what is said under the pointer.
+
+    Returns
+    -------
+    dict
+        ``factors`` (names with shares), ``samples``, ``scores`` (a list a factor), ``tasks`` (name,
+        classes and the class number of every sample, -1 where unknown) and ``start``: the two
+        factors shown first for every task, as numbers in ``factors``.
+    """
+    factors = shown_factors(posterior).tolist()
+    samples = shown_samples(posterior)
+    scores = posterior.scores.mean[samples]
+    place = {k: i for i, k in enumerate(factors)}
+    tasks, start = [], []
+    if posterior.classifiers is not None:
+        for number, task in enumerate(posterior.classifiers.tasks):
+            tasks.append(
+                {
+                    "name": plain(task.name),
+                    "classes": [plain(label) for label in task.classes],
+                    "codes": posterior.classifiers.codes[samples, number].tolist(),
+                }
+            )
+            start.append(_two([place[e.factor] for e in effects(posterior, number)]))
+    return {
+        "factors": [
+            f"{posterior.factor_names[k]} ({percent(posterior.shares[k])})" for k in factors
+        ],
+        "samples": [plain(name) for name in posterior.sample_names[samples]],
+        "scores": [np.round(scores[:, k], 3).tolist() for k in factors],
+        "tasks": tasks,
+        "start": start or [_two(list(range(len(factors))))],
+    }
+
+
+def _two(order: list[int]) -> list[int]:
+    """The first two of an order; one factor stands on both axes if there is no other."""
+    return [order[0], order[1] if len(order) > 1 else order[0]]
+
+
+def as_json(content: Any) -> Markup:
+    """JSON that can stand in a script element of the page, whatever the names in it."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    escaped = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    # Both end a line in JavaScript's older grammar.
+    return Markup(escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))

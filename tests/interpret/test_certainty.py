@@ -1,0 +1,90 @@
+"""Spread, intervals and local false sign rates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from rankfactor.interpret import certainty
+from rankfactor.modelfile import load_model
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def test_a_normal() -> None:
+    mean, sd = np.array([1.3, -0.4, 0.0, 30.0]), np.array([0.7, 2.0, 1.0, 1.0])
+    found = certainty.of_normal(mean, sd)
+    np.testing.assert_allclose(found.lfsr, stats.norm.sf(np.abs(mean) / sd), rtol=1e-12)
+    low, high = stats.norm.interval(0.9, mean, sd)
+    np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-12)
+    assert 0 < found.lfsr[3] < 1e-100  # no digits are lost far out
+
+
+def test_draws() -> None:
+    draws = np.array([[-1.0, 3.0], [2.0, -4.0], [3.0, -5.0], [4.0, 0.0]])
+    found = certainty.of_draws(draws)
+    np.testing.assert_allclose(found.mean, [2.0, -1.5])
+    np.testing.assert_allclose(found.lfsr, [0.25, 0.5])  # a zero is on no side
+    np.testing.assert_allclose(found.low, np.quantile(draws, 0.05, axis=0))
+    np.testing.assert_allclose(found.sd, draws.std(axis=0))
+
+
+def test_a_mixture_is_what_its_draws_are() -> None:
+    means = np.array([[0.5, -2.0], [1.5, -1.0], [-0.2, 0.4]])
+    sds = np.array([[0.5, 1.0], [0.1, 0.3], [0.0, 0.0]])  # the last is a point
+    found = certainty.of_mixture(means, sds)
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((200_000, 3, 2))
+    draws = (means + sds * noise).reshape(-1, 2)
+    for name in ("mean", "sd", "low", "high", "lfsr"):
+        expected = getattr(certainty.of_draws(draws), name)
+        np.testing.assert_allclose(getattr(found, name), expected, atol=0.01, err_msg=name)
+
+
+def test_a_mixture_of_equal_normals_is_that_normal() -> None:
+    mean, sd = np.array([0.3, -1.0]), np.array([1.0, 0.2])
+    one = certainty.of_normal(mean, sd)
+    same = certainty.of_mixture(np.stack([mean] * 4), np.stack([sd] * 4))
+    np.testing.assert_allclose(np.array(same), np.array(one), rtol=1e-9, atol=1e-12)
+
+
+def test_a_point_at_zero_is_on_no_side() -> None:
+    assert certainty.of_normal(np.zeros(1), np.zeros(1)).lfsr == [1.0]
+    assert certainty.of_normal(np.array([-2.0]), np.zeros(1)).lfsr == [0.0]
+
+
+def test_rates_of_draws_are_taken_against_the_posterior_mean() -> None:
+    posterior = load_model(FIXTURES / "gibbs_v1.rankfactor")
+    k = posterior.n_factors
+    draws = posterior.draws.loadings[:, :, :k]
+    rates = certainty.loading_rates(posterior)
+    side = np.sign(posterior.rows.mean[:, :k])
+    np.testing.assert_allclose(rates, 1 - (draws * side > 0).mean(axis=0))
+    rows = np.array([4, 0])
+    found = certainty.loading_certainty(posterior, rows, 1)
+    np.testing.assert_allclose(found.lfsr, rates[rows, 1])
+    columns = posterior.coding.columns[rows]
+    np.testing.assert_allclose(found.mean, posterior.standardised_loadings[columns, 1])
+    unit = found.mean / posterior.rows.mean[rows, 1]
+    np.testing.assert_allclose(found.high, np.quantile(draws[:, rows, 1], 0.95, axis=0) * unit)
+
+
+def test_coefficients_after_gibbs_sampling_are_those_of_the_draws() -> None:
+    posterior = load_model(FIXTURES / "gibbs_v1.rankfactor")
+    k, sd = posterior.n_factors, posterior.scores.mean.std(axis=0)
+    means = np.array([one.mean[:, :k] for one in posterior.draws.classifiers])
+    found = certainty.coefficient_certainty(posterior)
+    np.testing.assert_allclose(found.mean, means.mean(axis=0) * sd)
+    assert (found.sd > means.std(axis=0) * sd).all()  # they were fitted anew: uncertain within, too
+
+    own = tuple(
+        replace(one, cov=np.zeros_like(one.cov)) for one in posterior.draws.classifiers
+    )  # as those of probit labels are
+    certain = replace(posterior, draws=replace(posterior.draws, classifiers=own))
+    chain = posterior.draws.coefficients[..., :k]
+    found = certainty.coefficient_certainty(certain)
+    np.testing.assert_allclose(found.mean, chain.mean(axis=0, dtype=float) * sd, rtol=1e-5)
+    np.testing.assert_allclose(found.sd, chain.std(axis=0, dtype=float) * sd, rtol=1e-5)

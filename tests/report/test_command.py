@@ -1,0 +1,44 @@
+"""`rankfactor report` with gene sets."""
+
+from __future__ import annotations
+
+import pytest
+from tests.plots import models
+from typer.testing import CliRunner
+
+from rankfactor.cli import app
+from rankfactor.modelfile import save_model
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_model(models.unsupervised(), "model.rankfactor")
+    return tmp_path
+
+
+def test_gene_sets_of_a_file_are_tested(folder):
+    (folder / "sets.gmt").write_text("a set\tno address\tf4\tf5\tf6\tf7\tf8\n")
+    run = CliRunner().invoke(app, ["report", "model.rankfactor", "--gmt", "sets.gmt"])
+    assert run.exit_code == 0, run.output
+    page = (folder / "report.html").read_text("utf-8")
+    assert 'id="enrichment"' in page
+    assert "<td>a set</td>" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [("a set without tabs\n", "line 1"), ("set\t-\tx\ty\n", "set")]
+)
+def test_a_file_that_does_not_fit_is_refused(folder, content, words):
+    (folder / "sets.gmt").write_text(content)
+    run = CliRunner().invoke(app, ["report", "model.rankfactor", "--gmt", "sets.gmt"])
+    assert run.exit_code == 2
+    assert run.stderr.startswith("error: ")
+    assert words in run.stderr
+    assert not (folder / "report.html").exists()
+
+
+def test_a_missing_file_is_named():
+    run = CliRunner().invoke(app, ["report", "model.rankfactor", "--gmt", "nowhere.gmt"])
+    assert run.exit_code == 2
+    assert "nowhere.gmt" in run.stderr
