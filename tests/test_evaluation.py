@@ -357,3 +357,15 @@ def test_an_interruption_before_the_first_fold_is_raised() -> None:
     Impatient.fits = 2
     with pytest.raises(KeyboardInterrupt):
         cross_validate({"spy": Spy(), "impatient": Impatient()}, table, labels, n_folds=4)
+
+
+def test_probabilities_are_those_of_the_test_part() -> None:
+    X, y = data()
+    sure = LogisticRegression()
+    result = cross_validate({"logistic": sure, "svm": LinearSVM()}, X, y["y"], n_folds=4)
+    kept = result.decisions.set_index("model")
+    assert kept.loc["svm", "probability"].isna().all()
+    probability = kept.loc["logistic", "probability"].to_numpy()
+    # Of the class that the decision is for, so that both say the same.
+    expected = 1 / (1 + np.exp(-kept.loc["logistic", "decision"].to_numpy()))
+    np.testing.assert_allclose(probability, expected, rtol=1e-10)

@@ -8,6 +8,7 @@ from tests.simulate import simulate
 from rankfactor import InputError, RankFactorClassifier
 from rankfactor.estimators import label_weight
 from rankfactor.evaluation import ChooseFactors
+from rankfactor.inference import calibration
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -60,3 +61,24 @@ def test_groups_of_another_index_are_refused():
     groups = pd.Series(np.arange(60) // 3, index=np.arange(60)[::-1])
     with pytest.raises(InputError, match="groups has not the same index as the table"):
         auto().fit(pd.DataFrame(data.X), data.y, groups=groups)
+
+
+def test_groups_stay_together_where_decisions_are_calibrated(monkeypatch):
+    data = simulate(n=60, d=8)
+    groups, seen = np.repeat(np.arange(20), 3), []
+    deal = calibration.deal
+
+    def watched(*arguments):
+        seen.append(deal(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(calibration, "deal", watched)
+    model = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0)
+    model.fit(data.X, data.y, groups=groups)
+    model.fit(data.X, data.y)
+    grouped, free = seen
+    for folds in seen:
+        assert sorted(np.concatenate(folds)) == list(range(60))
+    for number in range(20):
+        assert sum(number in groups[fold] for fold in grouped) == 1
+    assert any(sum(number in groups[fold] for fold in free) > 1 for number in range(20))

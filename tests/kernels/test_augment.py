@@ -7,9 +7,18 @@ from scipy import stats
 from tests import reference
 
 from rankfactor.kernels import augment
-from rankfactor.kernels.augment import margin_rank_augment, margin_rank_augment_draws
 from rankfactor.kernels.noise import fill_noise, inverse_gaussian_from
 from rankfactor.kernels.rng import derive
+
+
+def margin_rank_augment(codes, w, var_w, *rest):
+    """Expectations; the kernel writes to its arguments."""
+    return augment.margin_rank_augment(codes, w.copy(), var_w.copy(), *rest)
+
+
+def margin_rank_augment_draws(codes, w, *rest):
+    return augment.margin_rank_augment_draws(codes, w.copy(), *rest)
+
 
 PRECISION = 0.01
 KEY = np.uint64(7)

@@ -269,8 +269,8 @@ class RankFactorClassifier(Deciding):
             index as a DataFrame X in another order is refused rather than matched by position.
             With an AnnData X also the name, or a list of names, of columns of its obs.
         groups : array-like or Series, shape (n_samples,), optional
-            Samples of one group, such as those of a patient, stay together where
-            ``label_weight="auto"`` divides them. Calibration does not heed groups.
+            Samples of one group, such as those of a patient, stay together where calibration and
+            ``label_weight="auto"`` divide them.
         """
         self._check_arguments()
         self._check_training()
@@ -278,18 +278,18 @@ class RankFactorClassifier(Deciding):
         table = training_table(X, self)
         refuse_shuffled(table.given, y)
         tasks, codes = encode_labels(y, table.n_samples)
+        together = None
+        if groups is not None:
+            index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
+            together = group_numbers(groups, index)
         if self.training == "predictive" and self.label_weight == "auto":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-            together = None
-            if groups is not None:
-                index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
-                together = group_numbers(groups, index)
             self.label_weight_ = choose_label_weight(
                 self, table.given, tasks, codes, seed, together
             )
         signed = signed_labels(tasks, codes, self.class_weight)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
-        return self._fit(table, Labels(tasks, codes, signed))
+        return self._fit(table, Labels(tasks, codes, signed, together))
 
     @property
     def classes_(self) -> Any:

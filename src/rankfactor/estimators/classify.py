@@ -26,11 +26,12 @@ from rankfactor.tasks import Task
 
 
 class Labels(NamedTuple):
-    """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N)."""
+    """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N), groups (N,)."""
 
     tasks: tuple[Task, ...]
     codes: NDArray[np.int64]
     signed: Floats
+    groups: NDArray[np.int64] | None = None
 
 
 def classify(
@@ -94,4 +95,6 @@ def calibrated(
     """The classifiers with scales at which hidden training labels are most probable."""
     assert model.label is not None
     first = classifiers.decisions(scores)[0][:, 0]
-    return replace(classifiers, scale=calibrate(model.label, *labels, refit, first, enough))
+    tasks, codes, signed, groups = labels
+    scale = calibrate(model.label, tasks, codes, signed, refit, first, enough, groups)
+    return replace(classifiers, scale=scale)

@@ -235,11 +235,17 @@ class _Answer:
     predicted: Integers  # (n,) class numbers, -1 for a class that the task does not have
     positives: Integers  # (m,) the class that each decision is for
     decisions: Floats  # (n, m)
+    probabilities: Floats  # (n, m), NaN where the model gives none
     chosen: str  # settings that the model chose within the training part
 
     def of(self, chosen: NDArray[np.bool_]) -> _Answer:
         """Return the answer for some of the samples."""
-        return replace(self, predicted=self.predicted[chosen], decisions=self.decisions[chosen])
+        return replace(
+            self,
+            predicted=self.predicted[chosen],
+            decisions=self.decisions[chosen],
+            probabilities=self.probabilities[chosen],
+        )
 
 
 def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _Answer]:
@@ -259,25 +265,45 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
     predicted = np.asarray(model.predict(new), object).reshape(len(new), len(numbers))
     decide = getattr(model, "decision_function", None) or model.predict_proba
     decisions, classes = decide(new), model.classes_
+    chances = _chances(model, new)
     if single:
         decisions, classes = [decisions], [classes]
+        chances = None if chances is None else [chances]
     chosen = getattr(model, "chosen_", [""] * len(numbers))
     return {
-        number: _answer(problem.tasks[number], predicted[:, j], decisions[j], classes[j], chosen[j])
+        number: _answer(
+            problem.tasks[number],
+            predicted[:, j],
+            decisions[j],
+            None if chances is None else chances[j],
+            classes[j],
+            chosen[j],
+        )
         for j, number in enumerate(numbers)
     }
 
 
-def _answer(task: Task, predicted: Any, decision: Any, classes: Any, chosen: str) -> _Answer:
+def _chances(model: Any, new: pd.DataFrame) -> Any:
+    """Probabilities of new samples; None from a model without, or one wrapped around such."""
+    try:
+        return model.predict_proba(new)
+    except AttributeError:
+        return None
+
+
+def _answer(
+    task: Task, predicted: Any, decision: Any, chance: Any, classes: Any, chosen: str
+) -> _Answer:
     number_of = {label: i for i, label in enumerate(task.classes.tolist())}
     known = np.array([number_of[label] for label in np.asarray(classes).tolist()])
     decision = np.asarray(decision, float)
     if decision.ndim == 1:
         decision = np.column_stack([-decision, decision])
+    chance = np.full(decision.shape, np.nan) if chance is None else np.asarray(chance, float)
     if task.n_rows == 1:
-        known, decision = known[1:], decision[:, 1:]
+        known, decision, chance = known[1:], decision[:, 1:], chance[:, 1:]
     codes = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
-    return _Answer(codes, known, decision, chosen)
+    return _Answer(codes, known, decision, chance, chosen)
 
 
 def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:
@@ -292,6 +318,7 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) 
             "predicted": np.repeat(np.append(labels, [None])[answer.predicted], m),
             "positive": np.tile(labels[answer.positives], n),
             "decision": answer.decisions.ravel(),
+            "probability": answer.probabilities.ravel(),
         }
     )
 

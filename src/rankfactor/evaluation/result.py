@@ -32,6 +32,7 @@ DECISION_COLUMNS = [
     "predicted",
     "positive",
     "decision",
+    "probability",
 ]
 
 
@@ -51,7 +52,8 @@ class Evaluation:
     decisions : DataFrame
         One row per labelled sample, task, model and repeat: the decision for the class ``positive``
         when the sample was in the test part, its true ``label`` and the class ``predicted``. With
-        two classes ``positive`` is the second; with more there is one row per class.
+        two classes ``positive`` is the second; with more there is one row per class. Where the
+        model gives probabilities, ``probability`` is that of the class ``positive``, else NaN.
     complete : bool
         False if the cross-validation was interrupted; only finished folds are there then.
     """

@@ -112,7 +112,7 @@ def best_scale(
     return float(np.exp(found.x))
 
 
-def deal(codes: Integers, first: Floats) -> list[Integers]:
+def deal(codes: Integers, first: Floats, groups: Integers | None = None) -> list[Integers]:
     """Folds of samples, each with its share of every combination of labels.
 
     Samples are put in order of their labels, by ``first`` among equals, and dealt out in turn: no
@@ -124,9 +124,15 @@ def deal(codes: Integers, first: Floats) -> list[Integers]:
         Class numbers, -1 where missing.
     first : array, shape (N,)
         Any decision on the samples.
+    groups : int array, shape (N,), optional
+        Group numbers from 0: whole groups are dealt out, in the order of their first samples.
     """
     order = np.lexsort((first, *codes.T[::-1]))
-    return [np.sort(order[start::N_FOLDS]) for start in range(N_FOLDS)]
+    if groups is None:
+        return [np.sort(order[start::N_FOLDS]) for start in range(N_FOLDS)]
+    place = np.empty(groups.max() + 1, np.int64)
+    place[list(dict.fromkeys(groups[order].tolist()))] = np.arange(len(place))
+    return [np.flatnonzero(place[groups] % N_FOLDS == start) for start in range(N_FOLDS)]
 
 
 def _large_enough(column: Integers, n_classes: int, folds: Sequence[Integers]) -> bool:
@@ -146,6 +152,7 @@ def calibrate(
     refit: Refit,
     first: Floats,
     enough: int | None = None,
+    groups: Integers | None = None,
 ) -> Floats:
     """Scales of all tasks, shape (n_tasks,).
 
@@ -165,9 +172,11 @@ def calibrate(
         Any decision on the samples, which makes the folds alike.
     enough : int, optional
         Number of samples that are enough: no further fold is hidden after them.
+    groups : int array, shape (N,), optional
+        Group numbers from 0; a group is never divided.
     """
     scale = np.ones(len(tasks))
-    folds = deal(codes, first)
+    folds = deal(codes, first, groups)
     able = [
         _large_enough(column, len(task.classes), folds)
         for task, column in zip(tasks, codes.T, strict=True)

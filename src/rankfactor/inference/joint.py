@@ -29,7 +29,7 @@ from rankfactor.likelihoods import LabelLikelihood
 
 # Most entries of a tile, least and most features, tiles that there should be for threads to share,
 # and samples whose sums are taken in working precision.
-ENTRIES, LEAST, MOST, TILES, PART = 2**20, 32, 512, 4, 2048
+ENTRIES, LEAST, MOST, TILES, PART = 2**19, 32, 512, 4, 2048
 
 After = Callable[[ScorePrior, Normal, slice], ScorePrior]
 

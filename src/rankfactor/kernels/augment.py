@@ -36,6 +36,7 @@ def _compile(draws: bool) -> Callable[..., Any]:
         ----------
         codes : uint8 array, shape (t, N)
         w, var_w : array, shape (t, N)
+            Overwritten: what is returned takes their place.
         b, var_b : array, shape (t, J)
             Old cut points.
         n_cuts : int array, shape (t,)
@@ -58,12 +59,13 @@ def _compile(draws: bool) -> Callable[..., Any]:
         """
         t, n = w.shape
         number = w.dtype.type
-        tau, rho = np.zeros((t, n), w.dtype), np.empty((t, n), w.dtype)
+        rho, tau = w, (np.empty((t, n), w.dtype) if draws else var_w)
         mean, weight = np.zeros(b.shape), np.zeros(b.shape)
         variance = np.full(b.shape, 1.0 / cut_precision)
         bound = np.zeros(t)
         inv_lam = np.empty((b.shape[1], n), w.dtype)
         level, seen = np.empty(n, w.dtype), np.empty(n, w.dtype)
+        total_tau = np.empty(n, w.dtype)
         # Whole vectors of noise, so that none of it is made one by one.
         y = np.empty(-(-n // 16) * 16 if draws else 0, np.float32)
         chance = np.empty(y.size, np.float32)
@@ -71,6 +73,7 @@ def _compile(draws: bool) -> Callable[..., Any]:
         for i in range(t):
             row_key = derive(key, row + i)
             tally[:] = 0
+            total_tau[:] = 0
             for m in range(n):
                 level[m] = codes[i, m]
                 seen[m] = 0 if codes[i, m] == MISSING else 1
@@ -88,7 +91,11 @@ def _compile(draws: bool) -> Callable[..., Any]:
                     total, reach, loss = number(0), number(0), number(0)
                     stop = min(start + PART, n)
                     x, v, found = w[i, start:stop], var_w[i, start:stop], inv_lam[j, start:stop]
-                    code, here, tau_part = level[start:stop], seen[start:stop], tau[i, start:stop]
+                    code, here, tau_part = (
+                        level[start:stop],
+                        seen[start:stop],
+                        total_tau[start:stop],
+                    )
                     a, c = y[start:stop], chance[start:stop]
                     # Few arrays, unit stride and selects in place of branches: this loop is what a
                     # fit spends its time in, and has to become vector instructions.
@@ -119,6 +126,7 @@ def _compile(draws: bool) -> Callable[..., Any]:
             for m in range(n):
                 # sum_j s_j = 2 x code - J
                 rho[i, m] = seen[m] * (number(2) * level[m] - number(n_cuts[i]))
+                tau[i, m] = total_tau[m]
             for j in range(n_cuts[i]):
                 above, below = number(mean[i, j]) + eps[i], number(mean[i, j]) - eps[i]
                 place = number(j)

@@ -256,6 +256,7 @@ class Likelihood(ABC, Generic[Params]):
         """Auxiliary variables of a tile and all samples, then parameters, then sites.
 
         For likelihoods whose parameters can be updated from w alone. With ``chance`` all are drawn.
+        ``w`` and ``var_w`` may be overwritten.
         """
         raise NotImplementedError
 
