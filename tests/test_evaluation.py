@@ -362,7 +362,7 @@ def test_an_interruption_before_the_first_fold_is_raised() -> None:
 def test_probabilities_are_those_of_the_test_part() -> None:
     X, y = data()
     sure = LogisticRegression()
-    result = cross_validate({"logistic": sure, "svm": LinearSVM()}, X, y["y"], n_folds=4)
+    result = cross_validate({"logistic": sure, "svm": LinearSVM()}, X, y[["y"]], n_folds=4)
     kept = result.decisions.set_index("model")
     assert kept.loc["svm", "probability"].isna().all()
     probability = kept.loc["logistic", "probability"].to_numpy()
