@@ -49,7 +49,9 @@ def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real fit, with a tolerance for which the small data need few iterations."""
     fit = RankFactorClassifier.fit
 
-    def quick(self: RankFactorClassifier, X: Any, y: Any) -> RankFactorClassifier:
+    def quick(
+        self: RankFactorClassifier, X: Any, y: Any, groups: Any = None
+    ) -> RankFactorClassifier:
         self.set_params(tol=1e-2)
         return fit(self, X, y)
 
@@ -99,7 +101,9 @@ def test_the_report_is_told_everything(tmp_path: Path, monkeypatch: pytest.Monke
 
     fit = RankFactorClassifier.fit
 
-    def complain(self: RankFactorClassifier, X: Any, y: Any) -> RankFactorClassifier:
+    def complain(
+        self: RankFactorClassifier, X: Any, y: Any, groups: Any = None
+    ) -> RankFactorClassifier:
         warnings.warn(f"{self.model} gave up at 7", ConvergenceWarning, stacklevel=2)
         return fit(self, X, y)
 

@@ -24,7 +24,8 @@ from rankfactor.features import model_values
 from rankfactor.inference.chain import Gibbs
 from rankfactor.inference.threads import Workers
 from rankfactor.likelihoods import MarginRank
-from rankfactor.modelfile import codes_hash, is_model_file, model_header
+from rankfactor.modelfile import is_model_file, model_header
+from rankfactor.posterior import hash_of_codes
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -280,6 +281,10 @@ def test_the_header_tells_what_is_inside(tmp_path):
     assert header["arrays"]["feature_names"]["shape"] == [10]
     with zipfile.ZipFile(path) as archive:
         json.loads(archive.read("header.json"), parse_constant=pytest.fail)  # no NaN
+
+
+def codes_hash(posterior, values):
+    return hash_of_codes(posterior.coding.observe(values))
 
 
 def test_the_hash_is_of_the_codes(small):

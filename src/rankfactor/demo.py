@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +95,8 @@ def run_demo(
     from rankfactor.data import load_alzheimer
     from rankfactor.estimators import RankFactorClassifier
     from rankfactor.evaluation import cross_validate
-    from rankfactor.evaluation.watch import kinds, overheard
-    from rankfactor.modelfile import codes_hash, save_model
+    from rankfactor.evaluation.watch import kinds, overheard, watched_fit
+    from rankfactor.modelfile import save_model
     from rankfactor.report import write_report
 
     report, model, folds = (
@@ -128,7 +129,7 @@ def run_demo(
             if not evaluation.complete:
                 raise KeyboardInterrupt
             classifier = factors(_KEPT, n_threads=n_threads)
-            if fit_with_progress(classifier, data.table, data.labels, tell):
+            if watched_fit(classifier, data.table, data.labels, partial(tell, FIT_STEP)):
                 raise KeyboardInterrupt
         told = tuple(one.text for one in kinds(heard))
         settings = settings_of(classifier) | {"folds": n_folds, "seed": random_state}
@@ -137,7 +138,6 @@ def run_demo(
             "labels": list(data.labels.columns),
             "settings": settings,
             "warnings": told,
-            "codes_sha256": codes_hash(classifier.posterior_, data.table.to_numpy()),
         }
         tell(REPORT_STEP, 0, 1)
         with written_together(model, folds, report) as (model_part, folds_part, report_part):
@@ -156,30 +156,6 @@ def run_demo(
             )
     tell(REPORT_STEP, 1, 1)
     return DemoResult(report, model, folds, evaluation, classifier, told)
-
-
-def fit_with_progress(
-    classifier: RankFactorClassifier, table: Any, labels: Any, tell: Progress
-) -> bool:
-    """Fit a classifier, telling of its iterations.
-
-    Returns
-    -------
-    bool
-        Whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
-    """
-    from rankfactor.evaluation.watch import interrupts
-
-    tell(FIT_STEP, 0, classifier.max_iter)
-    classifier.set_params(
-        progress=lambda iteration, elbo, change: tell(FIT_STEP, iteration, classifier.max_iter)
-    )
-    with interrupts() as came:
-        classifier.fit(table, labels)
-    # The display is no part of the model, and would not outlive this call.
-    classifier.set_params(progress=None)
-    tell(FIT_STEP, classifier.n_iter_, classifier.n_iter_)
-    return came()
 
 
 def settings_of(classifier: RankFactorClassifier) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from rankfactor.indicators import Indicators
 from rankfactor.inference.draws import Draws
 from rankfactor.inference.gated import Experts
 from rankfactor.inference.scales import ScaleDraws
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.beta import Beta, Share
 from rankfactor.laws.gamma import Gamma
@@ -37,7 +36,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
 from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
-from rankfactor.posterior import Classifiers, Posterior, hash_of_codes
+from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.rank_regression import Adjustment, Design, RankRegression
 from rankfactor.tasks import Task
 
@@ -113,18 +112,6 @@ def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file looks like a model: a zip with a header, or something called .rankfactor."""
     return Path(path).suffix == ".rankfactor" or is_container(Path(path))
-
-
-def codes_hash(posterior: Posterior, values: Floats) -> str:
-    """SHA-256 of the codes that a table has in the model, which tells training tables apart.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    values : array, shape (n_samples, n_features)
-        The columns of training, in their order.
-    """
-    return hash_of_codes(posterior.coding.observe(values))
 
 
 def _summary(posterior: Posterior) -> dict[str, Any]:

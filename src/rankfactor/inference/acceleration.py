@@ -29,7 +29,7 @@ OVER = 0.9
 ROUNDING = 1e-9  # a fall of the ELBO by less, of itself, is none
 
 
-class Stretch:
+class Overstep:
     """How far to go beyond a step: ``OVER`` times it, and no further once the ELBO has fallen.
 
     Steps as they are never lower the ELBO.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfactor.inference.acceleration import Stretch
+from rankfactor.inference.acceleration import Overstep
 from rankfactor.inference.components import signed_of
 from rankfactor.inference.gated import Design, Experts, fit_gated
 from rankfactor.inference.globals import designs, update_view, view_bound
@@ -80,14 +80,14 @@ def refit_labels(
         scales = view.shrinkage.start(labels.shape[0], model.n_factors)
         start = ViewState(rows, NoParameters(), scales)
     item = ObservedView(view, labels, start.copy())
-    previous, stretch, columns = -np.inf, Stretch(), designs(item, z)
+    previous, overstep, columns = -np.inf, Overstep(), designs(item, z)
     for step in range(REFIT_STEPS):
         before = view_bound(item, model.n_factors)
         old = item.state.rows.mean.copy()
         bound = before + update_view(item, z, pool, columns=columns)
         if step > 1 and abs(bound - previous) < REFIT_TOL * max(abs(bound), 1.0):
             break
-        item.state.rows.mean[:] += stretch(bound) * (item.state.rows.mean - old)
+        item.state.rows.mean[:] += overstep(bound) * (item.state.rows.mean - old)
         previous = bound
     return item.state
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.inference.acceleration import Stretch
+from rankfactor.inference.acceleration import Overstep
 from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
 from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.joint import update_jointly
@@ -261,11 +261,11 @@ def _ascend(
 ) -> None:
     """Iterate to convergence, in place."""
     joint = fit.data.view.likelihood.augments
-    stretch, previous = Stretch(), -np.inf
+    overstep, previous = Overstep(), -np.inf
     try:
         for iteration in range(settings.max_iter + 1):
             if joint:
-                elbo = _iterate_jointly(fit, settings.block, pool, stretch)
+                elbo = _iterate_jointly(fit, settings.block, pool, overstep)
             else:
                 # Scores come first, so the first pass only fits the rows to the starting ones.
                 elbo = (_iterate if iteration else _fit_rows)(fit, settings.block, pool)
@@ -310,10 +310,10 @@ def _iterate(fit: Fit, block: int, pool: Workers) -> float:
     return _fit_rows(fit, block, pool)
 
 
-def _iterate_jointly(fit: Fit, block: int, pool: Workers, stretch: Stretch) -> float:
+def _iterate_jointly(fit: Fit, block: int, pool: Workers, overstep: Overstep) -> float:
     """The same in one pass over the table (`rankfactor.inference.joint`); the ELBO before it.
 
-    Loadings and scores go further than their step, by ``stretch``.
+    Loadings and scores go further than their step, by ``overstep``.
     """
     elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
 
@@ -325,7 +325,7 @@ def _iterate_jointly(fit: Fit, block: int, pool: Workers, stretch: Stretch) -> f
     bound, priors = update_jointly(fit.views, fit.prior, fit.z, pool, block, assign)
     fit.assign(priors)
     elbo += bound
-    further = stretch(elbo)
+    further = overstep(elbo)
     for mean, old in zip(moving, before, strict=True):
         mean += further * (mean - old)
     if fit.labels is not None:

@@ -41,8 +41,8 @@ def enriched(posterior: Posterior, gene_sets: Mapping[str, Collection[str]]) -> 
         f"{len(gene_sets)} sets were given. For every factor in use, and for its clear features "
         "with positive (up) and with negative loadings (down), the overlap with a set is compared "
         f"with chance among the {len(posterior.coding.columns)} features of the model "
-        "(hypergeometric test). q is p adjusted for all sets tested on a list, after Benjamini and "
-        "Hochberg."
+        "(hypergeometric test). q is p adjusted for all sets tested on all lists together, after "
+        "Benjamini and Hochberg."
     ]
     clear = frame[frame["q"] < _CLEAR]
     if clear.empty:

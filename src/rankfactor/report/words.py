@@ -30,12 +30,19 @@ _LEVEL = 0.005
 _DATA = {
     "MarginRank": "max-margin rank likelihood (only the order of a feature's values counts)",
     "Gaussian": "Gaussian likelihood",
+    "OrdinalProbit": "ordinal probit likelihood (only the order of a feature's values counts)",
+    "OrdinaryRank": "rank likelihood (only the order of a feature's values counts)",
+    "NeighbourRank": "max-margin rank likelihood with the bounds of the paper's print",
 }
 _LABEL = {
     "Hinge": "Bayesian support vector machine (hinge loss)",
     "Probit": "Bayesian probit regression",
 }
-_SHRINKAGE = {"TPBN": "three-parameter beta normal shrinkage prior (horseshoe type)"}
+_SHRINKAGE = {
+    "TPBN": "three-parameter beta normal shrinkage prior (horseshoe type)",
+    "NormalARD": "normal prior with a precision of each factor's own",
+    "MultiplicativeGamma": "multiplicative gamma process prior",
+}
 
 
 def joined(items: Sequence[str]) -> str:
@@ -219,7 +226,10 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
     """Paragraphs that say what was done."""
     model = posterior.model
     data = _part(model.data, _DATA)
-    shrinkage = _part(model.loading_shrinkage, _SHRINKAGE)
+    # A prior by view has that of a view as its base.
+    base = getattr(model.loading_shrinkage, "base", None)
+    shrinkage = _part(base or model.loading_shrinkage, _SHRINKAGE)
+    shrinkage += ", with scales of each view's own" if base else ""
     said = [
         f"Each feature is a weighted sum of at most {posterior.n_factors} latent factors (K = "
         f"{posterior.n_factors}), seen through a {data}. Loadings have a {shrinkage}, which "
