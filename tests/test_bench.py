@@ -85,7 +85,7 @@ def test_ratio_takes_a_peer_at_its_best_number_of_threads():
 
 
 def test_work_of_an_iteration_by_hand():
-    # K = 2, so P = 3; one cut. Scores: 4 + 12 + 6 + 4; rows: the same and 4 for the cut.
-    assert roofline.work(1, 1, n_factors=2, cuts=1)["gemm_flops"] == 26 + 30
-    assert roofline.work(1, 1, n_factors=2, cuts=1, gibbs=True)["gemm_flops"] == 14 + 18
-    assert roofline.work(3, 5)["bytes"] == 30
+    # K = 2, so P = 3. w 4, its variance 12, sums for the rows 6 + 4, sums for the scores 6 + 4.
+    assert roofline.work(1, 1, n_factors=2, cuts=1)["gemm_flops"] == 36
+    assert roofline.work(1, 1, n_factors=2, cuts=1, gibbs=True)["gemm_flops"] == 24
+    assert roofline.work(3, 5)["bytes"] == 15

@@ -59,7 +59,7 @@ class DatasetInfo:
         return not self.files
 
 
-_GEO = "GEO: public"
+_GEO = "not stated by the source"
 _DATASETS = (
     DatasetInfo(
         "alzheimer",

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import BareColumns
 from rankfactor.likelihoods import (
     Gaussian,
     Hinge,
@@ -79,7 +80,7 @@ def entry_bound(likelihood, observed, params, w, var_w):
     for n in range(w.shape[1]):
         # A one-factor design with unit score: w is the row's mean, var_w its variance.
         rows = Normal(w[:, n : n + 1], var_w[:, n : n + 1], np.log(var_w[:, n]))
-        design = Normal(np.ones((1, 1)), np.zeros((1, 1)), np.zeros(1))
+        design = BareColumns(np.ones((1, 1)), np.zeros((1, 1)))
         for i in range(len(w)):
             one = slice(i, i + 1)
             statistics = likelihood.statistics(
@@ -120,11 +121,12 @@ def test_statistics_are_additive_over_samples(case):
     likelihood, observed, params, w, var_w = case
     order = 3 + likelihood.has_intercept
     rng = np.random.default_rng(1)
-    design = Normal.isotropic(rng.standard_normal((N_SAMPLES, order)), 0.5)
+    scores = Normal.isotropic(rng.standard_normal((N_SAMPLES, order)), 0.5)
 
     def part(samples):
+        design = BareColumns(scores.mean[samples], scores.cov[samples])
         return likelihood.statistics(
-            observed[:, samples], w[:, samples], var_w[:, samples], params, design.take(samples)
+            observed[:, samples], w[:, samples], var_w[:, samples], params, design
         )
 
     whole, left, right = part(slice(0, 7)), part(slice(0, 3)), part(slice(3, 7))

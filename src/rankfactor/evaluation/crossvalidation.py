@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
-from rankfactor.evaluation.watch import Heard, interrupts, kind, recorded
+from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.kernels.packed import Floats
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
@@ -185,7 +185,9 @@ def _run(
         return
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     with interrupts() as came:
-        for outcome in parallel(joblib.delayed(_run_one)(*job, problem) for job in jobs):
+        with deaf():
+            outcomes = parallel(joblib.delayed(_run_one)(*job, problem) for job in jobs)
+        for outcome in outcomes:
             if came():
                 raise KeyboardInterrupt
             yield outcome

@@ -49,6 +49,22 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, previous)
 
 
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Let processes that are started within ignore Ctrl-C: the one that started them heeds it.
+
+    A terminal tells all of them, and each would write a traceback of its own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 def watched_fit(
     classifier: Any,
     table: Any,
