@@ -35,6 +35,12 @@ COMMANDS = [
     ["datasets"],
     ["datasets", "list"],
     ["datasets", "fetch"],
+    ["reproduce"],
+    ["reproduce", "usps"],
+    ["reproduce", "mnist"],
+    ["reproduce", "tb"],
+    ["reproduce", "rnaseq"],
+    ["reproduce", "suite"],
 ]
 
 

@@ -16,6 +16,7 @@ from rankfactor.cli.fit import fit
 from rankfactor.cli.inspect import inspect
 from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
+from rankfactor.cli.reproduce import reproduce
 from rankfactor.errors import InputError
 
 
@@ -80,6 +81,7 @@ app.command(
 )(report)
 app.command(epilog="Example: rankfactor demo --out my-demo --folds 5")(demo)
 app.add_typer(datasets, name="datasets")
+app.add_typer(reproduce, name="reproduce")
 
 
 def main() -> None:
