@@ -36,6 +36,12 @@ COMMANDS = [
     ["datasets"],
     ["datasets", "list"],
     ["datasets", "fetch"],
+    ["reproduce"],
+    ["reproduce", "usps"],
+    ["reproduce", "mnist"],
+    ["reproduce", "tb"],
+    ["reproduce", "rnaseq"],
+    ["reproduce", "suite"],
 ]
 
 

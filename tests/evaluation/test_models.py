@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from rankfactor.baselines import RBFSVM, LinearSVM
+from rankfactor.baselines import (
+    RBFSVM,
+    LinearSVM,
+    NormalScoresPCASVM,
+    PFAClassifier,
+    RandomForest,
+)
 from rankfactor.errors import InputError
 from rankfactor.estimators import PRESETS
 from rankfactor.evaluation import ChooseFactors, named_models
@@ -15,7 +21,7 @@ from rankfactor.evaluation.adjusted import Adjusted
 
 
 def test_every_name() -> None:
-    names = [*PRESETS, "L-SVM", "RBF-SVM"]
+    names = [*PRESETS, "L-SVM", "RBF-SVM", "PFA-L-BSVM", "NS-PCA-SVM", "RF"]
     models = named_models(names, n_factors=[7], random_state=3, settings={"margin": 0.1})
     assert list(models) == names
     assert all(models[name].model == name for name in PRESETS)
@@ -23,11 +29,16 @@ def test_every_name() -> None:
     assert all(models[name].margin == 0.1 for name in PRESETS)
     assert isinstance(models["L-SVM"], LinearSVM)
     assert isinstance(models["RBF-SVM"], RBFSVM)
+    assert isinstance(models["RF"], RandomForest)
+    assert isinstance(models["PFA-L-BSVM"], PFAClassifier)
+    assert isinstance(models["NS-PCA-SVM"], NormalScoresPCASVM)
+    assert models["PFA-L-BSVM"].n_factors == models["NS-PCA-SVM"].n_factors == 7
     assert all(model.random_state == 3 for model in models.values())
 
 
 def test_several_numbers_are_chosen_from() -> None:
-    models = named_models(["R-L-BSVM", "L-SVM"], n_factors=[5, 10])
+    models = named_models(["R-L-BSVM", "L-SVM", "NS-PCA-SVM"], n_factors=[5, 10])
+    assert isinstance(models["NS-PCA-SVM"], ChooseFactors)
     assert isinstance(models["R-L-BSVM"], ChooseFactors)
     assert models["R-L-BSVM"].n_factors == (5, 10)
     assert isinstance(models["L-SVM"], LinearSVM)

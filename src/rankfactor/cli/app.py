@@ -17,6 +17,7 @@ from rankfactor.cli.inspect import inspect
 from rankfactor.cli.interpret import interpret
 from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
+from rankfactor.cli.reproduce import reproduce
 from rankfactor.errors import InputError
 
 
@@ -84,6 +85,7 @@ app.command(
 )(interpret)
 app.command(epilog="Example: rankfactor demo --out my-demo --folds 5")(demo)
 app.add_typer(datasets, name="datasets")
+app.add_typer(reproduce, name="reproduce")
 
 
 def main() -> None:

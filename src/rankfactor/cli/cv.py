@@ -31,7 +31,8 @@ def cv(
     models: Annotated[
         str,
         typer.Option(
-            metavar="NAME[,NAME...]", help=f"Models to compare: {opt.PRESETS}; L-SVM, RBF-SVM."
+            metavar="NAME[,NAME...]",
+            help=f"Models to compare: {opt.PRESETS}; PFA-L-BSVM, NS-PCA-SVM, L-SVM, RBF-SVM, RF.",
         ),
     ] = "R-L-BSVM,L-SVM",
     folds: Annotated[int, typer.Option(min=2, help="Folds of a repeat.")] = 10,

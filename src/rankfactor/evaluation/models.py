@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rankfactor.baselines import RBFSVM, LinearSVM
+from rankfactor.baselines import (
+    RBFSVM,
+    LinearSVM,
+    NormalScoresPCASVM,
+    PFAClassifier,
+    RandomForest,
+)
 from rankfactor.errors import InputError
 from rankfactor.estimators import PRESETS, RankFactorClassifier
 from rankfactor.evaluation.adjusted import Adjusted
 from rankfactor.evaluation.choose_factors import ChooseFactors
 
-BASELINES: dict[str, Callable[..., Any]] = {"L-SVM": LinearSVM, "RBF-SVM": RBFSVM}
+BASELINES: dict[str, Callable[..., Any]] = {
+    "PFA-L-BSVM": PFAClassifier,
+    "NS-PCA-SVM": NormalScoresPCASVM,
+    "L-SVM": LinearSVM,
+    "RBF-SVM": RBFSVM,
+    "RF": RandomForest,
+}
 
 
 def named_models(
@@ -26,9 +38,12 @@ def named_models(
     Parameters
     ----------
     names : sequence of str
-        Presets of `RankFactorClassifier`, "L-SVM" and "RBF-SVM".
+        Presets of `RankFactorClassifier`, and the baselines "PFA-L-BSVM" (Poisson factor
+        analysis), "NS-PCA-SVM" (normal scores and principal components), "L-SVM", "RBF-SVM" and
+        "RF" (random forest).
     n_factors : sequence of int
-        Factors; with more than one number the best is chosen within every training part.
+        Factors, or components of the baselines that have some; with more than one number the best
+        is chosen within every training part.
     random_state : int or None, default 0
     settings : mapping, optional
         Further arguments of `RankFactorClassifier`, for all factor models alike; ``covariates``
@@ -48,17 +63,33 @@ def named_models(
         if name in models:
             raise InputError(f"the model {name} is named twice: name it once.")
         if name in BASELINES:
-            models[name] = BASELINES[name](random_state=random_state)
+            models[name] = _baseline(name, n_factors, random_state, given.get("n_threads"))
             if given.get("covariates"):
                 use = given.get("covariate_use", "regress")
                 models[name] = Adjusted(models[name], given["covariates"], use)
             continue
-        model = RankFactorClassifier(
-            name, n_factors=n_factors[0], random_state=random_state, **given
+        models[name] = _with_factors(
+            RankFactorClassifier(name, random_state=random_state, **given), n_factors, random_state
         )
-        if len(n_factors) > 1:
-            model = ChooseFactors(model, tuple(n_factors), random_state=random_state)
-        models[name] = model
     if not models:
         raise InputError("models names no model: give at least one.")
     return models
+
+
+def _baseline(
+    name: str, n_factors: Sequence[int], random_state: int | None, n_threads: int | None
+) -> Any:
+    model = BASELINES[name](random_state=random_state)
+    if "n_threads" in model.get_params():
+        model.set_params(n_threads=n_threads)
+    if "n_factors" in model.get_params():
+        return _with_factors(model, n_factors, random_state)
+    return model
+
+
+def _with_factors(model: Any, n_factors: Sequence[int], random_state: int | None) -> Any:
+    """The model with a number of factors, or with a choice of one."""
+    model.set_params(n_factors=n_factors[0])
+    if len(n_factors) == 1:
+        return model
+    return ChooseFactors(model, tuple(n_factors), random_state=random_state)

@@ -1,0 +1,225 @@
+"""Draws for Poisson factor analysis: binomials, tables of a Chinese restaurant, divided counts.
+
+Numbers come by counting (`rankfactor.kernels.rng`): those of an entry belong to its sample and its
+feature, whatever the blocks and the threads.
+
+Binomial(n, p), p <= 1/2 by symmetry: inversion below a mean of 10; above, BTRS, the transformed
+rejection of Hoermann (1993, J. Statist. Comput. Simulation 46), both exact. Beyond a variance of
+``LARGE_VARIANCE`` the normal that is then rounded is within ``0.07 / sqrt(variance)``, less than
+1e-3, of the law.
+
+CRT(x, r): the number of tables that x customers take, the j-th a new one with probability
+``r / (r + j - 1)``. While new tables are likely, customers are seated one by one. Later the next
+new table is drawn at once: that the next m customers after j take none has probability
+
+    prod_{i=0}^{m-1} (j + i) / (r + j + i) = E[v^m],    v ~ Beta(j, r),
+
+so the number of customers in between is geometric given v. That is exact, and takes as long as
+there are tables, about ``r log(1 + x / r)``, for counts of any size. Beyond ``LARGE_TABLES``
+expected ones it is the normal with the mean and the variance of the sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from rankfactor.kernels.counts import poisson
+from rankfactor.kernels.draws import gamma
+from rankfactor.kernels.rng import derive, normal, uniform
+
+LARGE_VARIANCE = 1e4
+LARGE_TABLES = 2e4
+# Up to here the units of a count are divided one by one, which is faster than binomials.
+ONE_BY_ONE = 12
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_factorial(k):  # type: ignore[no-untyped-def]
+    """Logarithm of k! by Stirling's series, to 1e-9 from 10 on; only differences of it are used."""
+    if k < 10.0:
+        product = 1.0
+        for j in range(2, int(k) + 1):
+            product *= j
+        return np.log(product)
+    n = k + 1.0
+    inv = 1.0 / n
+    tail = inv * (1.0 / 12.0 - inv * inv * (1.0 / 360.0 - inv * inv / 1260.0))
+    return (n - 0.5) * np.log(n) - n + 0.9189385332046727 + tail
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def binomial(n, p, key):  # type: ignore[no-untyped-def]
+    """Binomial draw, a whole number as a float; p outside of 0 to 1 is taken to its end."""
+    if not (n >= 0.0 and p == p):
+        return np.nan
+    if n == 0.0 or p <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return n
+    if p > 0.5:
+        return n - _lower_binomial(n, 1.0 - p, key)
+    return _lower_binomial(n, p, key)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lower_binomial(n, p, key):  # type: ignore[no-untyped-def]
+    """Binomial draw for 0 < p <= 1/2."""
+    q = 1.0 - p
+    if n * p < 10.0:
+        odds, mass, u, k = p / q, np.exp(n * np.log1p(-p)), uniform(key, 0), 0.0
+        while u > mass and k < n:
+            u -= mass
+            k += 1.0
+            mass *= odds * (n - k + 1.0) / k
+            # What is left of u is rounding once the masses are.
+            if k > 200.0:
+                break
+        return k
+    variance = n * p * q
+    spread = np.sqrt(variance)
+    if variance > LARGE_VARIANCE:
+        return min(max(np.round(n * p + spread * normal(key, 0)), 0.0), n)
+    # The letters and constants are Hoermann's.
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    c, v_r = n * p + 0.5, 0.92 - 4.2 / b
+    word = 0
+    while True:
+        v, u = uniform(key, word), uniform(key, word + 1) - 0.5
+        word += 2
+        us = 0.5 - abs(u)
+        k = np.floor((2.0 * a / us + b) * u + c)
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0.0 or k > n:
+            continue
+        mode = np.floor((n + 1.0) * p)
+        height = np.log(v * (2.83 + 5.1 / b) * spread / (a / (us * us) + b))
+        known = _log_factorial(mode) + _log_factorial(n - mode)
+        log_ratio = known - _log_factorial(k) - _log_factorial(n - k)
+        if height <= log_ratio + (k - mode) * np.log(p / q):
+            return k
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def tables(count, r, key):  # type: ignore[no-untyped-def]
+    """CRT draw: tables taken by ``count`` customers at concentration r, as a float."""
+    if not (count >= 0.0 and 0.0 < r < np.inf):
+        return np.nan
+    if count == 0.0:
+        return 0.0
+    if r * np.log1p(count / r) > LARGE_TABLES:
+        # Sums over customers by Euler and Maclaurin: r is large here, so they are smooth.
+        last = r / (r + count)
+        mean = r * np.log1p(count / r) + 0.5 * (1.0 - last)
+        squares = r * (1.0 - last) + 0.5 * (1.0 - last * last)
+        spread = np.sqrt(max(mean - squares, 0.0))
+        return min(max(np.round(mean + spread * normal(key, 0)), 1.0), count)
+    total, seated, word = 1.0, 1.0, 0  # the first customer always takes a table
+    single = min(count, 4.0 * r + 16.0)
+    while seated < single:
+        total += uniform(key, word) * (r + seated) < r
+        seated += 1.0
+        word += 1
+    step = 0
+    while seated < count:
+        item = derive(key, step)
+        step += 1
+        g, h = gamma(seated, 1.0, derive(item, 0)), gamma(r, 1.0, derive(item, 1))
+        # v = g / (g + h); -log v without loss of digits where h is small beside g.
+        seated += np.floor(-np.log(uniform(item, 0)) / np.log1p(h / g)) + 1.0
+        total += seated <= count
+    return total
+
+
+@njit(cache=True, nogil=True)
+def draw_tables(counts, r, key, first):  # type: ignore[no-untyped-def]
+    """Sums over samples of CRT draws.
+
+    Parameters
+    ----------
+    counts : array, shape (N, K)
+    r : array, shape (K,)
+    key : uint64
+    first : int
+        Sample n has the index ``first + n`` in the stream.
+
+    Returns
+    -------
+    array, shape (K,)
+    """
+    n, order = counts.shape
+    total = np.zeros(order)
+    for s in range(n):
+        item = derive(key, first + s)
+        for k in range(order):
+            total[k] += tables(counts[s, k], r[k], derive(item, k))
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def divide_counts(counts, phi, theta, key, first):  # type: ignore[no-untyped-def]
+    """Divide every count among the factors: multinomial, in proportion to ``phi_ik theta_nk``.
+
+    A missing count, NaN, is drawn from its Poisson law first.
+
+    Parameters
+    ----------
+    counts : array, shape (N, D)
+    phi : array, shape (D, K)
+    theta : array, shape (N, K)
+    key : uint64
+    first : int
+        Sample n has the index ``first + n`` in the stream.
+
+    Returns
+    -------
+    by_feature : array, shape (D, K)
+        Sums over samples: whole numbers, so that their sum over blocks is exact.
+    by_sample : array, shape (N, K)
+        Sums over features.
+    """
+    n, d = counts.shape
+    order = phi.shape[1]
+    by_feature, by_sample = np.zeros((d, order)), np.zeros((n, order))
+    weight, rest = np.empty(order), np.empty(order)
+    for s in range(n):
+        sample = derive(key, first + s)
+        for i in range(d):
+            x = counts[s, i]
+            if x == 0.0:
+                continue
+            item = derive(sample, i)
+            total = 0.0
+            # From the last on: rest[k] is the sum from k on, without subtractions.
+            for k in range(order - 1, -1, -1):
+                weight[k] = phi[i, k] * theta[s, k]
+                total += weight[k]
+                rest[k] = total
+            if x != x:
+                x = poisson(total, derive(item, order))
+            if not total > 0.0:  # all weights have underflowed: any division is as good
+                for k in range(order):
+                    weight[k], rest[k] = 1.0, np.float64(order - k)
+                total = np.float64(order)
+            if x <= ONE_BY_ONE:
+                for c in range(int(x)):
+                    u = uniform(item, c) * total
+                    k = order - 1
+                    while k > 0 and u > rest[k]:
+                        k -= 1
+                    by_feature[i, k] += 1.0
+                    by_sample[s, k] += 1.0
+                continue
+            left = x
+            for k in range(order):
+                part = left
+                if k < order - 1:
+                    part = binomial(left, weight[k] / rest[k], derive(item, k))
+                by_feature[i, k] += part
+                by_sample[s, k] += part
+                left -= part
+                if left <= 0.0:
+                    break
+    return by_feature, by_sample

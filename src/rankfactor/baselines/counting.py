@@ -1,0 +1,89 @@
+"""Tables as counts, for Poisson factor analysis: one rule, learned from training samples.
+
+Of the known training values,
+
+1. **counts**: non-negative whole numbers are taken as they are (RNA-seq, digits 0 to 255, scores);
+2. **round**: non-negative numbers with a maximum above 100 are intensities, rounded to the next
+   whole number as in the paper; values on a log scale never come that far;
+3. **range**: anything else, such as USPS in [-1, 1], a log scale or measurements below zero, is
+   taken from the training range of its feature to 0, 1, ..., 255.
+
+New samples are treated alike: what is below zero becomes 0, and under "range" what is above the
+training range becomes 255. A feature that is constant in training becomes 0 under "range".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.packed import Floats
+
+RULES = ("auto", "counts", "round", "range")
+INTENSITY = 100.0  # a maximum above it is of no log scale
+LEVELS = 255.0
+# Whole numbers are exact in float64 up to 2^53, and sums of a table have to be.
+LARGEST = 1e12
+
+
+@dataclass(frozen=True)
+class CountScale:
+    """How values become counts.
+
+    Attributes
+    ----------
+    rule : {"counts", "round", "range"}
+    low, step : array, shape (D,)
+        Start of a feature's range and what one count is, for "range"; empty otherwise.
+    """
+
+    rule: str
+    low: Floats
+    step: Floats
+
+    @classmethod
+    def learn(cls, values: Floats, rule: str = "auto") -> Self:
+        """Learn the rule from training values (N, D); NaN = missing."""
+        if rule not in RULES:
+            raise InputError(f"scale must be one of {', '.join(RULES)}, not {rule!r}.")
+        known = values[~np.isnan(values)]
+        if rule == "auto":
+            rule = _rule_of(known)
+        elif rule != "range" and known.size and known.min() < 0:
+            raise InputError(
+                f"scale={rule!r} is for values of at least 0, but the table has {known.min():g}: "
+                "use scale='range'."
+            )
+        if rule != "range":
+            if known.size and known.max() > LARGEST:
+                raise InputError(
+                    f"the table has {known.max():g}, too large to be a count: divide the table by "
+                    "a common number, or use scale='range'."
+                )
+            return cls(rule, np.empty(0), np.empty(0))
+        # Infinite ends stand for features without a value: they are missing everywhere.
+        low = np.fmin.reduce(values, axis=0, initial=np.inf)
+        high = np.fmax.reduce(values, axis=0, initial=-np.inf)
+        varies = high > low
+        return cls(
+            rule, np.where(varies, low, 0.0), np.where(varies, (high - low) / LEVELS, np.inf)
+        )
+
+    def apply(self, values: Floats) -> Floats:
+        """Counts of values (N, D), whole numbers as floats; NaN = missing."""
+        if self.rule == "range":
+            with np.errstate(invalid="ignore"):
+                return np.clip(np.rint((values - self.low) / self.step), 0.0, LEVELS)
+        return np.clip(np.rint(values), 0.0, LARGEST)
+
+
+def _rule_of(known: Floats) -> str:
+    if known.size and known.min() >= 0:
+        if known.max() <= LARGEST and (known == np.rint(known)).all():
+            return "counts"
+        if INTENSITY < known.max() <= LARGEST:
+            return "round"
+    return "range"

@@ -1,0 +1,217 @@
+"""Tables by cross-validation: several tables, all tasks of each at once, the same folds for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.evaluation import Evaluation, cross_validate
+from rankfactor.experiments.models import N_FACTORS, Entry, build, entries
+from rankfactor.experiments.outcome import Outcome, counted
+from rankfactor.experiments.paper import Area
+from rankfactor.experiments.problem import Problem
+from rankfactor.experiments.wrappers import possible_folds
+from rankfactor.folds import group_numbers
+from rankfactor.tasks import encode_labels
+
+Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the paper has: by task and model, and seconds of a fold by model."""
+
+    areas: Mapping[str, Mapping[str, Area]] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class _Found:
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    fits: list[pd.DataFrame] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    complete: bool = True
+
+
+def run_folds(
+    name: str,
+    title: str,
+    problems: Iterable[Problem],
+    *,
+    models: Sequence[str],
+    published: Published | None = None,
+    way: str = "both",
+    n_folds: int = 10,
+    n_repeats: int = 1,
+    n_factors: int = N_FACTORS,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    n_threads: int | None = None,
+    notes: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Outcome:
+    """Cross-validate models on the problems, one after the other.
+
+    Parameters
+    ----------
+    name, title : str
+        Of the experiment.
+    problems : iterable of Problem
+        Where a class is in fewer samples (or groups) than there are folds, the folds are fewer.
+    models : sequence of str
+    published : Published, optional
+        The paper's numbers, for the problems whose tasks have a name of the paper's.
+    way : {"paper", "chosen", "both"}
+        Settings: `rankfactor.experiments.models`.
+    n_folds, n_repeats, n_factors, random_state, n_jobs : int
+    n_threads : int or None
+    notes : sequence of str
+        What to tell besides.
+    progress : callable, optional
+        Called with the name of a step, how much of it is done, and out of how much.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C, if no problem is finished; else those that are finished are kept.
+    """
+    rows = entries(models, way, n_factors)
+    found = _Found(notes=list(notes))
+    for problem in problems:
+        try:
+            evaluation = _evaluate(
+                problem,
+                rows,
+                found.notes,
+                n_folds=n_folds,
+                n_repeats=n_repeats,
+                n_factors=n_factors,
+                random_state=random_state,
+                n_jobs=n_jobs,
+                n_threads=n_threads,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            evaluation = None
+        if evaluation is None or not evaluation.complete:
+            if not found.rows:
+                raise KeyboardInterrupt
+            found.complete = False
+            found.notes.append(f"Interrupted in {problem.name}: it and what follows are left out.")
+            break
+        found.rows += _rows(problem, rows, evaluation, published or Published())
+        found.fits.append(evaluation.folds.assign(data=problem.name))
+    settings = {
+        "settings": way,
+        "folds": n_folds,
+        "repeats": n_repeats,
+        "n_factors": n_factors,
+        "seed": random_state,
+    }
+    return Outcome(
+        name,
+        title,
+        pd.DataFrame(found.rows),
+        pd.concat(found.fits, ignore_index=True),
+        settings,
+        tuple(found.notes),
+        complete=found.complete,
+    )
+
+
+def _evaluate(
+    problem: Problem,
+    rows: Sequence[Entry],
+    notes: list[str],
+    *,
+    n_folds: int,
+    n_repeats: int,
+    n_factors: int,
+    random_state: int,
+    n_jobs: int,
+    n_threads: int | None,
+    progress: Progress | None,
+) -> Evaluation:
+    """Evaluation of one problem; what had to be changed for it goes to the notes."""
+    _, codes = encode_labels(problem.labels, len(problem.table))
+    groups = None
+    largest = 1
+    if problem.groups is not None:
+        groups = group_numbers(problem.groups, problem.table.index)
+        largest = int(np.bincount(groups).max())
+    folds = possible_folds(codes, groups, n_folds)
+    n = len(problem.table)
+    # Folds are equal up to a sample, or a group.
+    most = n - -(-n // max(folds, 1)) - (largest if groups is not None else 1)
+    notes += [f"{problem.name}: {one}" for one in problem.notes]
+    if folds < n_folds:
+        notes.append(f"{problem.name}: {folds} folds, as its smallest class has no more.")
+    if most < n_factors:
+        notes.append(f"{problem.name}: {most} factors at most, as a training part has few samples.")
+    # Folds side by side use the cores better than the threads of one small fit.
+    threads = 1 if n_threads is None and n_jobs != 1 else n_threads
+    estimators = {
+        row.name: build(
+            row,
+            n_factors=n_factors,
+            most_factors=max(most, 1),
+            random_state=random_state,
+            n_threads=threads,
+        )
+        for row in rows
+    }
+
+    def tell(model: str, done: int, total: int) -> None:
+        if progress is not None:
+            progress(f"{problem.name}: {model}", done, total)
+
+    return cross_validate(
+        estimators,
+        problem.table,
+        problem.labels,
+        n_folds=folds,
+        n_repeats=n_repeats,
+        groups=problem.groups,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=tell,
+    )
+
+
+def _rows(
+    problem: Problem, rows: Sequence[Entry], evaluation: Evaluation, published: Published
+) -> list[dict[str, Any]]:
+    """One row per task and model, with the paper's numbers."""
+    summary = {(one["task"], one["model"]): one for one in evaluation.summary().to_dict("records")}
+    table = []
+    for task in problem.labels.columns:
+        theirs = published.areas.get(problem.paper.get(task, ""), {})
+        for row in rows:
+            ours = summary[task, row.name]
+            folds = evaluation.folds
+            mine = folds[(folds["task"] == task) & (folds["model"] == row.name)]
+            area = theirs.get(row.model)
+            table.append(
+                {
+                    "data": problem.name,
+                    "task": task,
+                    "model": row.model,
+                    "settings": row.settings,
+                    **{
+                        name: float(ours[name])
+                        for name in ("auc", "auc_sd", "accuracy", "accuracy_sd", "seconds")
+                    },
+                    "chosen": counted(mine["chosen"]) if row.settings == "chosen" else "",
+                    "paper_auc": np.nan if area is None else area.auc,
+                    "paper_auc_sd": np.nan if area is None else area.sd,
+                    "paper_accuracy": np.nan if area is None else area.accuracy,
+                    "paper_seconds": (
+                        np.nan if area is None else published.seconds.get(row.model, np.nan)
+                    ),
+                }
+            )
+    return table

@@ -1,0 +1,19 @@
+"""Table 3: handwritten 3 against 5 of MNIST, 11,552 images to learn from and 1,902 for the test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rankfactor.datasets import load
+from rankfactor.experiments.outcome import Outcome
+from rankfactor.experiments.paper import MNIST
+from rankfactor.experiments.split import run_split
+
+MODELS = tuple(MNIST)
+
+
+def run(models: Sequence[str] = MODELS, **settings: Any) -> Outcome:
+    """Run the experiment; settings as for `rankfactor.experiments.split.run_split`."""
+    title = "MNIST 3 vs. 5: test error (paper: Table 3)"
+    return run_split("mnist", title, load("mnist_3v5"), MNIST, models=models, **settings)

@@ -1,0 +1,132 @@
+"""The models of an experiment: by name, at the paper's settings and at settings that are chosen.
+
+- **K = 20**: as in the paper; everything else is the library's default, the same for all data.
+- **chosen**: of the number of factors and, where there is a choice, the training (Bayes or
+  predictive), what is best by 3-fold cross-validation within the training part.
+
+Support vector machines and random forests have no such settings, or choose their own: they are in
+a table once. The Gaussian models and the support vector machines, which are not free of the scale
+of the data, get log2(1 + x) where a table is of raw intensities or counts
+(`rankfactor.experiments.wrappers.LogScale`); digits are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankfactor.errors import InputError
+from rankfactor.estimators import PRESETS
+from rankfactor.evaluation import named_models
+from rankfactor.evaluation.models import BASELINES
+from rankfactor.experiments.wrappers import ChooseSettings, LogScale
+
+N_FACTORS = 20  # as in the paper
+FACTORS = (10, 20, 40)
+TRAINING = ("bayes", "predictive")
+WAYS = ("paper", "chosen", "both")
+CHOSEN = "chosen"
+OWN = "its own"
+_WITH_FACTORS = (*PRESETS, "PFA-L-BSVM", "NS-PCA-SVM")
+_ON_LOG_SCALE = ("G-L-Probit", "G-L-BSVM", "G-NL-BSVM", "L-SVM", "RBF-SVM")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of a table: a model and how its settings came about.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    settings : str
+        "K = 20", "chosen" or "its own".
+    """
+
+    model: str
+    settings: str
+
+    @property
+    def name(self) -> str:
+        """Name that is unique within a table."""
+        return f"{self.model} ({CHOSEN})" if self.settings == CHOSEN else self.model
+
+
+def check_models(names: Sequence[str]) -> list[str]:
+    """Names that there are, each once."""
+    return list(named_models(list(names)))
+
+
+def entries(names: Sequence[str], way: str, n_factors: int = N_FACTORS) -> list[Entry]:
+    """Rows of a table for the models named.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Models of `rankfactor.evaluation.named_models`.
+    way : {"paper", "chosen", "both"}
+    n_factors : int
+        The number of factors where it is not chosen.
+    """
+    if way not in WAYS:
+        raise InputError(f"settings must be one of {', '.join(WAYS)}, not {way!r}.")
+    rows = []
+    for name in check_models(names):
+        if name not in _WITH_FACTORS:
+            rows.append(Entry(name, OWN))
+            continue
+        if way != "chosen":
+            rows.append(Entry(name, f"K = {n_factors}"))
+        if way != "paper":
+            rows.append(Entry(name, CHOSEN))
+    return rows
+
+
+def build(
+    entry: Entry,
+    *,
+    n_factors: int = N_FACTORS,
+    most_factors: int | None = None,
+    random_state: int | None = 0,
+    n_threads: int | None = None,
+    measure: str = "auc",
+    log: bool = True,
+) -> Any:
+    """Estimator of a row.
+
+    Parameters
+    ----------
+    entry : Entry
+    n_factors : int
+        Factors where they are not chosen.
+    most_factors : int, optional
+        As many as the smallest training part has samples for.
+    random_state : int or None
+    n_threads : int or None
+    measure : {"auc", "accuracy"}
+        What settings are chosen by.
+    log : bool
+        Whether tables of raw intensities go to those who need it on the log scale.
+    """
+    most = max(FACTORS) if most_factors is None else most_factors
+    factors = min(n_factors, most)
+    threads = {"n_threads": n_threads}
+    model = named_models(
+        [entry.model], n_factors=(factors,), random_state=random_state, settings=threads
+    )[entry.model]
+    if entry.settings == CHOSEN:
+        ways = candidates(entry.model, most)
+        model = ChooseSettings(model, ways, measure=measure, random_state=random_state)
+    return LogScale(model) if log and entry.model in _ON_LOG_SCALE else model
+
+
+def candidates(name: str, most_factors: int) -> list[dict[str, Any]]:
+    """Settings to choose from."""
+    # An inner training part has two thirds of the samples.
+    possible = [k for k in FACTORS if k <= 2 * most_factors // 3] or [min(FACTORS[0], most_factors)]
+    ways = [{"n_factors": k} for k in possible]
+    # The ordinary rank likelihood has no predictive training.
+    if name in BASELINES or PRESETS[name].data == "ordinary_rank":
+        return ways
+    return [{**one, "training": training} for one in ways for training in TRAINING]

@@ -1,0 +1,136 @@
+"""`Outcome`: what an experiment found, as a frame, as text to print and as values for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.__about__ import __version__
+
+# Headings of columns that mean and standard deviation share, and decimals of each.
+_WITH_SPREAD = {
+    "error": ("error %", 2),
+    "auc": ("AUC", 3),
+    "accuracy": ("accuracy", 3),
+}
+_WORDS = {"data": "data", "task": "task", "model": "model", "settings": "settings"}
+
+
+# Equality of frames is elementwise, so the generated comparison could not give one truth value.
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What an experiment found.
+
+    Attributes
+    ----------
+    name, title : str
+    rows : DataFrame
+        One row per model and way of settings (and data and task where there are several):
+        ``model``, ``settings``, measures (``error``, or ``auc`` and ``accuracy``) with ``..._sd``,
+        ``seconds`` of a fit, ``chosen`` (settings chosen, with how often) and the paper's numbers
+        as ``paper_...``, NaN where it has none.
+    fits : DataFrame
+        One row per fit.
+    settings : dict
+        What the experiment was run with.
+    notes : tuple of str
+        What a reader has to know, one sentence each.
+    summary : DataFrame
+        Mean ranks of a suite; else empty.
+    complete : bool
+        False if it was interrupted; what was finished is there.
+    """
+
+    name: str
+    title: str
+    rows: pd.DataFrame
+    fits: pd.DataFrame
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    summary: pd.DataFrame = field(default_factory=pd.DataFrame)
+    complete: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values; NaN has to be made null by who writes JSON."""
+        return {
+            "experiment": self.name,
+            "title": self.title,
+            "rankfactor": __version__,
+            "complete": self.complete,
+            "settings": dict(self.settings),
+            "rows": self.rows.to_dict("records"),
+            "summary": self.summary.to_dict("records"),
+            "fits": self.fits.to_dict("records"),
+            "notes": list(self.notes),
+        }
+
+    def readable(self) -> pd.DataFrame:
+        """The rows as text, with the spread behind a mean and the paper's numbers beside ours."""
+        shown: dict[str, Any] = {
+            heading: self.rows[name].astype(str)
+            for name, heading in _WORDS.items()
+            if name in self.rows
+        }
+        for name, (heading, digits) in _WITH_SPREAD.items():
+            for prefix, place in (("", heading), ("paper_", f"paper: {heading}")):
+                if prefix + name in self.rows and self.rows[prefix + name].notna().any():
+                    spread = self.rows.get(f"{prefix}{name}_sd")
+                    shown[place] = _text(self.rows[prefix + name], spread, digits)
+        for prefix, place in (("", "seconds"), ("paper_", "paper: seconds")):
+            if prefix + "seconds" in self.rows and self.rows[prefix + "seconds"].notna().any():
+                shown[place] = _text(self.rows[prefix + "seconds"], None, 1)
+        if (self.rows["chosen"] != "").any():
+            shown["chosen"] = self.rows["chosen"]
+        return pd.DataFrame(shown)
+
+    def markdown(self) -> str:
+        """The experiment as a section of a page."""
+        parts = [f"## {self.title}", markdown_table(self.readable())]
+        if len(self.summary):
+            parts.append(markdown_table(readable_ranks(self.summary)))
+        parts += list(self.notes)
+        told = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        parts.append(f"rankfactor {__version__}; {told}.")
+        return "\n\n".join(parts) + "\n"
+
+
+def readable_ranks(summary: pd.DataFrame) -> pd.DataFrame:
+    """Mean ranks as text."""
+    digits = {"mean_rank": 2, "auc": 3, "accuracy": 3, "seconds": 1}
+    return pd.DataFrame(
+        {
+            name.replace("_", " ").replace("auc", "AUC"): (
+                _text(summary[name], None, digits[name])
+                if name in digits
+                else summary[name].astype(str)
+            )
+            for name in summary.columns
+        }
+    )
+
+
+def markdown_table(frame: pd.DataFrame) -> str:
+    """A frame of text as a table of Markdown."""
+    lines = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
+    cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def counted(values: pd.Series[Any]) -> str:
+    """Choices with how often each was made, the most frequent first."""
+    counts = values[values != ""].value_counts()
+    if len(counts) == 1:
+        return str(counts.index[0])
+    return "; ".join(f"{value} ({count})" for value, count in counts.items())
+
+
+def _text(mean: pd.Series[Any], spread: pd.Series[Any] | None, digits: int) -> list[str]:
+    spreads = np.full(len(mean), np.nan) if spread is None else spread.to_numpy(float)
+    return [
+        "" if np.isnan(m) else f"{m:.{digits}f}" + ("" if np.isnan(s) else f" ({s:.{digits}f})")
+        for m, s in zip(mean.to_numpy(float), spreads, strict=True)
+    ]

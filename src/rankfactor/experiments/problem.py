@@ -1,0 +1,116 @@
+"""`Problem`: a table with the tasks that are asked of it, and how label columns become tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.errors import InputError
+
+OTHERS = "Others"
+MOST_CLASSES = 12  # a column with more describes samples rather than classes
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table and its tasks.
+
+    Attributes
+    ----------
+    name : str
+    table : DataFrame
+        Samples x features; NaN = missing.
+    labels : DataFrame
+        The same index, one column per task; NaN = unknown.
+    groups : Series or None
+        Samples of one group stay in one fold.
+    notes : tuple of str
+        What was done to the table.
+    paper : mapping
+        The paper's name of a task, where it has one.
+    """
+
+    name: str
+    table: pd.DataFrame
+    labels: pd.DataFrame
+    groups: pd.Series[Any] | None = None
+    notes: tuple[str, ...] = ()
+    paper: Mapping[str, str] = field(default_factory=dict)
+
+
+def against(column: pd.Series[Any], first: Collection[str], second: Collection[str] | None) -> Any:
+    """A task of two sides: labels of the first, of the second, and unknown for all else.
+
+    Parameters
+    ----------
+    column : Series of str
+        Classes, NaN = unknown.
+    first, second : collection of str
+        Classes of the two sides; a second side of None is everything else that is known.
+
+    Returns
+    -------
+    Series of str
+        The classes of a side joined by " or "; "Others" for everything else.
+    """
+    known = column.notna().to_numpy()
+    one = column.isin(list(first)).to_numpy()
+    other = known & ~one if second is None else column.isin(list(second)).to_numpy()
+    names = OTHERS if second is None else " or ".join(sorted(second))
+    sides = np.where(one, " or ".join(sorted(first)), names).astype(object)
+    sides[~(one | other)] = np.nan
+    return pd.Series(sides, index=column.index, dtype=object)
+
+
+def one_against_the_rest(column: pd.Series[Any]) -> dict[str, Any]:
+    """Tasks of a column by name: itself if it has two classes, else one for every class."""
+    classes = sorted(column.dropna().unique())
+    if len(classes) < 2:
+        raise InputError(
+            f"the column '{column.name}' has fewer than two classes: name another with --labels."
+        )
+    if len(classes) == 2:
+        return {str(column.name): column}
+    if len(classes) > MOST_CLASSES:
+        raise InputError(
+            f"the column '{column.name}' has {len(classes)} different values, more than "
+            f"{MOST_CLASSES}: name a column of classes with --labels."
+        )
+    return {f"{one} vs. {OTHERS}": against(column, [one], None) for one in classes}
+
+
+def found_columns(
+    annotations: pd.DataFrame, words: Collection[str], labels: Collection[str], source: str
+) -> list[str]:
+    """Columns that labels are in: those named, else those whose name has one of the words.
+
+    Parameters
+    ----------
+    annotations : DataFrame
+    words : collection of str
+        Parts of names, in lower case.
+    labels : collection of str
+        Columns that were asked for.
+    source : str
+        Where the columns are, for messages.
+    """
+    given = ", ".join(f"'{name}'" for name in annotations.columns)
+    for name in labels:
+        if name not in annotations:
+            raise InputError(f"{source} has no column '{name}'; it has {given}.")
+    found = list(labels) or [
+        str(name)
+        for name in annotations.columns
+        if any(word in str(name).lower() for word in words)
+        and 2 <= annotations[name].nunique() <= MOST_CLASSES
+    ]
+    if not found:
+        raise InputError(
+            f"{source} has no column that looks like labels; name one with --labels: it has "
+            f"{given}."
+        )
+    return found

@@ -1,0 +1,185 @@
+"""Table 5: sepsis from RNA sequencing.
+
+The paper's series, GSE63042, is described by its series matrix; its counts are in a file of their
+own, as usual for sequencing data. Without them three sets stand in: ``tb_suscept_counts`` (cells of
+25 people, infected and not: RNA-seq counts, grouped by person), ``sepsis_gse13015`` (microarrays of
+raw intensity) and ``sepsis_metabolomics`` (repeated samples of 41 patients, grouped by patient).
+
+As in the paper, features of counts with more than a quarter of zeros are left out, and samples are
+rescaled to a common total; the Gaussian models see logarithms, and Poisson factor analysis rounded
+values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rankfactor.data import align_labels, read_annotations, read_table
+from rankfactor.datasets import load
+from rankfactor.errors import InputError
+from rankfactor.experiments.crossvalidated import Published, run_folds
+from rankfactor.experiments.outcome import Outcome
+from rankfactor.experiments.paper import RNASEQ, RNASEQ_SECONDS
+from rankfactor.experiments.problem import Problem, against, found_columns, one_against_the_rest
+
+MODELS = ("PFA-L-BSVM", "G-L-BSVM", "R-L-BSVM", "L-SVM")
+MOST_ZEROS = 0.25
+WORDS = ("sirs", "sepsis", "septic", "outcome", "disease", "group", "status")
+SIRS, DEATH, SIRS_SURVIVORS = RNASEQ
+OTHER_DATA = "The paper's numbers are of GSE63042, not of these data."
+
+
+def run(
+    models: Sequence[str] = MODELS,
+    *,
+    series: Path | None = None,
+    counts: Path | None = None,
+    labels: Sequence[str] = (),
+    groups: str | None = None,
+    **settings: Any,
+) -> Outcome:
+    """Run the experiment.
+
+    Parameters
+    ----------
+    models : sequence of str
+    series : Path, optional
+        GEO series matrix of the user's own, in place of the sets that stand in.
+    counts : Path, optional
+        Table of its values, if the series has none.
+    labels : sequence of str
+        Its columns of labels; by default those that look like it.
+    groups : str, optional
+        Its column of groups, such as patients.
+    settings
+        As for `rankfactor.experiments.crossvalidated.run_folds`.
+    """
+    if series is None:
+        for name, given in (("--counts", counts), ("--labels", labels), ("--groups", groups)):
+            if given:
+                raise InputError(f"{name} belongs to a series: give --series as well.")
+        problems = stand_ins()
+    else:
+        problems = iter([read_series(series, counts, labels, groups)])
+    return run_folds(
+        "rnaseq",
+        "RNA sequencing and sepsis: AUC and accuracy by cross-validation (paper: Table 5)",
+        problems,
+        models=models,
+        published=Published(RNASEQ, RNASEQ_SECONDS),
+        notes=() if series is not None else (OTHER_DATA,),
+        **settings,
+    )
+
+
+def stand_ins() -> Iterator[Problem]:
+    """The sets that stand in for the paper's."""
+    data = load("tb_suscept_counts")
+    table, notes = rescaled(data.table)
+    labels = data.labels[["y", "status"]]
+    yield Problem("tb_suscept_counts", table, labels, data.labels["individual"], notes)
+    data = load("sepsis_gse13015")
+    yield Problem("sepsis_gse13015", data.table, sepsis_tasks(data.labels))
+    data = load("sepsis_metabolomics")
+    tasks, paper = outcomes(data.labels["y"])
+    yield Problem(
+        "sepsis_metabolomics",
+        data.table,
+        pd.DataFrame(tasks),
+        data.labels["patient"],
+        paper=paper,
+    )
+
+
+def sepsis_tasks(labels: pd.DataFrame) -> pd.DataFrame:
+    """Tasks of sepsis_gse13015: sepsis or not, and melioidosis against other infections."""
+    kinds = against(labels["group"], ["Melioidosis"], ["Other"])
+    return pd.DataFrame({"Sepsis": labels["y"], "Melioidosis vs. Other": kinds})
+
+
+def read_series(
+    path: Path, counts: Path | None, labels: Sequence[str], groups: str | None
+) -> Problem:
+    """A problem of a series matrix and, if its values are elsewhere, of a table of counts."""
+    if counts is None:
+        found = read_table(path)
+        values, annotations = found.values, found.annotations
+    else:
+        values, annotations = read_table(counts).values, read_annotations(path)
+    names = found_columns(annotations, WORDS, labels, str(path))
+    wanted = [*names, *([groups] if groups is not None else [])]
+    if groups is not None and groups not in annotations:
+        raise InputError(f"{path} has no column '{groups}' to take as groups.")
+    if counts is not None:
+        annotations = align_labels(values.index, annotations[wanted], source=path, unknown="ignore")
+    tasks: dict[str, Any] = {}
+    paper: dict[str, str] = {}
+    for name in names:
+        of_column, known = outcomes(annotations[name])
+        tasks |= of_column
+        paper |= known
+    together = None if groups is None else annotations[groups]
+    table, notes = rescaled(values)
+    return Problem(path.name, table, pd.DataFrame(tasks), together, notes, paper)
+
+
+def rescaled(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Counts at a common total, without the features that are mostly zero.
+
+    Anything but non-negative values is left as it is: it has been scaled before.
+    """
+    if (table.to_numpy() < 0).any():
+        return table, ("some values are negative, so samples are not rescaled.",)
+    common = table.columns[((table == 0).mean() <= MOST_ZEROS).to_numpy()]
+    if not len(common):
+        raise InputError(
+            f"every feature is zero in more than {MOST_ZEROS:.0%} of the samples: give a table "
+            "with features that are measured in more of them."
+        )
+    totals = table[common].sum(axis=1)
+    if (totals <= 0).any():
+        sample = totals.index[int((totals <= 0).to_numpy().argmax())]
+        raise InputError(f"the sample '{sample}' has no counts at all: leave it out.")
+    scaled = table[common].mul(totals.median() / totals, axis=0)
+    return scaled, (
+        f"{len(common)} of {table.shape[1]} features are kept, those with at most "
+        f"{MOST_ZEROS:.0%} zeros; samples are rescaled to a common total.",
+    )
+
+
+def outcomes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Tasks of a column of outcomes, and the paper's names of those that it has.
+
+    SIRS (or not septic), survivors and deaths of sepsis are known by their usual names; the tasks
+    are then the paper's three. Of other columns every class is set against the rest.
+    """
+    sides: dict[str, list[str]] = {"sirs": [], "lived": [], "died": []}
+    classes = [str(one) for one in column.dropna().unique()]
+    for one in classes:
+        side = _side(one.lower())
+        if side is not None:
+            sides[side].append(one)
+    if any(len(side) != 1 for side in sides.values()) or len(classes) != 3:
+        return one_against_the_rest(column), {}
+    sirs, lived, died = sides["sirs"], sides["lived"], sides["died"]
+    tasks = {
+        SIRS: against(column, sirs, [*lived, *died]),
+        DEATH: against(column, died, lived),
+        SIRS_SURVIVORS: against(column, sirs, lived),
+    }
+    return tasks, {task: task for task in tasks}
+
+
+def _side(text: str) -> str | None:
+    if text.startswith(("sirs", "non-septic", "nonseptic", "not septic", "no sepsis")):
+        return "sirs"
+    words = ("death", "died", "dead", "nonsurv", "non-surv", "deceased")
+    if any(word in text for word in words) or text.endswith(("-ns", "sed")):
+        return "died"
+    if "surviv" in text or "alive" in text or text.endswith(("-s", "ses")):
+        return "lived"
+    return None

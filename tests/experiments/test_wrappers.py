@@ -1,0 +1,126 @@
+"""The log scale where it is needed, and settings chosen within the training part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from tests.experiments.sets import signal
+
+from rankfactor.baselines import LinearSVM, NormalScoresPCASVM
+from rankfactor.errors import InputError
+from rankfactor.experiments.models import Entry, build, candidates, entries
+from rankfactor.experiments.wrappers import ChooseSettings, LogScale, is_raw, possible_folds
+
+
+def test_the_log_scale_is_for_raw_tables() -> None:
+    X, y = signal()
+    raw = pd.DataFrame(np.exp(X + 6), columns=[f"g{i}" for i in range(8)])
+    model = LogScale(LinearSVM()).fit(raw, y)
+    assert model.logged_
+    by_hand = LinearSVM().fit(np.log2(1 + raw), y)
+    np.testing.assert_array_equal(
+        model.decision_function(raw), by_hand.decision_function(np.log2(1 + raw))
+    )
+    assert model.chosen_ == by_hand.chosen_
+    assert list(model.classes_) == ["a", "b"]
+    plain = LogScale(LinearSVM()).fit(X, y)
+    assert not plain.logged_
+    np.testing.assert_array_equal(plain.predict(X), LinearSVM().fit(X, y).predict(X))
+
+
+def test_what_is_raw() -> None:
+    assert is_raw([[0, 5000.0], [np.nan, 1]])
+    assert not is_raw([[0, 255.0]])  # pixels
+    assert not is_raw([[-1, 5000.0]])  # a logarithm would not be defined
+    assert not is_raw(pd.DataFrame({"a": [5000.0, 1.0], "sex": ["m", "f"]}))
+
+
+class Fixed(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Decides by the second feature if ``good``, else not at all; notes how many samples it got."""
+
+    sizes: list[int] = []  # noqa: RUF012 (shared on purpose)
+
+    def __init__(self, good: bool = False) -> None:
+        self.good = good
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Fixed:
+        self.classes_ = np.unique(y)
+        Fixed.sizes.append(len(X))
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        values = np.asarray(X)[:, 1]
+        return values if self.good else np.zeros(len(values))
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+
+@pytest.mark.parametrize("measure", ["auc", "accuracy"])
+def test_the_better_settings_are_chosen_inside(measure: str) -> None:
+    X, y = signal(90)
+    Fixed.sizes.clear()
+    ways = [{"good": False}, {"good": True}]
+    model = ChooseSettings(Fixed(), ways, measure=measure, most_samples=60).fit(X, y)
+    assert model.settings_ == {"good": True}
+    assert model.chosen_ == ["good=True"]
+    assert model.scores_[1] > 0.7 > model.scores_[0]
+    # Three folds of sixty samples for each, then all.
+    assert Fixed.sizes == [40] * 6 + [90]
+
+
+def test_of_equal_settings_the_first() -> None:
+    X, y = signal()
+    model = ChooseSettings(Fixed(), [{"good": True}, {"good": True}]).fit(X, y)
+    assert model.settings_ == {"good": True}
+    rare = np.where(np.arange(48) == 3, "a", "b")  # no class may be divided
+    model = ChooseSettings(Fixed(), [{"good": False}, {"good": True}]).fit(X, rare)
+    assert (model.settings_, model.scores_) == ({"good": False}, [])
+
+
+def test_wrong_choices_are_refused() -> None:
+    X, y = signal()
+    with pytest.raises(InputError, match="measure must be"):
+        ChooseSettings(Fixed(), [{}], measure="f1").fit(X, y)
+    with pytest.raises(InputError, match="no settings to choose from"):
+        ChooseSettings(Fixed(), []).fit(X, y)
+
+
+def test_folds_that_every_class_can_be_in() -> None:
+    codes = np.array([[0, 0], [0, 1], [0, 0], [1, 1], [1, -1], [1, 1]])
+    assert possible_folds(codes, None, 10) == 2
+    assert possible_folds(codes, None, 2) == 2
+    assert possible_folds(codes, np.array([0, 0, 0, 1, 1, 2]), 10) == 1
+
+
+def test_rows_of_a_table() -> None:
+    rows = entries(["R-L-BSVM", "L-SVM"], "both")
+    assert rows == [
+        Entry("R-L-BSVM", "K = 20"),
+        Entry("R-L-BSVM", "chosen"),
+        Entry("L-SVM", "its own"),
+    ]
+    assert [row.name for row in rows] == ["R-L-BSVM", "R-L-BSVM (chosen)", "L-SVM"]
+    assert len(entries(["R-L-BSVM", "L-SVM"], "paper")) == 2
+    with pytest.raises(InputError, match="settings must be one of paper"):
+        entries(["L-SVM"], "best")
+    with pytest.raises(InputError, match="models must be among"):
+        entries(["SVM"], "paper")
+
+
+def test_estimators_of_rows() -> None:
+    fixed = build(Entry("R-L-BSVM", "K = 20"), most_factors=12, random_state=3)
+    assert (fixed.n_factors, fixed.random_state) == (12, 3)
+    chosen = build(Entry("G-L-BSVM", "chosen"), measure="accuracy")
+    assert isinstance(chosen, LogScale)
+    assert isinstance(chosen.estimator, ChooseSettings)
+    assert chosen.estimator.measure == "accuracy"
+    assert not isinstance(build(Entry("G-L-BSVM", "K = 20"), log=False), LogScale)
+    assert isinstance(build(Entry("NS-PCA-SVM", "K = 20")), NormalScoresPCASVM)
+    assert {"n_factors": 40, "training": "predictive"} in candidates("R-L-BSVM", 100)
+    assert candidates("OR-L-BSVM", 40) == [{"n_factors": 10}, {"n_factors": 20}]
+    assert candidates("PFA-L-BSVM", 7) == [{"n_factors": 7}]
