@@ -1,10 +1,13 @@
 """Variational Bayes: coordinate ascent on the evidence lower bound.
 
-One iteration is the local step over all blocks of samples, then the global step over all tiles of
-features and the labels. With a mixture the local step also gives the samples' responsibilities, and
-the mixture's parameters come last. The sites of the global step are taken at (rows before it,
-scores after the local step), so their bound completes the ELBO of exactly that state; every update
-maximises it in its own block of the posterior, so the sequence never decreases (but for rounding).
+One iteration is, for likelihoods that augment, one pass over the table
+(`rankfactor.inference.joint`) and then the labels' view; its ELBO is that of the state before. For
+others it is the local step over all blocks of samples, then the global step over all tiles of
+features and the labels; the sites of the latter are taken at (rows before it, scores after the
+local step), and complete the ELBO of exactly that state. With a mixture the samples'
+responsibilities come with their scores, and the mixture's parameters last. Every update maximises
+the ELBO in its own block of the posterior, so the sequence never decreases (but for rounding, and
+for steps that went further and are then given up: `rankfactor.inference.acceleration`).
 """
 
 from __future__ import annotations
