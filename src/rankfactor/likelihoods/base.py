@@ -258,7 +258,7 @@ class Likelihood(ABC, Generic[Params]):
         For likelihoods whose parameters can be updated from w alone. With ``chance`` all are drawn.
         ``w`` and ``var_w`` may be overwritten.
         """
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no auxiliary variables to take from w alone.")
 
     @abstractmethod
     def bound(self, statistics: Statistics, rows: Normal, params: Params) -> float:
