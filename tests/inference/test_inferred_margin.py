@@ -48,16 +48,17 @@ def test_elbo_never_decreases(shape, holes, supervised):
     assert (fit.data.state.params.margin_variance > 0).all()
 
 
-def test_a_prior_of_no_spread_is_the_fixed_margin():
+def test_a_prior_of_no_spread_is_the_fixed_margin(monkeypatch):
     simulated = simulate(n=60, d=20, seed=3)
     X = with_holes(simulated.X)
-    # A fixed margin takes the updates in another order, so only where they end can be compared.
-    fixed = run(MarginRank(max_cuts=6), X, simulated.y, max_iter=1500, tol=1e-9)
+    # In two passes, as with an inferred margin: one pass takes the updates in another order.
+    monkeypatch.setattr(MarginRank, "augments", False)
+    fixed = run(MarginRank(max_cuts=6), X, simulated.y, max_iter=20, tol=0.0)
     tight = MarginRank(max_cuts=6, margin_shape=1e10)
-    inferred = run(tight, X, simulated.y, max_iter=1500, tol=1e-9)
+    inferred = run(tight, X, simulated.y, max_iter=20, tol=0.0)
     assert_allclose(inferred.data.state.params.margin, fixed.data.state.params.margin, rtol=1e-5)
-    assert_allclose(inferred.data.state.rows.mean, fixed.data.state.rows.mean, atol=1e-2)
-    assert_allclose(inferred.history.elbo[-1], fixed.history.elbo[-1], rtol=1e-5)
+    assert_allclose(inferred.data.state.rows.mean, fixed.data.state.rows.mean, atol=1e-4)
+    assert_allclose(inferred.history.elbo, fixed.history.elbo, rtol=1e-5)
 
 
 def test_the_margin_falls_as_far_as_its_prior_lets_it():
