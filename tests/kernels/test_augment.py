@@ -76,7 +76,8 @@ def test_agrees_with_the_slow_twin(tile):
     for one, other in zip(fast, slow(tile, inv_lam), strict=False):
         assert_allclose(one, other, rtol=1e-11, atol=1e-11)
     assert_allclose(fast[4], weight, rtol=1e-12)
-    assert_allclose(fast[5], bound, rtol=1e-12)
+    assert_array_equal(fast[5], (tile[0] != 255).sum(axis=1))
+    assert_allclose(fast[6], bound, rtol=1e-12)
 
 
 def test_sums_over_many_parts_are_those_over_one():
@@ -90,7 +91,8 @@ def test_sums_over_many_parts_are_those_over_one():
     thrice = margin_rank_augment(*many, *rest, 0.0, rest[0], KEY, 0)
     assert_allclose(thrice[2], once[2], rtol=1e-12)
     assert_allclose(thrice[3], once[3] / 3, rtol=1e-12)
-    assert_allclose(thrice[5], 3 * once[5], rtol=1e-12)
+    assert_array_equal(thrice[5], 3 * once[5])
+    assert_allclose(thrice[6], 3 * once[6], rtol=1e-12)
 
 
 def test_single_precision_agrees_with_double(tile):
@@ -100,7 +102,10 @@ def test_single_precision_agrees_with_double(tile):
     ours = margin_rank_augment(*given, PRECISION, tile[3], KEY, 0)
     for one, other in zip(ours, expectations(tile), strict=True):
         assert_allclose(one, other, rtol=2e-5, atol=2e-5)
-    assert [part.dtype for part in ours] == [np.float32] * 2 + [np.float64] * 4
+    assert [part.dtype for part in ours] == [np.float32] * 2 + [np.float64] * 3 + [
+        np.int64,
+        np.float64,
+    ]
 
 
 def test_draws_are_those_of_the_noise(tile):

@@ -3,7 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankfactor.kernels.packed import pack, unpack
-from rankfactor.kernels.solve import LANES, draw_packed, solve_packed
+from rankfactor.kernels.solve import draw_packed, lanes_of, solve_packed
+
+LANES = lanes_of(np.empty((1000, 1)))
 
 
 @pytest.mark.parametrize("n", [1, LANES - 1, LANES, 3 * LANES + 2])
@@ -69,3 +71,21 @@ def test_a_draw_of_an_indefinite_matrix_is_not_finite(bad, pivot):
     x = draw_packed(precision, np.zeros((2, 3)), np.ones((2, 3)))
     assert not np.isfinite(x[0, 0])
     assert_array_equal(x[1], np.ones(3))
+
+
+def test_single_precision_keeps_six_digits_whatever_the_units():
+    """Prior precisions of a horseshoe differ by many powers of ten; Cholesky does not mind."""
+    rng = np.random.default_rng(0)
+    n, order = LANES + 5, 20
+    a = rng.standard_normal((n, order, 3 * order))
+    unit = 10.0 ** rng.uniform(-3, 4, (n, order))
+    precision = a @ a.transpose(0, 2, 1) * unit[:, :, None] * unit[:, None, :]
+    shift = unit * rng.standard_normal((n, order))
+    mean, cov, log_det = solve_packed(pack(precision), shift)
+    single = solve_packed(pack(precision).astype(np.float32), shift.astype(np.float32))
+    assert [part.dtype for part in single] == [np.float32, np.float32, np.float64]
+    first, last = np.triu_indices(order)
+    assert_allclose(single[0] * unit, mean * unit, atol=1e-5 * np.abs(mean * unit).max())
+    scaled = unit[:, first] * unit[:, last]
+    assert_allclose(single[1] * scaled, cov * scaled, atol=1e-5 * np.abs(cov * scaled).max())
+    assert_allclose(single[2], log_det, atol=1e-4)

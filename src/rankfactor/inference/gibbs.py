@@ -199,7 +199,7 @@ def _update_apart(fit: Fit, pool: Workers, block: int, stream: Stream) -> float:
 def _advance(chain: Chain, state: Fit, log_likelihood: float) -> None:
     """Take a sweep into account."""
     loadings, z = state.data.state.rows.mean[:, : state.z.order], state.z.mean
-    variance = np.einsum("ik,kl,il->i", loadings, z.T @ z / len(z), loadings, optimize=True).mean()
+    variance = np.vdot(loadings @ (z.T @ z / len(z)), loadings) / len(loadings)
     chain.state = state
     chain.log_likelihood.append(log_likelihood)
     chain.sd_w.append(float(np.sqrt(variance)))

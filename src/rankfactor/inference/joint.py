@@ -20,11 +20,11 @@ import numpy as np
 from rankfactor.inference.globals import row_prior
 from rankfactor.inference.local import ObservedView, sample_law, tile_chance, tile_sums
 from rankfactor.inference.threads import Workers, slices
-from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import Reals, Rows, multiply
+from rankfactor.laws.products import Rows, multiply
 from rankfactor.likelihoods import LabelLikelihood
 
 # Most entries of a tile, least and most features, tiles that there should be for threads to share,
@@ -118,7 +118,7 @@ def _update_rows(
     view, state, certain = item.view, item.state, stream is not None
     likelihood, prior = view.likelihood, row_prior(item)
     design = item.design(z, not certain)
-    everyone = slice(0, len(z.mean))
+    everyone, diagonal = slice(0, len(z.mean)), diagonal_positions(z.order)
 
     def update_tile(tile: slice) -> tuple[float, Reals, Reals]:
         old, params = state.rows.take(tile), state.params.take(tile)
@@ -128,7 +128,7 @@ def _update_rows(
         chance = tile_chance(stream, 0, tile, everyone)
         sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
         precision, shift = _sums(sites.tau, design.second), _sums(sites.rho, design.mean)
-        precision[:, diagonal_positions(old.order)] += prior[tile]
+        precision[:, diagonal] += prior[tile]
         if stream is None:
             rows = Normal.from_natural(precision, shift)
         else:
@@ -153,9 +153,11 @@ def _update_rows(
     return bound, precision, shift
 
 
-def _sums(weight: Reals, values: Reals) -> Floats:
-    """``weight @ values``, in double precision over parts of the samples."""
+def _sums(weight: Reals, values: Reals) -> Reals:
+    """``weight @ values`` in working precision, summed in double precision over parts."""
+    if len(values) <= PART:
+        return np.asarray(weight @ values)
     total = np.zeros((len(weight), values.shape[1]))
     for samples in slices(len(values), PART):
         total += weight[:, samples] @ values[samples]
-    return total
+    return total.astype(weight.dtype)

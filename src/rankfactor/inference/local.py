@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from rankfactor.inference.acceleration import Anderson
 from rankfactor.inference.threads import slices
-from rankfactor.kernels.packed import Floats, diagonal_positions, packed_order, packed_size
+from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_order, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Reals, Rows, multiply
+from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Rows, multiply
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Observed, Sites
 from rankfactor.model import View, ViewState
 

@@ -119,15 +119,21 @@ def loading_units(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
     A standardised loading is ``a_ik sd(z_k) / sd(w_i + noise_i)``: between -1 and 1, comparable
     across features whatever their number of levels, like a correlation.
     """
-    moment = scores.T @ scores / len(scores)  # (K, K)
-    variance = np.einsum("ik,kl,il->i", loadings, moment, loadings, optimize=True) + noise
+    moment, variance = _moment_and_variance(loadings, scores, noise)
     return np.asarray(np.sqrt(np.diag(moment) / variance[:, None]))
 
 
 def factor_shares(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
     """Share of each factor in the squares of all standardised loadings, shape (K,)."""
-    power = ((loadings * loading_units(loadings, scores, noise)) ** 2).sum(axis=0)
+    moment, variance = _moment_and_variance(loadings, scores, noise)
+    power = np.diag(moment) * ((1.0 / variance) @ loadings**2)
     return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
+
+
+def _moment_and_variance(loadings: Floats, scores: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """E[z z^T] over the samples, (K, K), and the variance of w + noise by feature, (d,)."""
+    moment = scores.T @ scores / len(scores)
+    return moment, np.einsum("ik,ik->i", loadings @ moment, loadings) + noise
 
 
 def fit(
@@ -197,7 +203,7 @@ def _start(
     def view_state(view: Any, loadings: Floats, params: Any) -> ViewState:
         mean = np.column_stack([loadings, np.zeros((len(loadings), int(view.has_intercept)))])
         scales = view.shrinkage.start(len(loadings), n_factors)
-        rows = Normal.isotropic(mean, 0.01)
+        rows = Normal.isotropic(mean, 0.01, view.likelihood.dtype)
         scales = view.shrinkage.update(scales, rows.squares[:, :n_factors])
         return ViewState(rows, params, scales)
 
@@ -340,7 +346,7 @@ def record(fit: Fit, elbo: float) -> None:
     """Add an iteration to the history."""
     loadings = fit.data.state.rows.mean[:, : fit.z.order]
     moment = fit.z.mean.T @ fit.z.mean / len(fit.z.mean)  # (K, K)
-    variance = np.einsum("ik,kl,il->i", loadings, moment, loadings, optimize=True).mean()
+    variance = np.vdot(loadings @ moment, loadings) / len(loadings)
     likelihood = fit.data.view.likelihood
     assert isinstance(likelihood, DataLikelihood)
     noise = likelihood.noise_variance(fit.data.state.params)

@@ -54,6 +54,8 @@ def _compile(draws: bool) -> Callable[..., Any]:
         tau, rho : array, shape (t, N)
         mean, variance, weight : array, shape (t, J)
             New cut points, zero where there is none, and sum_n 1/lam.
+        count : int array, shape (t,)
+            Samples with a value.
         bound : array, shape (t,)
             At the old cut points.
         """
@@ -62,7 +64,7 @@ def _compile(draws: bool) -> Callable[..., Any]:
         rho, tau = w, (np.empty((t, n), w.dtype) if draws else var_w)
         mean, weight = np.zeros(b.shape), np.zeros(b.shape)
         variance = np.full(b.shape, 1.0 / cut_precision)
-        bound = np.zeros(t)
+        count, bound = np.empty(t, np.int64), np.zeros(t)
         inv_lam = np.empty((b.shape[1], n), w.dtype)
         level, seen = np.empty(n, w.dtype), np.empty(n, w.dtype)
         total_tau = np.empty(n, w.dtype)
@@ -79,6 +81,7 @@ def _compile(draws: bool) -> Callable[..., Any]:
                 seen[m] = 0 if codes[i, m] == MISSING else 1
                 tally[codes[i, m]] += 1
             present = n - tally[MISSING]
+            count[i] = present
             over = present  # samples above the cut; all are at first
             for j in range(n_cuts[i]):
                 spread = var_b[i, j] + number(TINY)
@@ -132,7 +135,7 @@ def _compile(draws: bool) -> Callable[..., Any]:
                 place = number(j)
                 for m in range(n):
                     rho[i, m] += inv_lam[j, m] * (above if level[m] > place else below)
-        return tau, rho, mean, variance, weight, bound
+        return tau, rho, mean, variance, weight, count, bound
 
     return augment
 

@@ -43,7 +43,6 @@ from numba import njit
 from rankfactor.kernels.noise import fill_exponential
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream, derive, normal, uniform
-from rankfactor.kernels.solve import LANES
 
 # Positive draws stay within these, so that they and their reciprocals are positive and finite.
 SMALLEST, LARGEST = 1e-300, 1e300
@@ -52,6 +51,7 @@ _COSH_1, _EXP_1, _EXP_MINUS_1 = np.cosh(1.0) - 1.0, np.exp(1.0) - 2.0, np.exp(-1
 # An interval that encloses the mode is wide from here on: both ways then accept about alike.
 _WIDE = 3.0
 # A pivot this small beside its variance is rounding: the direction has no variance of its own.
+_LANES = 32  # rows factorised together
 _NO_PIVOT = 1e-14
 
 
@@ -275,7 +275,7 @@ def draw_elements(
 def draw_rows(mean, cov, key, first):  # type: ignore[no-untyped-def]
     """Draws of multivariate normal rows: ``mean + L eps`` with covariance ``L L^T``.
 
-    A covariance may be singular, or zero. ``LANES`` rows are factorised side by side, as in
+    A covariance may be singular, or zero. ``_LANES`` rows are factorised side by side, as in
     `rankfactor.kernels.solve`.
 
     Parameters
@@ -293,14 +293,14 @@ def draw_rows(mean, cov, key, first):  # type: ignore[no-untyped-def]
     """
     n, order = mean.shape
     out = np.empty((n, order))
-    low = np.zeros((order, order, LANES))  # Cholesky factor, lower triangle
-    eps = np.zeros((order, LANES))
-    inv = np.zeros(LANES)  # the variance, then the reciprocal of the pivot; zero for no variance
-    total = np.zeros(LANES)
-    for start in range(0, n, LANES):
-        used = min(LANES, n - start)
+    low = np.zeros((order, order, _LANES))  # Cholesky factor, lower triangle
+    eps = np.zeros((order, _LANES))
+    inv = np.zeros(_LANES)  # the variance, then the reciprocal of the pivot; zero for no variance
+    total = np.zeros(_LANES)
+    for start in range(0, n, _LANES):
+        used = min(_LANES, n - start)
         # Lanes past the last row repeat it.
-        for lane in range(LANES):
+        for lane in range(_LANES):
             row = start + min(lane, used - 1)
             p = 0
             for k in range(order):
@@ -308,12 +308,12 @@ def draw_rows(mean, cov, key, first):  # type: ignore[no-untyped-def]
                     low[m, k, lane] = cov[row, p]
                     p += 1
         for k in range(order):
-            for lane in range(LANES):
+            for lane in range(_LANES):
                 inv[lane] = low[k, k, lane]
             for m in range(k):
-                for lane in range(LANES):
+                for lane in range(_LANES):
                     low[k, k, lane] -= low[k, m, lane] * low[k, m, lane]
-            for lane in range(LANES):
+            for lane in range(_LANES):
                 if low[k, k, lane] <= _NO_PIVOT * inv[lane]:
                     low[k, k, lane] = 0.0
                     inv[lane] = 0.0
@@ -322,19 +322,19 @@ def draw_rows(mean, cov, key, first):  # type: ignore[no-untyped-def]
                     inv[lane] = 1.0 / low[k, k, lane]
             for i in range(k + 1, order):
                 for m in range(k):
-                    for lane in range(LANES):
+                    for lane in range(_LANES):
                         low[i, k, lane] -= low[i, m, lane] * low[k, m, lane]
-                for lane in range(LANES):
+                for lane in range(_LANES):
                     low[i, k, lane] *= inv[lane]
-        for lane in range(LANES):
+        for lane in range(_LANES):
             item = derive(key, first + start + lane)
             for k in range(order):
                 eps[k, lane] = normal(item, k)
         for i in range(order):
-            for lane in range(LANES):
+            for lane in range(_LANES):
                 total[lane] = 0.0
             for k in range(i + 1):
-                for lane in range(LANES):
+                for lane in range(_LANES):
                     total[lane] += low[i, k, lane] * eps[k, lane]
             for lane in range(used):
                 out[start + lane, i] = mean[start + lane, i] + total[lane]

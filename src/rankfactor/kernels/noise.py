@@ -126,6 +126,8 @@ _COSINE = (
 )
 # Smaller u are raised to this, so that no draw can be infinite; the laws differ by a mass of 1e-9.
 _SMALLEST = np.float32(1e-18)
+# From here on both roots are 1/u to all digits of float32, which soon has no room for u^2.
+_LARGEST = np.float32(1e18)
 
 
 @njit(**_INLINE)
@@ -194,19 +196,24 @@ def _uniform(word):  # type: ignore[no-untyped-def]
 
 
 @njit(**_INLINE)
-def _noise_pair(key, pair):  # type: ignore[no-untyped-def]
-    """Noise y and s of the elements 2 pair and 2 pair + 1."""
-    w0, w1, w2, w3 = philox(pair, pair >> _S32, _FOR_DRAWS, _ZERO, key)
-    R = _exponential(w0)
-    i = _signed(w1)
+def _halved_squares(word, turn):  # type: ignore[no-untyped-def]
+    """Two halves of squared normals from two words."""
+    R = _exponential(word)
+    i = _signed(turn)
     z = (np.float32(i) + _HALF) * _P31  # 4 t / pi
     z *= z
     P = _horner(_SINE_SQ, z)  # sin^2 t = z P
     sine = (R * z) * P
     cosine = R * (_ONE - z * P)
     swap = i < np.int32(0)
-    y0 = sine if swap else cosine
-    y1 = cosine if swap else sine
+    return (sine if swap else cosine), (cosine if swap else sine)
+
+
+@njit(**_INLINE)
+def _noise_pair(key, pair):  # type: ignore[no-untyped-def]
+    """Noise y and s of the elements 2 pair and 2 pair + 1."""
+    w0, w1, w2, w3 = philox(pair, pair >> _S32, _FOR_DRAWS, _ZERO, key)
+    y0, y1 = _halved_squares(w0, w1)
     return y0, y1, _uniform(w2), _uniform(w3)
 
 
@@ -228,13 +235,23 @@ def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
         _, y[0], _, s[0] = _noise_pair(key, start // _TWO)
     pair = (start + _BIT) // _TWO
     whole = (n - skip) // 2
-    y_pairs, s_pairs = y[skip:], s[skip:]
+    y_pairs, s_pairs = y[skip : skip + 2 * whole], s[skip : skip + 2 * whole]
+    # Words first, in the places of what is made of them: their products take 64 bits, and in one
+    # loop with those all else would have half as many lanes as it can.
+    y_words, s_words = y_pairs.view(np.uint32), s_pairs.view(np.uint32)
     for b in range(whole):
-        y0, y1, s0, s1 = _noise_pair(key, pair + np.uint64(b))
+        place = pair + np.uint64(b)
+        w0, w1, w2, w3 = philox(place, place >> _S32, _FOR_DRAWS, _ZERO, key)
+        y_words[2 * b] = np.uint32(w0)
+        y_words[2 * b + 1] = np.uint32(w1)
+        s_words[2 * b] = np.uint32(w2)
+        s_words[2 * b + 1] = np.uint32(w3)
+    for b in range(whole):
+        y0, y1 = _halved_squares(y_words[2 * b], y_words[2 * b + 1])
         y_pairs[2 * b] = y0
         y_pairs[2 * b + 1] = y1
-        s_pairs[2 * b] = s0
-        s_pairs[2 * b + 1] = s1
+    for m in range(2 * whole):
+        s_pairs[m] = _uniform(s_words[m])
     if skip + 2 * whole < n:
         y[n - 1], _, s[n - 1], _ = _noise_pair(key, pair + np.uint64(whole))
 
@@ -248,8 +265,8 @@ def inverse_gaussian_from(u, y, s):  # type: ignore[no-untyped-def]
     """
     u = _SMALLEST if u < _SMALLEST else u  # this way round a NaN stays one
     T = u + y + np.sqrt(y * (y + (u + u)))
-    inverse = _ONE / u
-    return T * inverse * inverse if s * (u + T) < u else _ONE / T
+    far = (s * (u + T) < u) & (u < _LARGEST)
+    return (T if far else _ONE) / (u * u if far else T)  # one quotient, whichever it is
 
 
 @njit(**_INLINE)

@@ -5,11 +5,14 @@ the inner product of two symmetric matrices is a dot product once the off-diagon
 of them are doubled (`pair_weights`).
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Reals = NDArray[np.floating[Any]]  # in working precision
 
 
 def packed_size(order: int) -> int:
@@ -35,7 +38,7 @@ def pair_weights(order: int) -> Floats:
     return weights
 
 
-def unpack(packed: Floats) -> Floats:
+def unpack(packed: Reals) -> Floats:
     """Full symmetric matrices, shape (n, K, K), of packed rows, shape (n, P)."""
     order = packed_order(packed.shape[1])
     upper = np.triu_indices(order)

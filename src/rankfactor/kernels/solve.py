@@ -6,7 +6,7 @@ precision P (K x K) and a shift h. By Cholesky, P = U^T U; then V = U^-T, row by
 A draw of N(P^-1 h, P^-1) needs no inverse: for standard normal e, ``x = U^-1 (U^-T h + e)`` has the
 mean U^-1 U^-T h = P^-1 h and the covariance U^-1 U^-T = P^-1, at a third of the work.
 
-``LANES`` systems are laid side by side, and every step is one on a whole row of lanes at unit
+Many systems are laid side by side, and every step is one on a whole row of lanes at unit
 stride. Sums are taken term by term into their places (the outer-product form of each step), never
 over a running total, because only then is a lane's work independent of the last: the compiler
 turns such loops into vector instructions, which it cannot do for one K x K system.
@@ -15,10 +15,16 @@ turns such loops into vector instructions, which it cannot do for one K x K syst
 import numpy as np
 from numba import njit
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.packed import Floats, Reals
 
-# Enough for the checks before a vector loop to be worth their while, and few enough for the cache.
-LANES = 32
+# Bytes of a row of lanes: enough for the checks before a vector loop to be worth their while, and
+# few enough for the cache. Fewer systems are made up to a whole vector.
+WIDTH, VECTOR = 256, 8
+
+
+def lanes_of(systems: Reals) -> int:
+    """How many of some systems, given as rows, are laid side by side."""
+    return min(WIDTH // systems.itemsize, -(-max(len(systems), 1) // VECTOR) * VECTOR)
 
 
 @njit(cache=True, nogil=True)
@@ -41,7 +47,7 @@ def _factorise(up, root):  # type: ignore[no-untyped-def]
     for k in range(order):
         inverse, pivot = root[k], up[at]
         for lane in range(lanes):
-            inverse[lane] = 1.0 / np.sqrt(pivot[lane])
+            inverse[lane] = 1 / np.sqrt(pivot[lane])
         for m in range(order - k):
             x = up[at + m]
             for lane in range(lanes):
@@ -61,46 +67,47 @@ def _factorise(up, root):  # type: ignore[no-untyped-def]
 def _solve(precision, shift, lanes):  # type: ignore[no-untyped-def]
     """`solve_packed` with a number of lanes: were it a constant, the loops would be unrolled."""
     n, order = shift.shape
-    size = precision.shape[1]
-    mean = np.empty((n, order))
+    size, kind = precision.shape[1], precision.dtype
+    mean = np.empty((n, order), kind)
     cov = np.empty_like(precision)
     log_det = np.empty(n)
-    up = np.empty((size, lanes))  # the upper factor, packed; in the end the inverse
-    low = np.empty((order * order, lanes))  # inverse of its transpose, lower triangle
-    root = np.empty((order, lanes))  # inverses of the factor's diagonal
-    rhs, answer = np.empty((order, lanes)), np.empty((order, lanes))
+    up = np.empty((size, lanes), kind)  # the upper factor, packed; in the end the inverse
+    low = np.empty((size, lanes), kind)  # inverse of its transpose: lower triangle, row by row
+    root = np.empty((order, lanes), kind)  # inverses of the factor's diagonal
+    rhs, answer = np.empty((order, lanes), kind), np.empty((order, lanes), kind)
     for first in range(0, n, lanes):
         used = min(lanes, n - first)
         _load(precision, first, used, up)
         _load(shift, first, used, rhs)
         _factorise(up, root)
         # Row k of the factor's inverse, then what it takes from the rows below.
-        low[:, :] = 0.0
+        low[:, :] = 0
         at = 0
         for k in range(order):
-            inverse = root[k]
-            low[k * order + k] = inverse
+            inverse, here = root[k], k * (k + 1) // 2
+            low[here + k] = inverse
             for i in range(k):
-                x = low[k * order + i]
+                x = low[here + i]
                 for lane in range(lanes):
                     x[lane] *= inverse[lane]
             for m in range(k + 1, order):
-                a = up[at + m - k]
+                a, there = up[at + m - k], m * (m + 1) // 2
                 for i in range(k + 1):
-                    x, c = low[m * order + i], low[k * order + i]
+                    x, c = low[there + i], low[here + i]
                     for lane in range(lanes):
                         x[lane] -= a[lane] * c[lane]
             at += order - k
-        up[:, :] = 0.0
+        up[:, :] = 0
         for row in range(order):
+            here = row * (row + 1) // 2
             for k in range(row + 1):
                 at = k * order - k * (k - 1) // 2 - k
-                a = low[row * order + k]
+                a = low[here + k]
                 for m in range(k, row + 1):
-                    x, c = up[at + m], low[row * order + m]
+                    x, c = up[at + m], low[here + m]
                     for lane in range(lanes):
                         x[lane] += a[lane] * c[lane]
-        answer[:, :] = 0.0
+        answer[:, :] = 0
         p = 0
         for k in range(order):
             for m in range(k, order):
@@ -126,8 +133,11 @@ def _solve(precision, shift, lanes):  # type: ignore[no-untyped-def]
     return mean, cov, log_det
 
 
-def solve_packed(precision: Floats, shift: Floats) -> tuple[Floats, Floats, Floats]:
-    """Solve rows of packed systems.
+def solve_packed(precision: Reals, shift: Reals) -> tuple[Reals, Reals, Floats]:
+    """Solve rows of packed systems, in their own precision.
+
+    Cholesky's errors do not depend on the units of the unknowns, and within them the systems of a
+    fit are well conditioned: single precision leaves six digits.
 
     Parameters
     ----------
@@ -143,7 +153,7 @@ def solve_packed(precision: Floats, shift: Floats) -> tuple[Floats, Floats, Floa
     log_det : array, shape (n,)
         Log determinant of the inverses; NaN where a matrix is not positive definite.
     """
-    mean, cov, log_det = _solve(precision, shift, LANES)
+    mean, cov, log_det = _solve(precision, shift, lanes_of(shift))
     return mean, cov, log_det
 
 
@@ -151,10 +161,11 @@ def solve_packed(precision: Floats, shift: Floats) -> tuple[Floats, Floats, Floa
 def _draw(precision, shift, noise, lanes):  # type: ignore[no-untyped-def]
     """`draw_packed` with a number of lanes."""
     n, order = shift.shape
-    out = np.empty((n, order))
-    up = np.empty((precision.shape[1], lanes))
-    root = np.empty((order, lanes))
-    value, eps = np.empty((order, lanes)), np.empty((order, lanes))
+    kind = precision.dtype
+    out = np.empty((n, order), kind)
+    up = np.empty((precision.shape[1], lanes), kind)
+    root = np.empty((order, lanes), kind)
+    value, eps = np.empty((order, lanes), kind), np.empty((order, lanes), kind)
     for first in range(0, n, lanes):
         used = min(lanes, n - first)
         _load(precision, first, used, up)
@@ -189,7 +200,7 @@ def _draw(precision, shift, noise, lanes):  # type: ignore[no-untyped-def]
     return out
 
 
-def draw_packed(precision: Floats, shift: Floats, noise: Floats) -> Floats:
+def draw_packed(precision: Reals, shift: Reals, noise: Reals) -> Reals:
     """Draw from the normal laws of packed systems.
 
     Parameters
@@ -204,4 +215,4 @@ def draw_packed(precision: Floats, shift: Floats, noise: Floats) -> Floats:
     array, shape (n, K)
         A row whose matrix is not positive definite begins with a number that is not finite.
     """
-    return np.asarray(_draw(precision, shift, noise, LANES))
+    return np.asarray(_draw(precision, shift, noise, lanes_of(shift)))

@@ -8,6 +8,7 @@ of this law.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from rankfactor.kernels.draws import draw_rows
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.packed import (
     Floats,
+    Reals,
     add_outer,
     append_one,
     diagonal_positions,
@@ -38,43 +40,46 @@ class Normal:
     ----------
     mean : array, shape (n, K)
     cov : array, shape (n, P)
-        Packed covariances, P = K (K + 1) / 2.
+        Packed covariances, P = K (K + 1) / 2; in single precision for the many rows of a large fit.
     log_det : array, shape (n,)
         Log determinants of the covariances.
     """
 
     mean: Floats
-    cov: Floats
+    cov: Reals
     log_det: Floats
 
     @classmethod
-    def from_natural(cls, precision: Floats, shift: Floats) -> Normal:
-        """Law with packed precision (n, P) and shift (n, K)."""
+    def from_natural(cls, precision: Reals, shift: Reals) -> Normal:
+        """Law with packed precision (n, P) and shift (n, K), found in their precision."""
         mean, cov, log_det = solve_packed(precision, shift)
         bad = ~np.isfinite(log_det)
         if bad.any():
             mean[bad], cov[bad], log_det[bad] = solve_packed(_ridged(precision[bad]), shift[bad])
-        return cls(mean, cov, log_det)
+        return cls(mean.astype(np.float64, copy=False), cov, log_det)
 
     @classmethod
-    def draw_natural(
-        cls, precision: Floats, shift: Floats, stream: Stream, first: int = 0
-    ) -> Normal:
+    def draw_natural(cls, precision: Reals, shift: Reals, stream: Stream, first: int = 0) -> Normal:
         """`draw` of `from_natural`, without the law itself: a third of the work, other numbers."""
         order = shift.shape[1]
         noise = np.empty(shift.shape)
         fill_normal(stream.word, first * order, noise.reshape(-1))
+        noise = noise.astype(shift.dtype, copy=False)
         mean = draw_packed(precision, shift, noise)
         bad = ~np.isfinite(mean[:, 0])
         if bad.any():
             mean[bad] = draw_packed(_ridged(precision[bad]), shift[bad], noise[bad])
-        return cls(mean, np.zeros(precision.shape), np.zeros(len(mean)))
+        nothing = np.zeros(precision.shape, precision.dtype)
+        return cls(mean.astype(np.float64, copy=False), nothing, np.zeros(len(mean)))
 
     @classmethod
-    def isotropic(cls, mean: Floats, variance: float) -> Normal:
-        """Law with the given means (n, K) and covariance ``variance`` times the identity."""
+    def isotropic(cls, mean: Floats, variance: float, kind: Any = np.float64) -> Normal:
+        """Law with the given means (n, K) and covariance ``variance`` times the identity.
+
+        ``kind`` is the precision of the covariances.
+        """
         n, order = mean.shape
-        cov = np.zeros((n, packed_size(order)))
+        cov = np.zeros((n, packed_size(order)), kind)
         cov[:, diagonal_positions(order)] = variance
         return cls(mean, cov, np.full(n, order * np.log(variance)))
 
@@ -84,7 +89,7 @@ class Normal:
         return int(self.mean.shape[1])
 
     @property
-    def variance(self) -> Floats:
+    def variance(self) -> Reals:
         """Marginal variances, shape (n, K)."""
         return self.cov[:, diagonal_positions(self.order)]
 
@@ -105,7 +110,7 @@ class Normal:
         to zero, so an entropy of it means nothing. Row i has the index ``first + i`` in the stream.
         """
         mean = np.asarray(draw_rows(self.mean, self.cov, stream.word, first))
-        return Normal(mean, np.zeros(self.cov.shape), np.zeros(len(mean)))
+        return Normal(mean, np.zeros_like(self.cov), np.zeros(len(mean)))
 
     def take(self, rows: Index) -> Normal:
         """Some of the rows."""
@@ -147,12 +152,13 @@ class Normal:
         return float(0.5 * (n * order * (1.0 + np.log(2 * np.pi)) + self.log_det.sum()))
 
 
-def _ridged(precision: Floats) -> Floats:
+def _ridged(precision: Reals) -> Reals:
     """Precisions that rounding made indefinite, with a ridge on the diagonal.
 
-    The ridge is of the size of that rounding: the smallest change that gives a law again.
+    The ridge is of the size of that rounding: the smallest change that gives a law again. It is in
+    proportion to each entry, as rounding is: those of a horseshoe differ by many powers of ten.
     """
     ridged = precision.copy()
     positions = diagonal_positions(packed_order(precision.shape[1]))
-    ridged[:, positions] += 1e-10 * ridged[:, positions].max(axis=1, keepdims=True)
+    ridged[:, positions] *= 1 + 100 * packed_order(precision.shape[1]) * np.finfo(ridged.dtype).eps
     return ridged

@@ -17,10 +17,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats, add_outer, lay_out, packed_size, pair_weights, unpack
+from rankfactor.kernels.packed import (
+    Floats,
+    Reals,
+    add_outer,
+    lay_out,
+    packed_size,
+    pair_weights,
+    unpack,
+)
 from rankfactor.laws.normal import Normal
 
-Reals = NDArray[np.floating[Any]]
 _PART = 2048  # columns laid out at once
 
 
@@ -112,7 +119,7 @@ class BareColumns:
     """
 
     mean: Floats
-    cov: Floats
+    cov: Reals
 
     @property
     def second(self) -> Floats:

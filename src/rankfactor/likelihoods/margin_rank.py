@@ -47,6 +47,7 @@ from scipy.special import ndtri
 
 from rankfactor.kernels.augment import margin_rank_augment, margin_rank_augment_draws
 from rankfactor.kernels.codes import MISSING, level_counts
+from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import (
@@ -240,8 +241,7 @@ class MarginRank(DataLikelihood[CutPoints]):
         else:
             noise = _noise(chance.stream.child("cuts"), params.mean.shape, chance.row)
             found = margin_rank_augment_draws(*given, noise, *chance.place[:2])
-        tau, rho, mean, variance, weight, bound = found
-        count = (observed != MISSING).sum(axis=1)
+        tau, rho, mean, variance, weight, count, bound = found
         noise_variance = count / np.maximum(weight.sum(axis=1), np.finfo(float).tiny)
         params = replace(params, mean=mean, variance=variance, noise=noise_variance)
         return Augmented(Sites(tau, rho), params, float(bound.sum()))
@@ -366,9 +366,9 @@ class MarginRank(DataLikelihood[CutPoints]):
 
 def _noise(stream: Stream, shape: tuple[int, int], first: int) -> Floats:
     """Standard normals (rows, J); row i has the index ``first + i`` in the stream."""
-    size, width = shape[0] * shape[1], shape[1]
-    law = Normal(np.zeros((size, 1)), np.ones((size, 1)), np.zeros(size))
-    return law.draw(stream, first * width).mean.reshape(shape)
+    noise = np.empty(shape)
+    fill_normal(stream.word, first * shape[1], noise.reshape(-1))
+    return noise
 
 
 def _law(params: CutPoints, w: Floats) -> tuple[Any, ...]:
