@@ -212,7 +212,7 @@ def labels_with_gaps(y):
 def test_the_most_probable_class_is_the_predicted_one(model, training):
     X, y, _ = known_chances(n=400)
     settings = {"n_factors": 4, "training": training, "max_iter": 20, "random_state": 0}
-    fitted = RankFactorClassifier(model, **settings).fit(X[:150], labels_with_gaps(y)[:150])
+    fitted = RankFactorClassifier(model, **settings).fit(X[:170], labels_with_gaps(y)[:170])
     scale = fitted.posterior_.classifiers.scale
     assert scale.shape == (2,)
     assert (np.abs(scale - 1) > 0.02).all()

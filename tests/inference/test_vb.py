@@ -355,15 +355,16 @@ def test_a_fit_that_begins_small(monkeypatch):
     assert one.history.elbo == two.history.elbo
 
 
-def test_steps_that_go_too_far_are_given_up(monkeypatch):
+def test_means_carried_too_far_are_carried_less(monkeypatch):
     simulated = simulate(n=80, d=20, seed=2)
     model = Model(3, MarginRank(max_cuts=6, double=True), Hinge())
     labels = ObservedArray(np.where(simulated.y > 0, 1.0, -1.0)[None])
     usual = run(model, simulated.X, labels, max_iter=400, tol=1e-5)
-    monkeypatch.setattr(acceleration, "OVER", 8.0)
+    monkeypatch.setattr(acceleration, "MOMENTUM", 8.0)
+    monkeypatch.setattr(acceleration, "nesterov", lambda step: 8.0 * (step > 1))
     far = run(model, simulated.X, labels, max_iter=400, tol=1e-5)
     change = np.diff(far.history.elbo)
     falls = np.flatnonzero(change < 0)
-    assert len(falls) == 1  # and from then on the steps are as they are
+    assert 1 <= len(falls) <= 5  # each time half as far, which soon is no more too far
     assert far.converged
     assert far.history.elbo[-1] == pytest.approx(usual.history.elbo[-1], rel=1e-2)

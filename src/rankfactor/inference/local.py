@@ -159,8 +159,9 @@ def encode(
     tol: float,
     max_steps: int,
     rows: Sequence[Rows] | None = None,
+    start: Normal | None = None,
 ) -> Normal:
-    """Scores of the samples from the prior to the fixed point of `update_scores`.
+    """Scores of the samples, from the prior or from a ``start`` to the fixed point of their update.
 
     A sample stops by itself once the step would move no score by more than ``tol``, so its result
     does not depend on which others are encoded with it. The steps in between are accelerated
@@ -168,7 +169,7 @@ def encode(
     taken at the scores of the step before; at the first step a sample may belong anywhere.
     """
     index = np.arange(samples.start, samples.stop)
-    z = prior.fresh(len(index)).law(len(index), n_factors)
+    z = prior.fresh(len(index)).law(len(index), n_factors) if start is None else start.copy()
     active = np.arange(len(index))
     path = Anderson(len(index), n_factors)
     for step in range(max_steps):

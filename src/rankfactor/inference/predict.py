@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfactor.inference.acceleration import Overstep
+from rankfactor.inference.acceleration import Momentum
 from rankfactor.inference.components import signed_of
 from rankfactor.inference.gated import Design, Experts, fit_gated
 from rankfactor.inference.globals import designs, update_view, view_bound
@@ -18,7 +18,7 @@ from rankfactor.inference.local import BLOCK, ObservedView, encode
 from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import Gates, MixedExperts, ScorePrior
+from rankfactor.latent import Gates, MixedExperts, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
@@ -26,6 +26,7 @@ from rankfactor.model import Model, ViewState
 
 ENCODE_TOL = 1e-4  # in units of a score, whose prior standard deviation is 1
 ENCODE_STEPS = 200
+MOST = 1024  # samples encoded together: those that take long then go on together
 REFIT_TOL = 1e-7
 REFIT_STEPS = 500
 EXPERT_TOL = 1e-3  # in units of a decision, whose margin is 1
@@ -35,12 +36,15 @@ def encode_samples(
     model: Model,
     data: ObservedView,
     pool: Workers,
-    block: int = BLOCK,
+    block: int | None = None,
     prior: ScorePrior | None = None,
+    start: Normal | None = None,
 ) -> Normal:
     """Label-free scores of all samples of ``data``, shape (N, K).
 
-    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it.
+    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it. From the
+    fit's scores as a ``start`` it takes half as many steps; a mixture's samples begin anew, since
+    one that has seen its label may be in a component where it would not come by itself.
     """
     n = data.observed.shape[1]
     now = model.latent if prior is None else prior
@@ -50,6 +54,10 @@ def encode_samples(
         return now.fresh(0).law(0, model.n_factors)
 
     rows = [data.rows()]
+    if not isinstance(now, StandardNormal):
+        start = None
+    if block is None:
+        block = min(MOST, max(BLOCK, n // 4))  # so that threads share a few samples, too
 
     def encode_block(samples: slice) -> Normal:
         return encode(
@@ -60,6 +68,7 @@ def encode_samples(
             tol=ENCODE_TOL,
             max_steps=ENCODE_STEPS,
             rows=rows,
+            start=None if start is None else start.take(samples),
         )
 
     parts = pool.map(encode_block, slices(n, block))
@@ -80,14 +89,13 @@ def refit_labels(
         scales = view.shrinkage.start(labels.shape[0], model.n_factors)
         start = ViewState(rows, NoParameters(), scales)
     item = ObservedView(view, labels, start.copy())
-    previous, overstep, columns = -np.inf, Overstep(), designs(item, z)
+    previous, momentum, columns = -np.inf, Momentum(), designs(item, z)
     for step in range(REFIT_STEPS):
         before = view_bound(item, model.n_factors)
-        old = item.state.rows.mean.copy()
         bound = before + update_view(item, z, pool, columns=columns)
         if step > 1 and abs(bound - previous) < REFIT_TOL * max(abs(bound), 1.0):
             break
-        item.state.rows.mean[:] += overstep(bound) * (item.state.rows.mean - old)
+        momentum.carry((item.state.rows.mean,), bound)
         previous = bound
     return item.state
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.inference.acceleration import Overstep
+from rankfactor.inference.acceleration import Momentum
 from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
 from rankfactor.inference.globals import update_view, view_bound
 from rankfactor.inference.joint import update_jointly
@@ -269,15 +269,18 @@ def _ascend(
     model: Model, fit: Fit, settings: Settings, pool: Workers, progress: Progress | None
 ) -> None:
     """Iterate to convergence, in place."""
-    joint = fit.data.view.likelihood.augments
-    overstep, previous = Overstep(), -np.inf
+    likelihood = fit.data.view.likelihood
+    momentum, previous = Momentum(), -np.inf
     try:
         for iteration in range(settings.max_iter + 1):
-            if joint:
-                elbo = _iterate_jointly(fit, settings.block, pool, overstep)
+            if likelihood.augments:
+                elbo = _iterate_jointly(fit, settings.block, pool, momentum)
             else:
                 # Scores come first, so the first pass only fits the rows to the starting ones.
                 elbo = (_iterate if iteration else _fit_rows)(fit, settings.block, pool)
+                # Where bounds are refreshed no joint density says whether means went too far.
+                if not likelihood.refreshes:
+                    momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)
             fit.prior = fit.prior.update(fit.z)
             change = (elbo - previous) / max(abs(elbo), 1.0)
             record(fit, elbo)
@@ -319,24 +322,20 @@ def _iterate(fit: Fit, block: int, pool: Workers) -> float:
     return _fit_rows(fit, block, pool)
 
 
-def _iterate_jointly(fit: Fit, block: int, pool: Workers, overstep: Overstep) -> float:
+def _iterate_jointly(fit: Fit, block: int, pool: Workers, momentum: Momentum) -> float:
     """The same in one pass over the table (`rankfactor.inference.joint`); the ELBO before it.
 
-    Loadings and scores go further than their step, by ``overstep``.
+    Loadings and scores are carried on by ``momentum``.
     """
     elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
 
     def assign(prior: ScorePrior, z: Normal, samples: slice) -> ScorePrior:
         return assign_block(prior, fit.labels, z, samples)
 
-    moving = (fit.data.state.rows.mean, fit.z.mean)
-    before = [mean.copy() for mean in moving]
     bound, priors = update_jointly(fit.views, fit.prior, fit.z, pool, block, assign)
     fit.assign(priors)
     elbo += bound
-    further = overstep(elbo)
-    for mean, old in zip(moving, before, strict=True):
-        mean += further * (mean - old)
+    momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)
     if fit.labels is not None:
         update_view(fit.labels, fit.z, pool, block)
     return elbo
