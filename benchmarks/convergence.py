@@ -3,7 +3,7 @@
     RANKFACTOR_DATA=... python -m benchmarks.convergence [--sets alzheimer_csf usps_3v5 ...]
 
 For every table: scores and rows in two passes ("apart"), in one pass ("joint"), and in one pass
-that goes further than its step ("over", the default). Counted are the iterations to the default
+with momentum (the default). Counted are the iterations to the default
 tolerance, with the ELBO there, and those to the ELBO at which the first way stopped; seconds are
 of one thread's processor time, without what precedes and follows the iterations.
 """
@@ -31,7 +31,7 @@ SETS = (
     "alon",
     "golub",
 )
-WAYS = {"apart": (False, 0.0), "joint": (True, 0.0), "over": (True, acceleration.OVER)}
+WAYS = {"apart": (False, 0.0), "joint": (True, 0.0), "momentum": (True, acceleration.MOMENTUM)}
 
 
 def table(name):
@@ -40,9 +40,9 @@ def table(name):
         return file[f"X{part}"].astype(float), file[f"y{part}"]
 
 
-def run(X, y, joint, over, max_iter):
+def run(X, y, joint, momentum, max_iter):
     """ELBO of every iteration, and processor seconds an iteration."""
-    MarginRank.augments, acceleration.OVER = property(lambda self: joint), over
+    MarginRank.augments, acceleration.MOMENTUM = property(lambda self: joint), momentum
     times = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -68,8 +68,8 @@ def main():
     for name in chosen.sets:
         X, y = table(name)
         target = None
-        for way, (joint, over) in WAYS.items():
-            elbo, seconds = run(X, y, joint, over, chosen.max_iter)
+        for way, (joint, momentum) in WAYS.items():
+            elbo, seconds = run(X, y, joint, momentum, chosen.max_iter)
             change = np.abs(np.diff(elbo) / elbo[1:])
             below = np.flatnonzero(change[1:] < chosen.tol)
             stop = below[0] + 2 if len(below) else len(elbo) - 1

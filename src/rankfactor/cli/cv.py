@@ -70,7 +70,7 @@ def cv(
     calibration: opt.Calibration_ = opt.Calibration.REFIT,
     engine: opt.Engine_ = opt.Engine.VB,
     max_iter: opt.MaxIter = 500,
-    tol: opt.Tol = 1e-4,
+    tol: opt.Tol = 2e-4,
     n_restarts: opt.NRestarts = 1,
     n_draws: opt.NDraws = None,
     burn_in: opt.BurnIn = None,

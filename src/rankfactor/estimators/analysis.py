@@ -49,7 +49,7 @@ class RankFactorAnalysis(FactorModel):
         chains and so on.
     max_iter : int, default 500
         Most iterations.
-    tol : float, default 1e-4
+    tol : float, default 2e-4
         Relative change of the ELBO at which the fit has converged.
     n_restarts : int, default 1
         Starting points; the fit with the highest ELBO is kept.

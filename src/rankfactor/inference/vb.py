@@ -62,7 +62,7 @@ class Settings:
     """
 
     max_iter: int = 500
-    tol: float = 1e-4
+    tol: float = 2e-4
     n_restarts: int = 1
     block: int = BLOCK
     warns: bool = True
