@@ -49,7 +49,18 @@ def assert_masses(draws, support, masses, n_cases):
     assert chisquare(counts, expected, sum_check=False).pvalue > LEVEL / n_cases
 
 
-BINOMIALS = [(1, 0.3), (20, 0.02), (30, 0.5), (40, 0.9), (200, 0.2), (5000, 0.4), (10**6, 5e-5)]
+BINOMIALS = [
+    (1, 0.3),
+    (20, 0.02),
+    (900, 0.008),
+    (2000, 0.003),
+    (3000, 0.2),
+    (30, 0.5),
+    (40, 0.9),
+    (200, 0.2),
+    (5000, 0.4),
+    (10**6, 5e-5),
+]
 
 
 @pytest.mark.parametrize(("n", "p"), BINOMIALS)
@@ -133,6 +144,26 @@ def test_divided_counts_add_up_and_have_the_right_shares() -> None:
     found = total / size
     assert (np.abs(found - mean) <= 5 * np.sqrt(variance / size) + 1e-12).all()
     np.testing.assert_allclose((squares / size - found**2)[1:], variance[1:], rtol=0.2)
+
+
+@pytest.mark.parametrize("count", [9, 60])
+def test_the_part_of_a_factor_is_binomial(count: int) -> None:
+    """Whatever the order of the factors, and where binomials give way to single units."""
+    phi = np.array([[0.3, 0.05, 0.4, 0.25, 0.01]])
+    theta = np.array([[0.2, 3.0, 1.0, 0.7, 2.0]])
+    parts = np.array(
+        [
+            divide_counts(np.array([[float(count)]]), phi, theta, np.uint64(i), 0)[0][0]
+            for i in range(N)
+        ]
+    )
+    share = (phi * theta)[0] / (phi * theta).sum()
+    support = np.arange(count + 1.0)
+    for k in range(5):
+        assert_masses(parts[:, k], support, binom.pmf(support, count, share[k]), 10)
+    # Parts of a multinomial count are negatively correlated.
+    expected = count * (np.diag(share) - np.outer(share, share))
+    np.testing.assert_allclose(np.cov(parts.T), expected, atol=0.06 * expected.max())
 
 
 def test_blocks_of_samples_do_not_matter() -> None:

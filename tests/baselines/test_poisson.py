@@ -63,13 +63,13 @@ def test_conditionals_leave_the_joint_law_as_it_is(holes):
     direct = np.array([watched(from_prior(rng, n, d, order, prior)) for _ in range(20_000)])
     state = from_prior(rng, n, d, order, prior)
     chain = []
-    for number in range(8000):
+    for number in range(24_000):
         counts = rng.poisson(state.theta @ state.phi.T).astype(float)
         if holes:
             counts[0, 1] = counts[2, 0] = np.nan
         state = sweep(counts, state, prior, Stream(number), Workers())
         chain.append(watched(state))
-    batches = np.array(chain).reshape(80, 100, -1).mean(axis=1)
+    batches = np.array(chain).reshape(80, 300, -1).mean(axis=1)
     error = np.sqrt(batches.var(axis=0, ddof=1) / len(batches) + direct.var(axis=0) / len(direct))
     assert (np.abs(batches.mean(axis=0) - direct.mean(axis=0)) < 4.5 * error).all()
     # The check could see a difference of a quarter of a standard deviation.

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankfactor.baselines import NormalScoresPCASVM, PFAClassifier, RandomForest
 from rankfactor.baselines.counting import CountScale
 from rankfactor.baselines.normal_scores import NormalScores, _Components
+from rankfactor.baselines.pfa_classifier import sweeps
 from rankfactor.errors import InputError
 
 QUICK = {
@@ -82,6 +83,24 @@ def test_normal_scores_are_quantiles_of_mid_ranks() -> None:
     )
 
 
+def test_normal_scores_against_ranks_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (25, 9)).astype(float)  # ties
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 4] = np.nan
+    new = rng.integers(-1, 8, (12, 9)) / 1.5
+    new[3, 2] = np.nan
+    expected = np.zeros(new.shape)
+    for i in range(9):
+        known = X[~np.isnan(X[:, i]), i]
+        for s in range(12):
+            if len(known) and not np.isnan(new[s, i]):
+                rank = (known < new[s, i]).sum() + 0.5 * (known == new[s, i]).sum()
+                least = 0.5 / len(known)
+                expected[s, i] = ndtri(np.clip(rank / len(known), least, 1 - least))
+    np.testing.assert_allclose(NormalScores().fit(X).transform(new), expected, atol=1e-14)
+
+
 @pytest.mark.parametrize("shape", [(30, 6), (12, 40)])
 def test_components_are_those_of_scikit_learn(shape: tuple[int, int]) -> None:
     X = np.random.default_rng(0).standard_normal(shape) * np.arange(1, shape[1] + 1)
@@ -110,6 +129,13 @@ def test_pfa_answers_do_not_depend_on_threads() -> None:
     )
     np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
     assert one.scale_.rule == "counts"
+
+
+def test_large_tables_have_fewer_sweeps() -> None:
+    assert [sweeps(n) for n in (0, 10**6, 2 * 10**6, 4 * 10**6, 10**9)] == [100, 100, 50, 25, 25]
+    X, Y = table()
+    model = PFAClassifier(2, n_draws=3, n_threads=1).fit(X, Y["third"])
+    assert len(model.analysis_.log_likelihood_) == 103
 
 
 def rule(values: Any) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.running import call, fails, works
-from tests.experiments.sets import archives, split
+from tests.experiments.sets import archives, series, signal, split
 
-from rankfactor.experiments import suite, usps
+from rankfactor.experiments import crossvalidated, suite, usps
+from rankfactor.experiments.pictures import DIGIT_MODELS
 
 QUICK = ("--n-factors", "2", "--threads", "1", "--settings", "paper")
 
@@ -54,6 +57,89 @@ def test_the_suite_and_json_on_stdout(folder: str) -> None:
     assert not list(Path().glob("*.json"))
 
 
+def test_files_hold_what_is_finished_if_the_program_dies(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, seen = crossvalidated.cross_validate, []
+
+    def dies(*arguments: Any, **settings: Any) -> Any:
+        seen.append(1)
+        if len(seen) == 3:
+            raise MemoryError
+        return real(*arguments, **settings)
+
+    monkeypatch.setattr(crossvalidated, "cross_validate", dies)
+    arguments = ("reproduce", "suite", "--folder", folder, "--models", "NS-PCA-SVM,L-SVM")
+    result = call(
+        *(*arguments, "--folds", "2", "--repeats", "1", *QUICK),
+        *("--json", "all.json", "--out", "results"),
+    )
+    assert isinstance(result.exception, MemoryError)
+    told = json.loads(Path("all.json").read_text("utf-8"))
+    assert not told["complete"]
+    assert {row["data"] for row in told["rows"]} == {"counts", "grouped"}
+    assert told["notes"][-1] == "Not finished: plain."
+    assert set(pd.read_csv("results/suite.csv")["data"]) == {"counts", "grouped"}
+    assert not list(Path().rglob(".*"))  # nothing half written
+
+
+def test_figures_of_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usps, "load", lambda name: split())
+    monkeypatch.setattr(usps, "IMAGE", (2, 4))
+    both = works(
+        *("reproduce", "usps", "--models", "L-SVM", "--repeats", "1", *QUICK),
+        *("--figures", "drawn"),
+    )
+    assert "USPS 3 vs. 5: test error" in both.stdout
+    names = {f"usps-loadings{end}" for end in ("", *(f"-{model}" for model in DIGIT_MODELS))}
+    assert {path.stem for path in Path("drawn").iterdir()} == names
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in Path("drawn").iterdir())
+    alone = works("reproduce", "usps", "--no-table", "--figures", "again", *QUICK)
+    assert "test error" not in alone.stdout
+    assert f"Written: {Path('again') / 'usps-loadings.png'}" in alone.stdout
+    told = works(
+        *("reproduce", "usps", "--models", "L-SVM", "--repeats", "1", *QUICK),
+        *("--figures", "third", "--json", "-"),
+    )
+    assert json.loads(told.stdout)["complete"]
+    assert len(list(Path("third").iterdir())) == 5
+
+
+def test_figures_and_tables_of_joint_tasks() -> None:
+    kinds = ["active tuberculosis", "latent TB infection", "other disease"]
+    described = {
+        "disease": [kinds[i % 3] for i in range(48)],
+        "hiv status": ["HIV positive" if i % 2 else "HIV negative" for i in range(48)],
+    }
+    series(Path("GSE_series_matrix.txt"), described, np.exp(signal(48)[0] + 6))
+    Path("sets.gmt").write_text("odd\t\t" + "\t".join(f"gene{i}" for i in (1, 3, 5, 7, 0)), "utf-8")
+    arguments = ("reproduce", "tb", "--series", "GSE_series_matrix.txt", "--no-table", *QUICK)
+    result = works(*arguments, "--figures", "drawn", "--gmt", "sets.gmt")
+    ends = ("coefficients.png", "coefficients.csv", "network.png", "network.csv", "network.graphml")
+    expected = {*ends, "top-200.csv", "enrichment.csv"}
+    found = {path.name for path in Path("drawn").iterdir()}
+    assert found == {f"GSE_series_matrix-{end}" for end in expected}
+    table = pd.read_csv("drawn/GSE_series_matrix-coefficients.csv")
+    assert table["task"].nunique() == 4
+    assert "network as drawn" in result.stderr
+
+
+def test_an_interruption_of_figures_keeps_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(usps, "load", lambda name: split())
+    monkeypatch.setattr(usps, "pictures", stopped)
+    arguments = ("reproduce", "usps", "--models", "L-SVM", "--repeats", "1", *QUICK)
+    result = call(*arguments, "--figures", "drawn", "--json", "all.json")
+    assert result.exit_code == 130
+    assert "the table is complete, but no figure was written" in result.stderr
+    assert json.loads(Path("all.json").read_text("utf-8"))["complete"]
+    result = call("reproduce", "usps", "--no-table", "--figures", "drawn", *QUICK)
+    assert result.exit_code == 130
+    assert "interrupted: nothing was written." in result.stderr
+
+
 def test_an_interruption_is_told_by_the_exit_code(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,4 +167,8 @@ def test_bad_input(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fails("is no folder", "reproduce", "suite", "--folder", "nope")
     fails("has no nope.npz", "reproduce", "suite", "--folder", folder, "--sets", "nope")
     fails("does not exist", "reproduce", "suite", "--folder", folder, "--json", "no/a.json")
+    fails("give --figures as well", "reproduce", "usps", "--no-table")
+    fails("are for the table", "reproduce", "usps", "--no-table", "--figures", "f", "--json", "-")
+    fails("give --figures as well", "reproduce", "tb", "--gmt", "sets.gmt")
+    fails("nope.gmt", "reproduce", "rnaseq", "--gmt", "nope.gmt", "--figures", "f")
     fails("cannot be made", "reproduce", "suite", "--folder", folder, "--out", "table.csv/x")

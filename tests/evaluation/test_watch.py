@@ -20,6 +20,23 @@ def test_a_caught_interrupt_is_told_of() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def fail_in_compiled_code(interrupted: bool) -> None:
+    with interrupts():
+        if interrupted:
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+        raise SystemError("returned a result with an exception set")
+
+
+def test_an_interrupt_in_compiled_code_is_one() -> None:
+    """It comes as a `SystemError`; without Ctrl-C that is a fault, and stays one."""
+    with pytest.raises(KeyboardInterrupt):
+        fail_in_compiled_code(True)
+    with pytest.raises(SystemError, match="an exception set"):
+        fail_in_compiled_code(False)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_interrupts_without_any() -> None:
     with interrupts() as came:
         pass

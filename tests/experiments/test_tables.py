@@ -11,6 +11,7 @@ import pytest
 from tests.experiments.sets import archives, series, signal, split
 
 import rankfactor.experiments.crossvalidated as crossvalidated
+from rankfactor.baselines import RandomForest
 from rankfactor.data import Dataset
 from rankfactor.errors import InputError
 from rankfactor.experiments import mnist, rnaseq, suite, tb, usps
@@ -305,6 +306,53 @@ def test_an_interruption_keeps_what_is_finished(
     calls[:] = [1]
     with pytest.raises(KeyboardInterrupt):
         suite.run(["L-SVM"], folder=folder, n_folds=2, **QUICK)
+
+
+def test_what_is_finished_is_handed_on_as_it_comes(tmp_path: Path) -> None:
+    folder = archives(tmp_path / "sets")
+    kept: list[Any] = []
+    found = suite.run(["L-SVM", "NS-PCA-SVM"], folder=folder, n_folds=2, keep=kept.append, **QUICK)
+    assert [one.rows["data"].unique().tolist() for one in kept] == [
+        ["counts"],
+        ["counts", "grouped"],
+    ]
+    assert not any(one.complete for one in kept)
+    assert "Not finished: grouped, plain." in kept[0].notes
+    assert len(kept[1].summary) == 2
+    assert found.complete
+    measured = ["data", "model", "auc", "accuracy"]
+    assert found.rows[measured].iloc[:4].equals(kept[1].rows[measured])
+
+
+def test_an_interrupted_split_keeps_models_that_are_finished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import signal as signals
+
+    monkeypatch.setattr(usps, "load", lambda name: split())
+    kept: list[Any] = []
+    real = RandomForest.fit
+
+    def interrupted(self: Any, *arguments: Any, **more: Any) -> Any:
+        # As a factor model does, which answers Ctrl-C with what it has.
+        try:
+            signals.raise_signal(signals.SIGINT)
+        except KeyboardInterrupt:
+            return real(self, *arguments, **more)
+
+    settings = {"n_repeats": 2, "keep": kept.append, **QUICK}
+    whole = usps.run(["L-SVM", "NS-PCA-SVM"], **settings)
+    assert whole.complete
+    (part,) = kept
+    assert (part.rows["model"].tolist(), part.complete) == (["L-SVM"], False)
+    assert "Not finished: NS-PCA-SVM." in part.notes
+    monkeypatch.setattr(RandomForest, "fit", interrupted)
+    found = usps.run(["L-SVM", "RF", "NS-PCA-SVM"], **settings)
+    assert not found.complete
+    assert found.rows["model"].tolist() == ["L-SVM"]
+    assert "Interrupted in RF: it and what follows are left out." in found.notes
+    with pytest.raises(KeyboardInterrupt):
+        usps.run(["RF", "L-SVM"], **settings)
 
 
 def test_the_library_s_own_sets(monkeypatch: pytest.MonkeyPatch) -> None:

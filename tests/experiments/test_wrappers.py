@@ -12,6 +12,7 @@ from tests.experiments.sets import signal
 
 from rankfactor.baselines import LinearSVM, NormalScoresPCASVM
 from rankfactor.errors import InputError
+from rankfactor.evaluation import cross_validate
 from rankfactor.experiments.models import Entry, build, candidates, entries
 from rankfactor.experiments.wrappers import ChooseSettings, LogScale, is_raw, possible_folds
 
@@ -71,6 +72,72 @@ def test_the_better_settings_are_chosen_inside(measure: str) -> None:
     assert model.scores_[1] > 0.7 > model.scores_[0]
     # Three folds of sixty samples for each, then all.
     assert Fixed.sizes == [40] * 6 + [90]
+
+
+class Watched(Fixed):
+    """As `Fixed`; notes the first feature, which is the number of a sample, of what it learns."""
+
+    fits: list[tuple[set[int], Any]] = []  # noqa: RUF012 (shared on purpose)
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Watched:
+        Watched.fits.append((set(np.asarray(X)[:, 0].astype(int)), groups))
+        super().fit(X, y)
+        return self
+
+
+def numbered(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A table whose first feature is the number of the sample, and labels."""
+    X, y = signal(n)
+    X[:, 0] = np.arange(n)
+    index = pd.Index([f"s{i}" for i in range(n)])
+    return pd.DataFrame(X, index=index), pd.DataFrame({"y": y}, index=index)
+
+
+def test_a_choice_never_sees_the_test_part_and_keeps_groups_together() -> None:
+    table, labels = numbered(96)
+    groups = np.arange(96) // 4
+    Watched.fits.clear()
+    ways = [{"good": False}, {"good": True}]
+    found = cross_validate(
+        {"chosen": ChooseSettings(Watched(), ways)}, table, labels, n_folds=4, groups=groups
+    )
+    assert set(found.folds["chosen"]) == {"good=True"}
+    # By fold: three inner folds of every candidate, then a fit to the training part.
+    assert len(Watched.fits) == 4 * (2 * 3 + 1)
+    for fold in range(4):
+        *inner, (train, given) = Watched.fits[7 * fold : 7 * (fold + 1)]
+        assert len(train) == 72
+        assert given is not None
+        for part, together in inner:
+            assert part < train
+            assert len(together) == len(part)
+            # What is left out inside are whole groups of the training part.
+            assert not {i // 4 for i in part} & {i // 4 for i in train - part}
+        assert sorted(i for part, _ in inner[::2] for i in train - part) == sorted(train)
+
+
+def test_large_training_parts_are_represented_by_some_samples() -> None:
+    table, labels = numbered(120)
+    Watched.fits.clear()
+    ways = [{"good": False}, {"good": True}]
+    model = ChooseSettings(Watched(), ways, most_samples=30).fit(table, labels["y"])
+    assert [len(part) for part, _ in Watched.fits] == [20] * 6 + [120]
+    assert model.settings_ == {"good": True}
+
+
+def test_factors_that_an_inner_part_has_no_samples_for_are_not_tried() -> None:
+    X, y = signal(30)
+    y[:] = "a"
+    y[:2] = "b"  # two folds only, so that an inner part has half of the samples
+    ways = [{"n_factors": k} for k in (4, 10, 20)]
+    model = ChooseSettings(NormalScoresPCASVM(), ways).fit(X, y)
+    assert np.isnan(model.scores_).tolist() == [False, False, True]
+    assert model.settings_ != {"n_factors": 20}
+    few = ChooseSettings(NormalScoresPCASVM(), ways[1:]).fit(X, y, groups=np.arange(30) // 6)
+    assert (few.settings_, few.scores_) == ({"n_factors": 10}, [])
+    factors = build(Entry("G-L-BSVM", "chosen"), most_factors=31, n_threads=1).estimator
+    assert {"n_factors": 20, "training": "bayes"} in factors.candidates
+    assert "n_factors=10" in factors.fit(X, y).chosen_[0]
 
 
 def test_of_equal_settings_the_first() -> None:

@@ -32,16 +32,23 @@ def chances():
 FIGURES = {
     "coefficients, two classes": lambda: plots.coefficient_figure(models.two_tasks(), "group"),
     "coefficients, three classes": lambda: plots.coefficient_figure(models.two_tasks(), 1),
+    "coefficients of all tasks": lambda: plots.joint_coefficient_figure(
+        models.two_tasks(), title="All <tasks> & classes"
+    ),
     "scores": lambda: plots.score_figure(models.two_tasks(), "stage"),
     "scores without labels": lambda: plots.score_figure(models.unsupervised()),
     "scores on one factor": lambda: plots.score_figure(models.one_factor(), 0),
     "loadings": lambda: plots.loading_figure(models.two_tasks()),
     "loadings, clustered": lambda: plots.loading_figure(models.two_tasks(), order="cluster"),
     "loadings as images": lambda: plots.loading_image_figure(models.two_tasks(), (1, 13)),
+    "loadings of models as images": lambda: plots.compared_images_figure(
+        {"R-L-BSVM": models.two_tasks(), "one <factor>": models.one_factor()}, (13, 1), title="T"
+    ),
     "ranks": lambda: plots.rank_figure(models.two_tasks(), models.table()[0]["f5"], "f5"),
     "traces": lambda: plots.trace_figure(models.sampled()),
     "responsibilities": lambda: plots.responsibility_figure(models.nonlinear(), "stage"),
     "network": lambda: plots.network_figure(models.network()),
+    "network with a title": lambda: plots.network_figure(models.network(), title="A <title>"),
     "history": lambda: plots.history_figure(models.two_tasks()),
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
@@ -94,6 +101,31 @@ def test_no_figure_changes_matplotlib_or_makes_a_pyplot_figure():
     FIGURES["roc"]()
     assert dict(matplotlib.rcParams) == before
     assert not Gcf.figs
+
+
+def test_coefficients_of_all_tasks_are_those_of_each():
+    posterior = models.two_tasks()
+    figure = plots.joint_coefficient_figure(posterior, title="A title")
+    assert figure.get_suptitle() == "A title"
+    panels = figure.axes
+    assert len(panels) == 4  # one for two classes, three for three
+    assert [axes.get_title().strip() for axes in panels] == ["group", "stage", "stage", "stage"]
+    assert panels[0].get_title("left") == "← case <b>"
+    assert [axes.get_title("right") for axes in panels[1:]] == ["I →", "II →", "III →"]
+    alone = [
+        *plots.coefficient_figure(posterior, 0).axes,
+        *plots.coefficient_figure(posterior, 1).axes,
+    ]
+
+    def points(axes):
+        return [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
+
+    for joint, own in zip(panels, alone, strict=True):
+        assert points(joint) == points(own)
+        low, high = joint.get_xlim()
+        assert low == -high
+    with pytest.raises(InputError, match="fitted without labels"):
+        plots.joint_coefficient_figure(models.unsupervised())
 
 
 def test_coefficients_and_intervals_are_the_posteriors():

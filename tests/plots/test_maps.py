@@ -60,6 +60,22 @@ def test_images_are_the_loadings_pixel_by_pixel():
     assert drawn[0].get_clim() == drawn[1].get_clim()
 
 
+def test_models_are_compared_on_one_scale():
+    posteriors = {"three": models.two_tasks(), "one": models.one_factor()}
+    figure = plots.compared_images_figure(posteriors, (13, 1), most=2, title="Both")
+    assert figure.get_suptitle() == "Both"
+    drawn = [axes.images[0] for axes in figure.axes if axes.images]
+    assert len(drawn) == 3  # two of the first, the only one of the second
+    expected = [*models.two_tasks().standardised_loadings[:, :2].T]
+    expected.append(models.one_factor().standardised_loadings[:, 0])
+    for image, loadings in zip(drawn, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(image.get_array())[:, 0], loadings)
+    (limits,) = {image.get_clim() for image in drawn}
+    assert limits[0] == -limits[1]
+    names = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert names == ["three", "one"]
+
+
 def test_responsibilities_are_grouped_by_class():
     posterior = models.nonlinear()
     R = training_responsibilities(posterior)
@@ -84,6 +100,12 @@ def test_responsibilities_are_grouped_by_class():
         (
             lambda: plots.loading_image_figure(models.two_tasks(), (13, 1), factors=[3]),
             "between 0 and 2",
+        ),
+        (lambda: plots.compared_images_figure({}, (13, 1)), "give at least one"),
+        (lambda: plots.compared_images_figure({"a": models.two_tasks()}, (4, 4)), "features, 13"),
+        (
+            lambda: plots.compared_images_figure({"a": models.two_tasks()}, (13, 1), most=0),
+            "most must be at least 1",
         ),
         (lambda: plots.responsibility_figure(models.two_tasks()), "has no components"),
         (lambda: plots.responsibility_figure(models.unsupervised()), "has no components"),

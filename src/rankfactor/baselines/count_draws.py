@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from scipy.special import gammaln
 
 from rankfactor.kernels.counts import poisson
 from rankfactor.kernels.draws import gamma
@@ -30,22 +31,36 @@ from rankfactor.kernels.rng import derive, normal, uniform
 
 LARGE_VARIANCE = 1e4
 LARGE_TABLES = 2e4
-# Up to here the units of a count are divided one by one, which is faster than binomials.
+# So many units of a count, or of what is left of it, are divided one by one: faster than binomials.
 ONE_BY_ONE = 12
+
+
+# Most counts are small, and looked up.
+_LOG_FACTORIALS = gammaln(np.arange(1024.0) + 1.0)
+_INVERSES = 1.0 / np.maximum(np.arange(256.0), 1.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _log_factorial(k):  # type: ignore[no-untyped-def]
-    """Logarithm of k! by Stirling's series, to 1e-9 from 10 on; only differences of it are used."""
-    if k < 10.0:
-        product = 1.0
-        for j in range(2, int(k) + 1):
-            product *= j
-        return np.log(product)
+    """Logarithm of k!, by Stirling's series from 1024 on."""
+    if k < 1024.0:
+        return _LOG_FACTORIALS[int(k)]
     n = k + 1.0
     inv = 1.0 / n
     tail = inv * (1.0 / 12.0 - inv * inv * (1.0 / 360.0 - inv * inv / 1260.0))
     return (n - 0.5) * np.log(n) - n + 0.9189385332046727 + tail
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _power(base, n):  # type: ignore[no-untyped-def]
+    """``base ** n`` for a whole number n, by squaring: faster than a logarithm if n is small."""
+    left, result = int(n), 1.0
+    while left:
+        if left & 1:
+            result *= base
+        base *= base
+        left >>= 1
+    return result
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -67,14 +82,15 @@ def _lower_binomial(n, p, key):  # type: ignore[no-untyped-def]
     """Binomial draw for 0 < p <= 1/2."""
     q = 1.0 - p
     if n * p < 10.0:
-        odds, mass, u, k = p / q, np.exp(n * np.log1p(-p)), uniform(key, 0), 0.0
-        while u > mass and k < n:
+        u, k = uniform(key, 0), 0.0
+        if u <= 1.0 - n * p:  # less than the mass of 0, which need not be known then
+            return k
+        odds, mass = p / q, _power(q, n) if n < 1024.0 else np.exp(n * np.log1p(-p))
+        # Once k is 200 what is left of u is rounding, as the masses are.
+        while u > mass and k < n and k <= 200.0:
             u -= mass
+            mass *= odds * (n - k) * _INVERSES[int(k) + 1]
             k += 1.0
-            mass *= odds * (n - k + 1.0) / k
-            # What is left of u is rounding once the masses are.
-            if k > 200.0:
-                break
         return k
     variance = n * p * q
     spread = np.sqrt(variance)
@@ -186,40 +202,39 @@ def divide_counts(counts, phi, theta, key, first):  # type: ignore[no-untyped-de
     weight, rest = np.empty(order), np.empty(order)
     for s in range(n):
         sample = derive(key, first + s)
+        # The sample's large factors come first: most of a count is then divided by few binomials.
+        turn = np.argsort(-theta[s])
         for i in range(d):
             x = counts[s, i]
             if x == 0.0:
                 continue
             item = derive(sample, i)
             total = 0.0
-            # From the last on: rest[k] is the sum from k on, without subtractions.
-            for k in range(order - 1, -1, -1):
-                weight[k] = phi[i, k] * theta[s, k]
-                total += weight[k]
-                rest[k] = total
+            # From the last on: rest[j] is the sum from j on, without subtractions.
+            for j in range(order - 1, -1, -1):
+                weight[j] = phi[i, turn[j]] * theta[s, turn[j]]
+                total += weight[j]
+                rest[j] = total
             if x != x:
                 x = poisson(total, derive(item, order))
             if not total > 0.0:  # all weights have underflowed: any division is as good
-                for k in range(order):
-                    weight[k], rest[k] = 1.0, np.float64(order - k)
-                total = np.float64(order)
-            if x <= ONE_BY_ONE:
-                for c in range(int(x)):
-                    u = uniform(item, c) * total
-                    k = order - 1
-                    while k > 0 and u > rest[k]:
-                        k -= 1
-                    by_feature[i, k] += 1.0
-                    by_sample[s, k] += 1.0
-                continue
-            left = x
-            for k in range(order):
-                part = left
-                if k < order - 1:
-                    part = binomial(left, weight[k] / rest[k], derive(item, k))
-                by_feature[i, k] += part
-                by_sample[s, k] += part
+                for j in range(order):
+                    weight[j], rest[j] = 1.0, np.float64(order - j)
+            left, j = x, 0
+            while left > ONE_BY_ONE and j < order - 1:
+                part = binomial(left, weight[j] / rest[j], derive(item, j))
+                by_feature[i, turn[j]] += part
+                by_sample[s, turn[j]] += part
                 left -= part
-                if left <= 0.0:
-                    break
+                j += 1
+            if j == order - 1:
+                by_feature[i, turn[j]] += left
+                by_sample[s, turn[j]] += left
+                continue
+            for c in range(int(left)):
+                u, k = uniform(item, c) * rest[j], j
+                while k < order - 1 and u <= rest[k + 1]:
+                    k += 1
+                by_feature[i, turn[k]] += 1.0
+                by_sample[s, turn[k]] += 1.0
     return by_feature, by_sample

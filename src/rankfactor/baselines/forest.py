@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from rankfactor.baselines.columns import ColumnClassifier, Integers
+from rankfactor.baselines.medians import MedianFill
 from rankfactor.kernels.packed import Floats
 from rankfactor.model import check_count
 from rankfactor.tasks import Task
@@ -49,8 +49,8 @@ class RandomForest(ColumnClassifier):
         for number in codes.T:
             known = number >= 0
             forest = RandomForestClassifier(n_trees, random_state=self.random_state)
-            impute = SimpleImputer(strategy="median", keep_empty_features=True)
-            self.pipelines_.append(make_pipeline(impute, forest).fit(values[known], number[known]))
+            steps = make_pipeline(MedianFill(), forest)
+            self.pipelines_.append(steps.fit(values[known], number[known]))
 
     def _decisions(self, values: Floats) -> list[Floats]:
         parts = [np.asarray(pipeline.predict_proba(values)) for pipeline in self.pipelines_]

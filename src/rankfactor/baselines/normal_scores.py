@@ -16,15 +16,36 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numba import njit
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from rankfactor.baselines.svm import FALLBACK_C, GRID, MAX_ITER, Setting, TunedSVM
+from rankfactor.baselines.svm import FALLBACK_C, GRID, LinearMachine, Setting, TunedSVM
 from rankfactor.kernels.packed import Floats
 from rankfactor.model import check_count
+
+
+@njit(cache=True, nogil=True)
+def _twice_ranks(values, ordered, known):  # type: ignore[no-untyped-def]
+    """Number below plus number up to every value (N, D), among the first known (D,) ordered ones.
+
+    Of a missing value it is the number of known ones, the middle.
+    """
+    n, d = values.shape
+    found = np.empty((n, d))
+    for i in range(d):
+        count = known[i]
+        column = ordered[i, :count]
+        for s in range(n):
+            value = values[s, i]
+            if value != value:
+                found[s, i] = count
+                continue
+            below = np.searchsorted(column, value, side="left")
+            found[s, i] = below + np.searchsorted(column, value, side="right")
+    return found
 
 
 class NormalScores(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,28 +53,25 @@ class NormalScores(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    sorted_ : list of array
-        Known training values of every feature in increasing order.
+    ordered_ : array, shape (n_features, n_samples)
+        Training values of every feature in increasing order, NaN last.
+    known_ : int array, shape (n_features,)
+        Number of known ones.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the training values of an array (N, D); NaN = missing."""
-        self.sorted_ = [np.sort(column[~np.isnan(column)]) for column in np.asarray(X, float).T]
+        self.ordered_ = np.sort(np.asarray(X, float).T, axis=1)
+        self.known_ = (~np.isnan(self.ordered_)).sum(axis=1)
         return self
 
     def transform(self, X: Any) -> Floats:
         """Normal scores of an array (N, D), of the same shape."""
-        values = np.asarray(X, float)
-        out = np.zeros(values.shape)
-        for i, known in enumerate(self.sorted_):
-            if len(known) == 0:
-                continue
-            below = np.searchsorted(known, values[:, i], "left")
-            upto = np.searchsorted(known, values[:, i], "right")
-            least = 0.5 / len(known)
-            scores = ndtri(np.clip(0.5 * (below + upto) / len(known), least, 1.0 - least))
-            out[:, i] = np.where(np.isnan(values[:, i]), 0.0, scores)
-        return out
+        twice = _twice_ranks(np.asarray(X, float), self.ordered_, self.known_)
+        count = np.maximum(self.known_, 1)
+        shares = np.clip(0.5 * twice / count, 0.5 / count, 1.0 - 0.5 / count)
+        # The middle of nothing is the middle.
+        return np.asarray(ndtri(np.where(self.known_ > 0, shares, 0.5)))
 
 
 class _Components(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -131,5 +149,5 @@ class NormalScoresPCASVM(TunedSVM):
     def _fallback(self, n_features: int) -> Setting:
         return {"C": FALLBACK_C}
 
-    def _machine(self, setting: Setting) -> LinearSVC:
-        return LinearSVC(dual=False, max_iter=MAX_ITER, **setting)
+    def _machine(self, setting: Setting) -> LinearMachine:
+        return LinearMachine(**setting)

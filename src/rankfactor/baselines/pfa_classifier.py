@@ -19,8 +19,12 @@ from rankfactor.inference.predict import refit_labels
 from rankfactor.inference.threads import workers
 from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
-from rankfactor.model import Model
+from rankfactor.model import Model, check_count
 from rankfactor.tasks import Task, signed_labels
+
+# A sweep divides every count among all factors. Large tables, whose laws are narrow, have fewer.
+MOST_SWEEPS, FEWEST_SWEEPS = 100, 25
+DIVISIONS = 1e8
 
 
 class PFAClassifier(ColumnClassifier):
@@ -29,8 +33,9 @@ class PFAClassifier(ColumnClassifier):
     Parameters
     ----------
     n_factors : int, default 20
-    burn_in, n_draws : int, default 100 and 100
-        Of the sampler of `PoissonFactorAnalysis`.
+    burn_in, n_draws : int or None, default None
+        Of the sampler of `PoissonFactorAnalysis`. None is 100 each; with more than a million
+        values times factors, fewer in proportion, down to 25.
     scale : {"auto", "counts", "round", "range"}, default "auto"
         How values become counts: `rankfactor.baselines.counting`.
     random_state : int, RandomState or None, default 0
@@ -55,8 +60,8 @@ class PFAClassifier(ColumnClassifier):
     def __init__(
         self,
         n_factors: int = 20,
-        burn_in: int = 100,
-        n_draws: int = 100,
+        burn_in: int | None = None,
+        n_draws: int | None = None,
         scale: str = "auto",
         random_state: Any = 0,
         n_threads: int | None = None,
@@ -73,10 +78,11 @@ class PFAClassifier(ColumnClassifier):
     ) -> None:
         self.scale_ = CountScale.learn(values, self.scale)
         counts = self.scale_.apply(values)
+        usual = sweeps(counts.size * check_count("n_factors", self.n_factors))
         self.analysis_ = PoissonFactorAnalysis(
             self.n_factors,
-            burn_in=self.burn_in,
-            n_draws=self.n_draws,
+            burn_in=usual if self.burn_in is None else self.burn_in,
+            n_draws=usual if self.n_draws is None else self.n_draws,
             random_state=self.random_state,
             n_threads=self.n_threads,
         ).fit(counts)
@@ -99,3 +105,8 @@ class PFAClassifier(ColumnClassifier):
         rows = scores @ self.coef_.T + self.intercept_  # (N, rows)
         parts = np.split(rows, self._ends, axis=1)
         return [part[:, 0] if part.shape[1] == 1 else part for part in parts]
+
+
+def sweeps(divisions: int) -> int:
+    """Sweeps of the burn-in, and as many draws, for a number of values times factors."""
+    return int(np.clip(DIVISIONS / max(divisions, 1), FEWEST_SWEEPS, MOST_SWEEPS))

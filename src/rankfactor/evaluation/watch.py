@@ -24,7 +24,8 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     """Give a function that tells whether Ctrl-C came since, even if it was caught.
 
     A fit answers Ctrl-C by keeping what it has so far. Inside a longer computation that would
-    pass a half-finished fit on as a finished one, so the computation asks afterwards.
+    pass a half-finished fit on as a finished one, so the computation asks afterwards. In the
+    midst of compiled code Ctrl-C gives a `SystemError`, which is a `KeyboardInterrupt` here.
     """
     came = False
     previous = signal.getsignal(signal.SIGINT)
@@ -45,6 +46,10 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     signal.signal(signal.SIGINT, notice)
     try:
         yield interrupted
+    except SystemError as error:
+        if came:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.signal(signal.SIGINT, previous)
 

@@ -19,6 +19,7 @@ from rankfactor.folds import group_numbers
 from rankfactor.tasks import encode_labels
 
 Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+Keep = Callable[[Outcome], None]  # takes what is finished so far
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,20 @@ class _Found:
     rows: list[dict[str, Any]] = field(default_factory=list)
     fits: list[pd.DataFrame] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    complete: bool = True
+
+    def outcome(
+        self, name: str, title: str, settings: dict[str, Any], missing: str = ""
+    ) -> Outcome:
+        """What there is; incomplete, with a note of what is missing, if anything is."""
+        return Outcome(
+            name,
+            title,
+            pd.DataFrame(self.rows),
+            pd.concat(self.fits, ignore_index=True),
+            settings,
+            (*self.notes, *([missing] if missing else [])),
+            complete=not missing,
+        )
 
 
 def run_folds(
@@ -53,6 +67,7 @@ def run_folds(
     n_threads: int | None = None,
     notes: Sequence[str] = (),
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Outcome:
     """Cross-validate models on the problems, one after the other.
 
@@ -73,6 +88,9 @@ def run_folds(
         What to tell besides.
     progress : callable, optional
         Called with the name of a step, how much of it is done, and out of how much.
+    keep : callable, optional
+        Called with what is finished so far, an incomplete outcome, after every problem but the
+        last.
 
     Raises
     ------
@@ -80,8 +98,16 @@ def run_folds(
         At Ctrl-C, if no problem is finished; else those that are finished are kept.
     """
     rows = entries(models, way, n_factors)
+    settings = {
+        "settings": way,
+        "folds": n_folds,
+        "repeats": n_repeats,
+        "n_factors": n_factors,
+        "seed": random_state,
+    }
     found = _Found(notes=list(notes))
-    for problem in problems:
+    given = list(problems)
+    for number, problem in enumerate(given):
         try:
             evaluation = _evaluate(
                 problem,
@@ -100,27 +126,14 @@ def run_folds(
         if evaluation is None or not evaluation.complete:
             if not found.rows:
                 raise KeyboardInterrupt
-            found.complete = False
-            found.notes.append(f"Interrupted in {problem.name}: it and what follows are left out.")
-            break
+            note = f"Interrupted in {problem.name}: it and what follows are left out."
+            return found.outcome(name, title, settings, note)
         found.rows += _rows(problem, rows, evaluation, published or Published())
         found.fits.append(evaluation.folds.assign(data=problem.name))
-    settings = {
-        "settings": way,
-        "folds": n_folds,
-        "repeats": n_repeats,
-        "n_factors": n_factors,
-        "seed": random_state,
-    }
-    return Outcome(
-        name,
-        title,
-        pd.DataFrame(found.rows),
-        pd.concat(found.fits, ignore_index=True),
-        settings,
-        tuple(found.notes),
-        complete=found.complete,
-    )
+        if keep is not None and number < len(given) - 1:
+            left = ", ".join(one.name for one in given[number + 1 :])
+            keep(found.outcome(name, title, settings, f"Not finished: {left}."))
+    return found.outcome(name, title, settings)
 
 
 def _evaluate(

@@ -24,7 +24,9 @@ from rankfactor.errors import InputError
 from rankfactor.experiments.crossvalidated import Published, run_folds
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.paper import RNASEQ, RNASEQ_SECONDS
+from rankfactor.experiments.pictures import Fits, Pictures, joint_pictures
 from rankfactor.experiments.problem import Problem, against, found_columns, one_against_the_rest
+from rankfactor.interpret.genesets import Sets
 
 MODELS = ("PFA-L-BSVM", "G-L-BSVM", "R-L-BSVM", "L-SVM")
 MOST_ZEROS = 0.25
@@ -58,22 +60,44 @@ def run(
     settings
         As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
-    if series is None:
-        for name, given in (("--counts", counts), ("--labels", labels), ("--groups", groups)):
-            if given:
-                raise InputError(f"{name} belongs to a series: give --series as well.")
-        problems = stand_ins()
-    else:
-        problems = iter([read_series(series, counts, labels, groups)])
     return run_folds(
         "rnaseq",
         "RNA sequencing and sepsis: AUC and accuracy by cross-validation (paper: Table 5)",
-        problems,
+        problems(series, counts, labels, groups),
         models=models,
         published=Published(RNASEQ, RNASEQ_SECONDS),
         notes=() if series is not None else (OTHER_DATA,),
         **settings,
     )
+
+
+def pictures(fits: Fits, *, sets: Sets | None = None, **source: Any) -> Pictures:
+    """Coefficients, networks and leading features of R-L-BSVM.
+
+    Parameters
+    ----------
+    fits : Fits
+    sets : mapping, optional
+        Gene sets to test the leading features against.
+    source
+        The user's own series, as for `run`.
+    """
+    return joint_pictures(problems(**source), fits, sets=sets)
+
+
+def problems(
+    series: Path | None = None,
+    counts: Path | None = None,
+    labels: Sequence[str] = (),
+    groups: str | None = None,
+) -> list[Problem]:
+    """The problem of the user's own series, or those that stand in for the paper's."""
+    if series is not None:
+        return [read_series(series, counts, labels, groups)]
+    for name, given in (("--counts", counts), ("--labels", labels), ("--groups", groups)):
+        if given:
+            raise InputError(f"{name} belongs to a series: give --series as well.")
+    return list(stand_ins())
 
 
 def stand_ins() -> Iterator[Problem]:

@@ -1,24 +1,28 @@
 """Tables of a given split: fit to the training part, count errors on the test part, again by seed.
 
 Settings that are chosen are chosen by accuracy within the training part. The test part is used
-once per fit, and nothing is decided by it.
+once per fit, and nothing is decided by it. Ctrl-C keeps the models all of whose fits are done.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rankfactor.data import Dataset
 from rankfactor.errors import InputError
-from rankfactor.experiments.models import N_FACTORS, build, entries
+from rankfactor.evaluation.watch import interrupts
+from rankfactor.experiments.models import N_FACTORS, Entry, build, entries
 from rankfactor.experiments.outcome import Outcome, counted
 from rankfactor.experiments.paper import Error
 
 Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+Keep = Callable[[Outcome], None]  # takes what is finished so far
 
 
 def run_split(
@@ -34,6 +38,7 @@ def run_split(
     random_state: int = 0,
     n_threads: int | None = None,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Outcome:
     """Test errors of models on a data set with a column ``part`` ("train" or "test").
 
@@ -54,58 +59,89 @@ def run_split(
     n_threads : int or None
     progress : callable, optional
         Called with the name of a row, how many of its fits are done, and how many there are.
+    keep : callable, optional
+        Called with what is finished so far, an incomplete outcome, after every row but the last.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C, if no row is finished; else those that are finished are kept.
     """
     if "part" not in data.labels or not {"train", "test"} <= set(data.labels["part"]):
         raise InputError(f"{data.name} has no given split: a column 'part' of train and test.")
     test = (data.labels["part"] == "test").to_numpy()
-    task = data.labels.columns[0]
-    y = data.labels[task]
-    fits = []
-    for entry in entries(models, way, n_factors):
-        for repeat in range(n_repeats):
-            if progress is not None:
-                progress(entry.name, repeat, n_repeats)
-            model = build(
-                entry,
-                n_factors=n_factors,
-                most_factors=int((~test).sum()),
-                random_state=random_state + repeat,
-                n_threads=n_threads,
-                measure="accuracy",
-                log=False,
-            )
-            started = time.perf_counter()
-            model.fit(data.table[~test], y[~test])
-            seconds = time.perf_counter() - started
-            wrong = np.asarray(model.predict(data.table[test])) != y[test].to_numpy()
-            fits.append(
-                {
-                    "model": entry.model,
-                    "settings": entry.settings,
-                    "repeat": repeat + 1,
-                    "errors": int(wrong.sum()),
-                    "error": 100.0 * float(wrong.mean()),
-                    "seconds": seconds,
-                    "chosen": next(iter(getattr(model, "chosen_", [""]))),
-                }
-            )
+    rows = entries(models, way, n_factors)
+    fits: list[dict[str, Any]] = []
+
+    def outcome(missing: str = "") -> Outcome:
+        frame = pd.DataFrame(fits)
+        notes = (
+            f"Trained on {int((~test).sum())} samples, tested on {int(test.sum())}; mean and "
+            f"standard deviation over {n_repeats} seed{'s' if n_repeats > 1 else ''}. Seconds are "
+            "of a fit, the choice of settings included.",
+            "The paper's NL-SVM is RBF-SVM here.",
+            *([missing] if missing else []),
+        )
+        settings = {
+            "settings": way,
+            "repeats": n_repeats,
+            "n_factors": n_factors,
+            "seed": random_state,
+        }
+        table = _rows(frame, paper)
+        return Outcome(name, title, table, frame, settings, notes, complete=not missing)
+
+    for number, entry in enumerate(rows):
+        found = []
+        try:
+            for repeat in range(n_repeats):
+                if progress is not None:
+                    progress(entry.name, repeat, n_repeats)
+                model = build(
+                    entry,
+                    n_factors=n_factors,
+                    most_factors=int((~test).sum()),
+                    random_state=random_state + repeat,
+                    n_threads=n_threads,
+                    measure="accuracy",
+                    log=False,
+                )
+                # A fit answers Ctrl-C with what it has so far, which is no result here.
+                with interrupts() as came:
+                    found.append(_fit(entry, repeat + 1, model, data, test))
+                if came():
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            if not fits:
+                raise
+            return outcome(f"Interrupted in {entry.name}: it and what follows are left out.")
+        fits += found
         if progress is not None:
             progress(entry.name, n_repeats, n_repeats)
-    frame = pd.DataFrame(fits)
-    notes = (
-        f"Trained on {int((~test).sum())} samples, tested on {int(test.sum())}; mean and standard "
-        f"deviation over {n_repeats} seed{'s' if n_repeats > 1 else ''}. Seconds are of a fit, the "
-        "choice of settings included.",
-        "The paper's NL-SVM is RBF-SVM here.",
-    )
-    return Outcome(
-        name,
-        title,
-        _rows(frame, paper),
-        frame,
-        {"settings": way, "repeats": n_repeats, "n_factors": n_factors, "seed": random_state},
-        notes,
-    )
+        if keep is not None and number < len(rows) - 1:
+            left = ", ".join(one.name for one in rows[number + 1 :])
+            keep(outcome(f"Not finished: {left}."))
+    return outcome()
+
+
+def _fit(
+    entry: Entry, repeat: int, model: Any, data: Dataset, test: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Fit to the training part and count errors on the test part."""
+    y = data.labels.iloc[:, 0]
+    started = time.perf_counter()
+    model.fit(data.table[~test], y[~test])
+    seconds = time.perf_counter() - started
+    wrong = np.asarray(model.predict(data.table[test])) != y[test].to_numpy()
+    return {
+        "model": entry.model,
+        "settings": entry.settings,
+        "repeat": repeat,
+        "errors": int(wrong.sum()),
+        "error": 100.0 * float(wrong.mean()),
+        "seconds": seconds,
+        "chosen": next(iter(getattr(model, "chosen_", [""]))),
+    }
 
 
 def _rows(fits: pd.DataFrame, paper: Mapping[str, Error]) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from sklearn.utils import resample
 from rankfactor.data import read_table
 from rankfactor.datasets import list_datasets, load
 from rankfactor.errors import InputError
-from rankfactor.experiments.crossvalidated import run_folds
+from rankfactor.experiments.crossvalidated import Keep, run_folds
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
@@ -48,6 +48,7 @@ def run(
     sets: Sequence[str] = (),
     max_samples: int = MOST_SAMPLES,
     random_state: int = 0,
+    keep: Keep | None = None,
     **settings: Any,
 ) -> Outcome:
     """Run the suite.
@@ -62,6 +63,8 @@ def run(
     max_samples : int
         Larger sets are represented by as many samples, drawn by class.
     random_state : int
+    keep : callable, optional
+        Called with what is finished so far after every set but the last, its ranks included.
     settings
         As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
@@ -70,6 +73,16 @@ def run(
     if not problems:
         raise InputError("the suite has no data set that can be had: set RANKFACTOR_DATA.")
     fewer = [_at_most(problem, max_samples, random_state) for problem in problems]
+
+    def ranked(found: Outcome) -> Outcome:
+        ranks = mean_ranks(by_set(found.rows))
+        return replace(
+            found,
+            summary=_summary(found.rows, ranks),
+            settings={**found.settings, "max_samples": max_samples},
+            notes=(*sentences(found.rows, ranks), *found.notes),
+        )
+
     found = run_folds(
         "suite",
         "Suite: AUC and accuracy by cross-validation",
@@ -77,16 +90,10 @@ def run(
         models=models,
         notes=notes,
         random_state=random_state,
+        keep=None if keep is None else lambda part: keep(ranked(part)),
         **settings,
     )
-    ranks = mean_ranks(by_set(found.rows))
-    summary = _summary(found.rows, ranks)
-    return replace(
-        found,
-        summary=summary,
-        settings={**found.settings, "max_samples": max_samples},
-        notes=(*sentences(found.rows, ranks), *found.notes),
-    )
+    return ranked(found)
 
 
 def by_set(rows: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,9 @@ from rankfactor.errors import InputError
 from rankfactor.experiments.crossvalidated import Published, run_folds
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.paper import TB, TB_SECONDS
+from rankfactor.experiments.pictures import Fits, Pictures, joint_pictures
 from rankfactor.experiments.problem import Problem, against, found_columns, one_against_the_rest
+from rankfactor.interpret.genesets import Sets
 
 MODELS = ("PFA-L-BSVM", "G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM", "L-SVM")
 STAND_INS = ("tb_gse19491", "tb_hiv_gse37250")
@@ -49,18 +51,38 @@ def run(
     settings
         As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
-    if series is None and labels:
-        raise InputError("--labels names columns of a series: give --series as well.")
-    problems = stand_ins() if series is None else iter([read_series(series, labels)])
     return run_folds(
         "tb",
         "Tuberculosis and HIV: AUC and accuracy by cross-validation (paper: Table 4)",
-        problems,
+        problems(series, labels),
         models=models,
         published=Published(TB, TB_SECONDS),
         notes=() if series is not None else (OTHER_DATA,),
         **settings,
     )
+
+
+def pictures(fits: Fits, *, sets: Sets | None = None, **source: Any) -> Pictures:
+    """Coefficients, networks and leading features of R-L-BSVM.
+
+    Parameters
+    ----------
+    fits : Fits
+    sets : mapping, optional
+        Gene sets to test the leading features against.
+    source
+        The user's own series, as for `run`.
+    """
+    return joint_pictures(problems(**source), fits, sets=sets)
+
+
+def problems(series: Path | None = None, labels: Sequence[str] = ()) -> list[Problem]:
+    """The problem of the user's own series, or those that stand in for the paper's."""
+    if series is not None:
+        return [read_series(series, labels)]
+    if labels:
+        raise InputError("--labels names columns of a series: give --series as well.")
+    return list(stand_ins())
 
 
 def stand_ins() -> Iterator[Problem]:

@@ -98,12 +98,13 @@ class ChooseSettings(_Around):
     ----------
     estimator : classifier
     candidates : sequence of mapping
-        Settings to choose from; of equally good ones the first is taken.
+        Settings to choose from; of equally good ones the first is taken. One with more factors
+        than an inner training part has samples is not compared.
     measure : {"auc", "accuracy"}, default "auc"
         Mean over folds, then over label columns.
     n_folds : int, default 3
         Inner folds; fewer where a class or the number of groups is smaller. With fewer than two
-        the first candidate is taken.
+        folds, or candidates to compare, the first candidate is taken.
     most_samples : int, default 3000
         Larger training parts are represented by as many samples, drawn by class of the first label
         column.
@@ -115,7 +116,8 @@ class ChooseSettings(_Around):
         Fitted with the chosen settings to all training samples.
     settings_ : dict
     scores_ : list of float
-        Measure of every candidate; empty if there was nothing to choose.
+        Measure of every candidate, NaN if it was not compared; empty if there was nothing to
+        choose.
     """
 
     def __init__(
@@ -177,11 +179,14 @@ class ChooseSettings(_Around):
         n_folds = possible_folds(codes[some], inside, self.n_folds)
         if n_folds < 2:
             return []
+        possible = self._possible(len(some), inside, n_folds)
+        if len(possible) < 2:
+            return []
         # A scale of the decisions changes neither measure, so its time can be saved.
         names = self.estimator.get_params()
         spared = {"calibration": "none"} if "calibration" in names else {}
         found = cross_validate(
-            {in_words(one): self._with({**one, **spared}) for one in self.candidates},
+            {in_words(one): self._with({**one, **spared}) for one in possible},
             table.iloc[some].reset_index(drop=True),
             labels.iloc[some].reset_index(drop=True),
             n_folds=n_folds,
@@ -191,7 +196,16 @@ class ChooseSettings(_Around):
         if not found.complete:
             raise KeyboardInterrupt
         means = found.summary().groupby("model")[self.measure].mean()
-        return [float(means[in_words(one)]) for one in self.candidates]
+        return [float(means.get(in_words(one), np.nan)) for one in self.candidates]
+
+    def _possible(
+        self, n: int, groups: NDArray[np.int64] | None, n_folds: int
+    ) -> list[Mapping[str, Any]]:
+        """Candidates whose factors an inner training part has samples for."""
+        # Folds are equal up to a sample, or a group.
+        largest = 1 if groups is None else int(np.bincount(groups).max())
+        least = n - -(-n // n_folds) - largest
+        return [one for one in self.candidates if one.get("n_factors", 0) <= least]
 
 
 def possible_folds(codes: NDArray[np.int64], groups: NDArray[np.int64] | None, n_folds: int) -> int:

@@ -4,11 +4,11 @@ They need no pyplot and change no global setting; show one in a notebook by nami
 cell, or write it with ``figure.savefig("scores.pdf")``.
 """
 
-from rankfactor.plots.coefficients import coefficient_figure
+from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_figure
 from rankfactor.plots.comparison import comparison_figure
 from rankfactor.plots.components import responsibility_figure
 from rankfactor.plots.history import history_figure
-from rankfactor.plots.images import loading_image_figure
+from rankfactor.plots.images import compared_images_figure, loading_image_figure
 from rankfactor.plots.loadings import loading_figure
 from rankfactor.plots.network import network_figure
 from rankfactor.plots.ranks import rank_figure
@@ -20,8 +20,10 @@ from rankfactor.plots.trace import trace_figure
 
 __all__ = [
     "coefficient_figure",
+    "compared_images_figure",
     "comparison_figure",
     "history_figure",
+    "joint_coefficient_figure",
     "loading_figure",
     "loading_image_figure",
     "network_figure",

@@ -1,4 +1,4 @@
-"""Coefficients of a task's classifiers with their intervals: the paper's figure."""
+"""Coefficients of classifiers with their intervals, of one task or all: the paper's figure."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rankfactor.plots.style import (
     finish,
     new_figure,
     percent,
+    plain,
     shorten,
     tidy,
 )
@@ -75,6 +76,58 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
             axes.set_xlabel("Coefficient per sd of the factor")
             axes.tick_params(labelbottom=True)
         panels[0, 0].set_ylim(len(factors) - 0.4, -0.6)
+        return finish(figure)
+
+
+def joint_coefficient_figure(posterior: Posterior, *, title: str = "") -> Figure:
+    """Draw the coefficients of all tasks beside one another: which factor speaks for what.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        A model fitted with labels.
+    title : str, optional
+        Stands above the panels.
+
+    Returns
+    -------
+    Figure
+        One panel for every classifier, as in `coefficient_figure`, with the factors in the same
+        rows; the task is above its panels. A task of more than two classes has a panel for each.
+        Scales differ between panels, and each is symmetric around zero.
+    """
+    tasks = classifiers_of(posterior).tasks
+    factors = shown_factors(posterior)
+    found = coefficient_table(posterior)[["coefficient", "low", "high"]].to_numpy(float)
+    values = found.reshape(-1, posterior.n_factors, 3)[:, factors]  # (panels, factors, 3)
+    with figure_style():
+        figure = new_figure(
+            1.6 + 2.3 * len(values), 1.2 + 0.215 * len(factors) + (0.3 if title else 0.0)
+        )
+        if title:
+            figure.suptitle(plain(title), fontsize=10, fontweight="bold")
+        panels = figure.subplots(1, len(values), sharey=True, squeeze=False)[0]
+        names = [f"{posterior.factor_names[k]} ({percent(posterior.shares[k])})" for k in factors]
+        places = [(task, row) for task in tasks for row in range(task.n_rows)]
+        for panel, (axes, (task, row)) in enumerate(zip(panels, places, strict=True)):
+            two = task.n_rows == 1
+            colours = (PALETTE[0], PALETTE[1]) if two else (MUTED, PALETTE[row % len(PALETTE)])
+            _draw(axes, values[panel], colours, panel)
+            axes.set_yticks(np.arange(len(factors)), names)
+            limit = 1.06 * float(np.abs(values[panel]).max()) or 1.0
+            axes.set_xlim(-limit, limit)
+            # The second line is for the sides.
+            axes.set_title(f"{shorten(task.name, 26)}\n", loc="center", fontsize=9)
+            if two:
+                axes.set_title(
+                    f"← {shorten(task.classes[0], 14)}", loc="left", color=colours[0], fontsize=8
+                )
+            label = task.classes[1] if two else task.classes[row]
+            axes.set_title(f"{shorten(label, 14)} →", loc="right", color=colours[1], fontsize=8)
+        panels[0].set_ylim(len(factors) - 0.4, -0.6)
+        figure.supxlabel(
+            "Coefficient per standard deviation of the factor, 90 % interval", fontsize=9
+        )
         return finish(figure)
 
 

@@ -12,13 +12,15 @@ from matplotlib.lines import Line2D
 from rankfactor.errors import InputError
 from rankfactor.plots.labels import place_labels
 from rankfactor.plots.layout import network_layout
-from rankfactor.plots.style import MARKERS, MUTED, PALETTE, figure_style, finish, new_figure
+from rankfactor.plots.style import MARKERS, MUTED, PALETTE, figure_style, finish, new_figure, plain
 
 if TYPE_CHECKING:
     import networkx
 
 
-def network_figure(graph: networkx.Graph[Any], *, most_labels: int = 60, seed: int = 0) -> Figure:
+def network_figure(
+    graph: networkx.Graph[Any], *, most_labels: int = 60, seed: int = 0, title: str = ""
+) -> Figure:
     """Draw a network of features.
 
     Parameters
@@ -31,6 +33,8 @@ def network_figure(graph: networkx.Graph[Any], *, most_labels: int = 60, seed: i
         another or a node is left out.
     seed : int
         Of the layout of large connected parts.
+    title : str, optional
+        Stands above the network.
 
     Returns
     -------
@@ -50,7 +54,9 @@ def network_figure(graph: networkx.Graph[Any], *, most_labels: int = 60, seed: i
     points = np.array([places[node] for node in nodes])
     degree = np.array([graph.degree(node) for node in nodes], float)
     with figure_style():
-        figure = new_figure(7.6, _height(points))
+        figure = new_figure(7.6, _height(points) + (0.3 if title else 0.0))
+        if title:
+            figure.suptitle(plain(title), fontsize=10, fontweight="bold")
         axes = figure.subplots()
         axes.set_axis_off()
         axes.set_aspect("equal")

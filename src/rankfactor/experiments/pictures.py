@@ -1,0 +1,197 @@
+"""The paper's figures: loadings of digits as images, coefficients of joint tasks, gene networks.
+
+A figure is of one fit to all training samples (of a table that is cross-validated, to all samples)
+at the paper's number of factors; it judges no model, so nothing is held out. The four models of the
+digits are those of the supplement. The joint tasks are shown for R-L-BSVM, as in the paper, and of
+each of its factors the 200 leading genes are listed, which the paper tested for pathways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rankfactor.data import Dataset
+from rankfactor.errors import InputError
+from rankfactor.evaluation.watch import interrupts
+from rankfactor.experiments.models import N_FACTORS, Entry, build
+from rankfactor.experiments.problem import Problem
+from rankfactor.interpret import (
+    coefficient_table,
+    edge_table,
+    enrich,
+    feature_network,
+    top_features,
+)
+from rankfactor.interpret.genesets import Sets
+from rankfactor.plots import (
+    compared_images_figure,
+    joint_coefficient_figure,
+    loading_image_figure,
+    network_figure,
+)
+from rankfactor.posterior import Posterior
+
+Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+
+DIGIT_MODELS = ("G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM")
+JOINT_MODEL = "R-L-BSVM"
+TOP_FEATURES = 200
+# Beyond some hundred lines a drawn network is a ball of wool; its table has more.
+DRAWN_EDGES = 250
+LISTED_EDGES = 2000
+
+
+@dataclass
+class Pictures:
+    """What to draw and to list, by the name of a file without its ending.
+
+    Attributes
+    ----------
+    figures : dict from str to Figure
+    tables : dict from str to DataFrame
+    networks : dict from str to networkx.Graph
+    notes : list of str
+        What was left out, and why.
+    """
+
+    figures: dict[str, Figure] = field(default_factory=dict)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    networks: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Fits:
+    """How models are fitted for their pictures.
+
+    Attributes
+    ----------
+    n_factors, random_state : int
+    n_threads : int or None
+    progress : callable, optional
+        Called with the name of a step, how much of it is done, and out of how much.
+    """
+
+    n_factors: int = N_FACTORS
+    random_state: int = 0
+    n_threads: int | None = None
+    progress: Progress | None = None
+
+    def posterior(
+        self, name: str, model: str, table: pd.DataFrame, labels: Any, groups: Any = None
+    ) -> Posterior:
+        """Posterior of a model fitted to all samples given."""
+        step = f"{name}: {model} for figures"
+        if self.progress is not None:
+            self.progress(step, 0, 1)
+        # A table has to have more samples than factors.
+        factors = min(self.n_factors, len(table) - 1)
+        estimator = build(
+            Entry(model, f"K = {factors}"),
+            n_factors=factors,
+            random_state=self.random_state,
+            n_threads=self.n_threads,
+            log=False,
+        )
+        # A fit answers Ctrl-C with what it has so far, which is not the model to draw.
+        with interrupts() as came:
+            fitted = estimator.fit(table, labels, groups=groups)
+        if came():
+            raise KeyboardInterrupt
+        if self.progress is not None:
+            self.progress(step, 1, 1)
+        posterior: Posterior = fitted.posterior_
+        return posterior
+
+
+def digit_pictures(
+    name: str,
+    title: str,
+    data: Dataset,
+    image_shape: tuple[int, int],
+    fits: Fits,
+    *,
+    models: Sequence[str] = DIGIT_MODELS,
+) -> Pictures:
+    """Loadings of every model as images, and the leading ones of all models side by side.
+
+    Parameters
+    ----------
+    name : str
+        Files begin with it.
+    title : str
+        What the images are of.
+    data : Dataset
+        With a column ``part``; models are fitted to its training part.
+    image_shape : tuple of two int
+        Height and width of an image.
+    fits : Fits
+    models : sequence of str
+    """
+    train = (data.labels["part"] == "train").to_numpy()
+    table, labels = data.table[train], data.labels[train].iloc[:, 0]
+    found = Pictures()
+    posteriors = {}
+    for model in models:
+        posterior = fits.posterior(name, model, table, labels)
+        posteriors[model] = posterior
+        found.figures[f"{name}-loadings-{model}"] = loading_image_figure(
+            posterior, image_shape, title=f"{title}: loadings of {model}"
+        )
+    found.figures[f"{name}-loadings"] = compared_images_figure(
+        posteriors, image_shape, title=f"{title}: loadings of the leading factors"
+    )
+    return found
+
+
+def joint_pictures(
+    problems: Sequence[Problem], fits: Fits, *, sets: Sets | None = None
+) -> Pictures:
+    """Coefficients of all tasks of a problem, its network, and the leading features of factors.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+    fits : Fits
+    sets : mapping, optional
+        Gene sets to test the leading features of every factor against; a problem whose features
+        are in none of them is left out there, with a note.
+    """
+    found = Pictures()
+    for problem in problems:
+        posterior = fits.posterior(
+            problem.name, JOINT_MODEL, problem.table, problem.labels, problem.groups
+        )
+        _describe(found, problem.name.split(".")[0], posterior, sets)
+    return found
+
+
+def _describe(found: Pictures, name: str, posterior: Posterior, sets: Sets | None) -> None:
+    """Add figures and tables of a fitted model."""
+    found.figures[f"{name}-coefficients"] = joint_coefficient_figure(
+        posterior, title=f"{name}: coefficients of {JOINT_MODEL}, all tasks by one model"
+    )
+    found.tables[f"{name}-coefficients"] = coefficient_table(posterior)
+    found.tables[f"{name}-top-{TOP_FEATURES}"] = top_features(posterior, TOP_FEATURES)
+    graph = feature_network(posterior, n_edges=LISTED_EDGES)
+    found.tables[f"{name}-network"] = edge_table(graph)
+    found.networks[f"{name}-network"] = graph
+    if len(graph):
+        drawn = feature_network(posterior, n_edges=DRAWN_EDGES)
+        found.figures[f"{name}-network"] = network_figure(
+            drawn, title=f"{name}: features that move together, {drawn.number_of_edges()} pairs"
+        )
+        found.notes.append(f"{name}, network as drawn: {drawn.graph['network_rule']}")
+    else:
+        found.notes.append(f"{name}: no two features are correlated enough for a network.")
+    if sets is None:
+        return
+    try:
+        found.tables[f"{name}-enrichment"] = enrich(posterior, sets)
+    except InputError as error:
+        found.notes.append(f"{name}: gene sets are not tested, as {error}")
