@@ -47,6 +47,7 @@ def run(X, y, joint, momentum, max_iter):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = RankFactorClassifier(
+            training="bayes",
             n_threads=1,
             random_state=0,
             tol=1e-12,

@@ -27,7 +27,9 @@ def main() -> None:
         if name not in SETS:
             continue
         models = {
-            str(cuts): RankFactorClassifier(max_cuts=cuts, random_state=0, n_threads=1)
+            str(cuts): RankFactorClassifier(
+                max_cuts=cuts, training="bayes", random_state=0, n_threads=1
+            )
             for cuts in CUTS
         }
         summary = cross_validate(

@@ -1,4 +1,4 @@
-"""Test error on the paper's splits of handwritten 3 against 5, with the library's defaults, K = 20.
+"""Test error on the paper's splits of handwritten 3 against 5, K = 20, both trainings.
 
     RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/digits.py usps
     RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/digits.py mnist --seeds 1
@@ -22,7 +22,7 @@ from rankfactor.data import data_directory, read_npz_split
 BAYES = ("G-L-Probit", "G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM")
 PREDICTIVE = ("G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM")
 MODELS = {
-    **{name: {"model": name} for name in BAYES},
+    **{name: {"model": name, "training": "bayes"} for name in BAYES},
     **{f"{name}, predictive": {"model": name, "training": "predictive"} for name in PREDICTIVE},
 }
 

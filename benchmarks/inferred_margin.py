@@ -37,7 +37,9 @@ def main() -> None:
         if name not in SETS:
             continue
         models = {
-            words: RankFactorClassifier(likelihood=part, random_state=0, n_threads=1)
+            words: RankFactorClassifier(
+                likelihood=part, training="bayes", random_state=0, n_threads=1
+            )
             for words, part in PARTS.items()
         }
         summary = cross_validate(models, table, labels, n_folds=5, random_state=0, n_jobs=-1)

@@ -41,7 +41,7 @@ def main() -> None:
             for _ in range(REPLICATES):
                 X, y, new, truth = simulate(rng, n)
                 model = RankFactorClassifier(
-                    "G-L-Probit", n_factors=6, engine=engine, random_state=0
+                    "G-L-Probit", n_factors=6, training="bayes", engine=engine, random_state=0
                 ).fit(X, y)
                 low, high = model.predict_interval(new, 0.9).T
                 hits.append(np.mean((low <= truth) & (truth <= high)))

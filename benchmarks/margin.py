@@ -76,10 +76,14 @@ def main() -> None:
     print("|---|" + "---|" * (len(MARGINS) + 1))
     for name, table, labels, groups in tables():
         models = {
-            str(margin): RankFactorClassifier(margin=margin, random_state=0, n_threads=1)
+            str(margin): RankFactorClassifier(
+                margin=margin, training="bayes", random_state=0, n_threads=1
+            )
             for margin in MARGINS
         }
-        models["same"] = RankFactorClassifier(likelihood=SameMargin(), random_state=0, n_threads=1)
+        models["same"] = RankFactorClassifier(
+            likelihood=SameMargin(), training="bayes", random_state=0, n_threads=1
+        )
         summary = cross_validate(
             models, table, labels, n_folds=5, groups=groups, random_state=0, n_jobs=-1
         ).summary()

@@ -81,7 +81,7 @@ def main() -> None:
     folder = data_directory()
     if folder is None:
         sys.exit("set RANKFACTOR_DATA to the folder of the data sets.")
-    settings = {"bayes": {}} | {
+    settings = {"bayes": {"training": "bayes"}} | {
         f"{weight:g}": {"training": "predictive", "label_weight": weight} for weight in WEIGHTS
     }
     print("AUC, and rank correlation of w with the data in brackets, by label_weight.\n")

@@ -63,6 +63,7 @@ class Ours:
         self.arguments = {
             "n_factors": n_factors,
             "max_cuts": max_cuts,
+            "training": "bayes",
             "random_state": 0,
             "n_threads": threads,
         }

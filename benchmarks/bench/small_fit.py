@@ -23,7 +23,13 @@ def main():
 
     def fit():
         RankFactorClassifier(
-            n_factors=5, max_cuts=8, max_iter=iterations, tol=0.0, random_state=0, n_threads=1
+            n_factors=5,
+            max_cuts=8,
+            training="bayes",
+            max_iter=iterations,
+            tol=0.0,
+            random_state=0,
+            n_threads=1,
         ).fit(X, y)
 
     def count(state):

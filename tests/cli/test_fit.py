@@ -36,7 +36,8 @@ def test_fit_says_what_it_did() -> None:
 
 
 def test_json() -> None:
-    told = answer("fit", "table.csv", *LABELS, *QUICK, "--max-iter", "2", "--report", "r.html")
+    quick = (*QUICK, "--max-iter", "2", "--training", "bayes")
+    told = answer("fit", "table.csv", *LABELS, *quick, "--report", "r.html")
     assert told["model_file"] == "model.rankfactor"
     assert told["report"] == "r.html"
     assert (told["n_samples"], told["n_features"], told["n_factors"]) == (N, 5, 2)

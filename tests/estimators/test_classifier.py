@@ -48,6 +48,36 @@ def test_presets_learn(model, data):
     assert_array_equal(fitted.feature_names_in_, table.columns)
 
 
+AUTO = {
+    "rank": ({}, "predictive"),
+    "gaussian": ({"model": "G-L-Probit"}, "predictive"),
+    "ordinal": ({"likelihood": "ordinal_probit"}, "predictive"),
+    "local": ({"model": "R-NL-BSVM", "n_components": 3}, "predictive"),
+    "ordinary rank": ({"model": "OR-L-BSVM"}, "bayes"),
+    "mixture": ({"model": "G-NL-BSVM", "experts": "per_component", "n_components": 3}, "bayes"),
+    "sampler": ({"model": "G-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=2)}, "bayes"),
+}
+
+
+@pytest.mark.parametrize("case", AUTO)
+def test_default_training_is_predictive_where_there_is_such(case, data):
+    table, labels = data
+    arguments, training = AUTO[case]
+    settings = {"max_iter": 3, "calibration": "none", **arguments}
+    one = small(**settings).fit(table, labels["sick"])
+    assert one.training == "auto"
+    assert one.posterior_.training == training
+    other = small(training=training, **settings).fit(table, labels["sick"])
+    assert_array_equal(one.decision_function(table), other.decision_function(table))
+
+
+def test_default_training_checks_the_label_weight_where_it_counts(data):
+    table, labels = data
+    with pytest.raises(InputError, match="label_weight must be a number or 'auto'"):
+        small(label_weight="much").fit(table, labels["sick"])
+    small(label_weight="much", training="bayes", max_iter=2).fit(table, labels["sick"])
+
+
 def test_explicit_parts_override_the_preset(data):
     table, labels = data
     fitted = small(
@@ -187,7 +217,7 @@ BAD = {
     "likelihood part": ({"likelihood": Probit()}, "is not a likelihood for data"),
     "classifier part": ({"classifier": Gaussian()}, "is not a likelihood for labels"),
     "shrinkage": ({"shrinkage": "lasso"}, "shrinkage must be one of tpbn"),
-    "training": ({"training": "magic"}, "training must be one of bayes, predictive"),
+    "training": ({"training": "magic"}, "training must be one of auto, bayes, predictive"),
     "tol": ({"tol": -1}, "tol must be a number of at least 0"),
     "max_iter": ({"max_iter": 0}, "max_iter must be a whole number"),
     "threads": ({"n_threads": 0}, "n_threads must be a whole number"),

@@ -182,6 +182,7 @@ def test_rows_of_a_table() -> None:
 def test_estimators_of_rows() -> None:
     fixed = build(Entry("R-L-BSVM", "K = 20"), most_factors=12, random_state=3)
     assert (fixed.n_factors, fixed.random_state) == (12, 3)
+    assert fixed.training == "bayes"
     chosen = build(Entry("G-L-BSVM", "chosen"), measure="accuracy")
     assert isinstance(chosen, LogScale)
     assert isinstance(chosen.estimator, ChooseSettings)

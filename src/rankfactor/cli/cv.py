@@ -57,7 +57,7 @@ def cv(
     layer: opt.Layer = None,
     sheet: opt.Sheet = None,
     n_factors: opt.NumbersOfFactors = "20",
-    training: opt.Training_ = opt.Training.BAYES,
+    training: opt.Training_ = opt.Training.AUTO,
     label_weight: opt.LabelWeight = "3.0",
     class_weight: opt.ClassWeight = None,
     margin: opt.Margin = 0.05,

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
 
 
-# Training and label weight that divide the samples to choose something.
-NEEDS_GROUPS = ("predictive", "auto")
-
-
 def fit(
     ctx: typer.Context,
     table: opt.TablePath,
@@ -48,7 +44,7 @@ def fit(
     layer: opt.Layer = None,
     sheet: opt.Sheet = None,
     n_factors: opt.NumbersOfFactors = "20",
-    training: opt.Training_ = opt.Training.BAYES,
+    training: opt.Training_ = opt.Training.AUTO,
     label_weight: opt.LabelWeight = "3.0",
     class_weight: opt.ClassWeight = None,
     margin: opt.Margin = 0.05,
@@ -98,7 +94,7 @@ def fit(
     with progress() as tell, overheard() as heard:
         if len(numbers) > 1:
             _choose_factors(fitted, numbers, data, random_state)
-        elif groups is not None and (fitted.training, fitted.label_weight) != NEEDS_GROUPS:
+        elif groups is not None and (fitted.training == "bayes" or fitted.label_weight != "auto"):
             note("--groups has no effect: nothing of this fit is chosen by dividing the samples.")
 
         def step(done: int, total: int) -> None:

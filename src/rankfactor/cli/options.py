@@ -31,6 +31,7 @@ class CovariateUse(StrEnum):
 class Training(StrEnum):
     """How labels shape the factors."""
 
+    AUTO = "auto"
     BAYES = "bayes"
     PREDICTIVE = "predictive"
 
@@ -150,7 +151,8 @@ Training_ = Annotated[
     Training,
     typer.Option(
         "--training",
-        help="bayes: jointly; predictive: factors that predict, often more accurate.",
+        help="bayes: jointly; predictive: factors that predict, usually more accurate; auto: "
+        "predictive where the model has it.",
         rich_help_panel=_MODEL,
     ),
 ]

@@ -32,15 +32,15 @@ from rankfactor.tasks import (
     signed_labels,
 )
 
-TRAINING = ("bayes", "predictive")
+TRAINING = ("auto", "bayes", "predictive")
 CALIBRATION = ("refit", "cross-validation", "none")
 
 
 class RankFactorClassifier(Deciding):
     """Discriminative Bayesian factor analysis of non-Gaussian data.
 
-    Factors are fitted jointly to a table and to one or more label columns; new samples are
-    classified by the factors alone. Missing values in the table and missing labels are allowed.
+    Factors are fitted to a table and to one or more label columns; new samples are classified by
+    the factors alone. Missing values in the table and missing labels are allowed.
 
     Parameters
     ----------
@@ -59,11 +59,14 @@ class RankFactorClassifier(Deciding):
     class_weight : None, "balanced" or dict, default None
         Weight of the labels of a class; with several label columns also a dictionary from the
         column's name to any of these.
-    training : {"bayes", "predictive"}, default "bayes"
+    training : {"auto", "bayes", "predictive"}, default "auto"
         "bayes" is joint mean field; afterwards the coefficients are fitted once more to the
         label-free scores, which are what new samples have. "predictive" fits factors to the table
-        alone and then changes them so that label-free scores separate the classes: usually more
-        accurate (docs/models.md). ``elbo_`` is then the table's, without labels.
+        alone and then changes them so that label-free scores separate the classes: more accurate
+        on average (docs/defaults.md). ``elbo_`` is then the table's, without labels. "auto" is
+        "predictive" where the model has it, else "bayes": under Gibbs sampling, with
+        ``experts="per_component"`` and for the ordinary rank likelihood. ``posterior_.training``
+        says which it was.
     label_weight : float or "auto", default 3.0
         How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
         cross-validation within the training data, which costs twelve fits more.
@@ -121,7 +124,7 @@ class RankFactorClassifier(Deciding):
         Coefficients that predict, fitted to label-free scores. One row for two classes, else one
         per class; label columns one after another.
     joint_coef_ : array, shape (n_rows, n_factors)
-        Coefficients of the joint fit.
+        Coefficients of the joint fit; ``coef_`` after predictive training, which has none.
     loadings_ : array, shape (n_features, n_factors)
     scores_ : array, shape (n_samples, n_factors)
     elbo_ : float
@@ -157,7 +160,7 @@ class RankFactorClassifier(Deciding):
         margin: float = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         class_weight: ClassWeight = None,
-        training: str = "bayes",
+        training: str = "auto",
         label_weight: float | str = Predictive.label_weight,
         experts: str = "mixed",
         n_components: int = MixedExperts.n_components,
@@ -215,8 +218,31 @@ class RankFactorClassifier(Deciding):
             **local_parts(preset, self.experts, self.n_components),
         )
 
+    def _without_predictive(self, model: Model) -> str | None:
+        """What keeps a model from predictive training, and what to do; None if nothing does."""
+        if self._gibbs() is not None:
+            return "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
+        if not isinstance(model.latent, StandardNormal):
+            return (
+                "predictive training has no gradient for experts='per_component': use "
+                "experts='mixed' or training='bayes'."
+            )
+        if model.data.refreshes:
+            return (
+                f"predictive training has no gradient for the likelihood {model.data!r}: use "
+                "max-margin rank, Gaussian or ordinal probit, or training='bayes'."
+            )
+        return None
+
+    def _trains(self) -> str:
+        """The training that "auto" comes to, or that was asked for."""
+        if self.training != "auto":
+            return self.training
+        missing = self._without_predictive(self._build_model())
+        return "predictive" if missing is None else "bayes"
+
     def _predictive(self) -> Predictive | None:
-        if self.training == "bayes":
+        if self._trains() == "bayes":
             return None
         weight = self.label_weight
         if isinstance(weight, str):
@@ -231,7 +257,7 @@ class RankFactorClassifier(Deciding):
             raise InputError(
                 f"training must be one of {', '.join(TRAINING)}, not {self.training!r}."
             )
-        if self.training == "bayes":
+        if self._trains() == "bayes":
             return
         if isinstance(self.label_weight, str):
             if self.label_weight != "auto":
@@ -240,20 +266,9 @@ class RankFactorClassifier(Deciding):
                 )
         else:
             Predictive(self.label_weight)
-        if self._gibbs() is not None:
-            raise InputError(
-                "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
-            )
-        if not isinstance(model.latent, StandardNormal):
-            raise InputError(
-                "predictive training has no gradient for experts='per_component': use "
-                "experts='mixed' or training='bayes'."
-            )
-        if model.data.refreshes:
-            raise InputError(
-                f"predictive training has no gradient for the likelihood {model.data!r}: use "
-                "max-margin rank, Gaussian or ordinal probit, or training='bayes'."
-            )
+        missing = self._without_predictive(model)
+        if missing is not None:
+            raise InputError(missing)
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit factors and classifiers.
@@ -282,7 +297,7 @@ class RankFactorClassifier(Deciding):
         if groups is not None:
             index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
             together = group_numbers(groups, index)
-        if self.training == "predictive" and self.label_weight == "auto":
+        if self._trains() == "predictive" and self.label_weight == "auto":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
             self.label_weight_ = choose_label_weight(
                 self, table.given, tasks, codes, seed, together

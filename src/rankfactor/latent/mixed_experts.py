@@ -44,7 +44,7 @@ class MixedExperts:
 
     n_components: int = 10
     sharpness: float = 0.25
-    precision: float = 0.1
+    precision: float = 1.0
     gradient: str = "linear"
 
     def __post_init__(self) -> None:
