@@ -165,13 +165,21 @@ def test_folds_that_every_class_can_be_in() -> None:
 
 
 def test_rows_of_a_table() -> None:
-    rows = entries(["R-L-BSVM", "L-SVM"], "both")
+    rows = entries(["R-L-BSVM", "OR-L-BSVM", "L-SVM"], "all")
     assert rows == [
         Entry("R-L-BSVM", "K = 20"),
+        Entry("R-L-BSVM", "default"),
         Entry("R-L-BSVM", "chosen"),
+        Entry("OR-L-BSVM", "K = 20"),  # which has no other training
+        Entry("OR-L-BSVM", "chosen"),
         Entry("L-SVM", "its own"),
     ]
-    assert [row.name for row in rows] == ["R-L-BSVM", "R-L-BSVM (chosen)", "L-SVM"]
+    assert [row.name for row in rows[:3]] == [
+        "R-L-BSVM",
+        "R-L-BSVM (default)",
+        "R-L-BSVM (chosen)",
+    ]
+    assert entries(["PFA-L-BSVM"], "default") == [Entry("PFA-L-BSVM", "K = 20")]
     assert len(entries(["R-L-BSVM", "L-SVM"], "paper")) == 2
     with pytest.raises(InputError, match="settings must be one of paper"):
         entries(["L-SVM"], "best")
@@ -183,6 +191,7 @@ def test_estimators_of_rows() -> None:
     fixed = build(Entry("R-L-BSVM", "K = 20"), most_factors=12, random_state=3)
     assert (fixed.n_factors, fixed.random_state) == (12, 3)
     assert fixed.training == "bayes"
+    assert build(Entry("R-L-BSVM", "default")).training == "auto"
     chosen = build(Entry("G-L-BSVM", "chosen"), measure="accuracy")
     assert isinstance(chosen, LogScale)
     assert isinstance(chosen.estimator, ChooseSettings)

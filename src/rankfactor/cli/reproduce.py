@@ -24,7 +24,7 @@ reproduce = typer.Typer(
 @reproduce.command(epilog="Example: rankfactor reproduce usps --repeats 5 --out results")
 def usps(
     models: own.Models = None,
-    settings: own.Way = Settings.BOTH,
+    settings: own.Way = Settings.ALL,
     repeats: own.Repeats = 5,
     n_factors: opt.NFactors = 20,
     random_state: opt.RandomState = 0,
@@ -61,7 +61,7 @@ def usps(
 @reproduce.command(epilog="Example: rankfactor reproduce mnist --settings paper --repeats 1")
 def mnist(
     models: own.Models = None,
-    settings: own.Way = Settings.BOTH,
+    settings: own.Way = Settings.ALL,
     repeats: own.Repeats = 5,
     n_factors: opt.NFactors = 20,
     random_state: opt.RandomState = 0,
@@ -100,7 +100,7 @@ def tb(
     models: own.Models = None,
     series: own.Series = None,
     labels: own.SeriesLabels = None,
-    settings: own.Way = Settings.BOTH,
+    settings: own.Way = Settings.ALL,
     folds: own.Folds = 10,
     repeats: own.Divisions = 1,
     n_factors: opt.NFactors = 20,
@@ -165,7 +165,7 @@ def rnaseq(
             show_default="none",
         ),
     ] = None,
-    settings: own.Way = Settings.BOTH,
+    settings: own.Way = Settings.ALL,
     folds: own.Folds = 10,
     repeats: own.Divisions = 1,
     n_factors: opt.NFactors = 20,
@@ -232,7 +232,7 @@ def suite(
     max_samples: Annotated[
         int, typer.Option(min=10, help="Larger sets are represented by so many samples.")
     ] = 1000,
-    settings: own.Way = Settings.PAPER,
+    settings: own.Way = Settings.DEFAULT,
     folds: own.Folds = 5,
     repeats: own.Divisions = 2,
     n_factors: opt.NFactors = 20,

@@ -13,8 +13,9 @@ class Settings(StrEnum):
     """Where settings come from."""
 
     PAPER = "paper"
+    DEFAULT = "default"
     CHOSEN = "chosen"
-    BOTH = "both"
+    ALL = "all"
 
 
 Models = Annotated[
@@ -29,7 +30,8 @@ Way = Annotated[
     Settings,
     typer.Option(
         "--settings",
-        help="paper: K = 20 as in the paper; chosen: by cross-validation on the training part.",
+        help="paper: K = 20 and joint training as in the paper; default: K = 20 and the library's "
+        "training; chosen: by cross-validation on the training part.",
     ),
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="Fits of a model with different seeds.")]

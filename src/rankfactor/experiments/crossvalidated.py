@@ -58,7 +58,7 @@ def run_folds(
     *,
     models: Sequence[str],
     published: Published | None = None,
-    way: str = "both",
+    way: str = "all",
     n_folds: int = 10,
     n_repeats: int = 1,
     n_factors: int = N_FACTORS,
@@ -80,7 +80,7 @@ def run_folds(
     models : sequence of str
     published : Published, optional
         The paper's numbers, for the problems whose tasks have a name of the paper's.
-    way : {"paper", "chosen", "both"}
+    way : {"paper", "default", "chosen", "all"}
         Settings: `rankfactor.experiments.models`.
     n_folds, n_repeats, n_factors, random_state, n_jobs : int
     n_threads : int or None

@@ -2,6 +2,7 @@
 
 - **K = 20**: as in the paper, by joint mean field (``training="bayes"``); everything else is the
   library's default, the same for all data.
+- **default**: K = 20 and the library's default training, where that is another.
 - **chosen**: of the number of factors and, where there is a choice, the training (Bayes or
   predictive), what is best by 3-fold cross-validation within the training part.
 
@@ -26,8 +27,8 @@ from rankfactor.experiments.wrappers import ChooseSettings, LogScale
 N_FACTORS = 20  # as in the paper
 FACTORS = (10, 20, 40)
 TRAINING = ("bayes", "predictive")
-WAYS = ("paper", "chosen", "both")
-CHOSEN = "chosen"
+WAYS = ("paper", "default", "chosen", "all")
+DEFAULT, CHOSEN = "default", "chosen"
 OWN = "its own"
 _WITH_FACTORS = (*PRESETS, "PFA-L-BSVM", "NS-PCA-SVM")
 _ON_LOG_SCALE = ("G-L-Probit", "G-L-BSVM", "G-NL-BSVM", "L-SVM", "RBF-SVM")
@@ -42,7 +43,7 @@ class Entry:
     model : str
         Name of the model.
     settings : str
-        "K = 20", "chosen" or "its own".
+        "K = 20", "default", "chosen" or "its own".
     """
 
     model: str
@@ -51,7 +52,8 @@ class Entry:
     @property
     def name(self) -> str:
         """Name that is unique within a table."""
-        return f"{self.model} ({CHOSEN})" if self.settings == CHOSEN else self.model
+        several = self.settings in (DEFAULT, CHOSEN)
+        return f"{self.model} ({self.settings})" if several else self.model
 
 
 def check_models(names: Sequence[str]) -> list[str]:
@@ -66,7 +68,8 @@ def entries(names: Sequence[str], way: str, n_factors: int = N_FACTORS) -> list[
     ----------
     names : sequence of str
         Models of `rankfactor.evaluation.named_models`.
-    way : {"paper", "chosen", "both"}
+    way : {"paper", "default", "chosen", "all"}
+        A model whose training is the paper's by default has "K = 20" for "default".
     n_factors : int
         The number of factors where it is not chosen.
     """
@@ -77,10 +80,10 @@ def entries(names: Sequence[str], way: str, n_factors: int = N_FACTORS) -> list[
         if name not in _WITH_FACTORS:
             rows.append(Entry(name, OWN))
             continue
-        if way != "chosen":
-            rows.append(Entry(name, f"K = {n_factors}"))
-        if way != "paper":
-            rows.append(Entry(name, CHOSEN))
+        paper = Entry(name, f"K = {n_factors}")
+        default = Entry(name, DEFAULT) if _has_choice_of_training(name) else paper
+        each = {"paper": paper, "default": default, "chosen": Entry(name, CHOSEN)}
+        rows += dict.fromkeys(each.values() if way == "all" else [each[way]])
     return rows
 
 
@@ -112,8 +115,9 @@ def build(
     """
     most = max(FACTORS) if most_factors is None else most_factors
     factors = min(n_factors, most)
-    # The paper's training, whatever the library's default.
-    fixed = {"n_threads": n_threads, "training": "bayes"}
+    fixed: dict[str, Any] = {"n_threads": n_threads}
+    if entry.settings != DEFAULT:  # the paper's training, whatever the library's default
+        fixed["training"] = "bayes"
     model = named_models(
         [entry.model], n_factors=(factors,), random_state=random_state, settings=fixed
     )[entry.model]
@@ -128,7 +132,11 @@ def candidates(name: str, most_factors: int) -> list[dict[str, Any]]:
     # An inner training part has two thirds of the samples.
     possible = [k for k in FACTORS if k <= 2 * most_factors // 3] or [min(FACTORS[0], most_factors)]
     ways = [{"n_factors": k} for k in possible]
-    # The ordinary rank likelihood has no predictive training.
-    if name in BASELINES or PRESETS[name].data == "ordinary_rank":
+    if not _has_choice_of_training(name):
         return ways
     return [{**one, "training": training} for one in ways for training in TRAINING]
+
+
+def _has_choice_of_training(name: str) -> bool:
+    """Whether a model can be trained in more than one way: not by the ordinary rank likelihood."""
+    return name not in BASELINES and PRESETS[name].data != "ordinary_rank"

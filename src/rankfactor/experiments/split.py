@@ -32,7 +32,7 @@ def run_split(
     paper: Mapping[str, Error],
     *,
     models: Sequence[str],
-    way: str = "both",
+    way: str = "all",
     n_repeats: int = 5,
     n_factors: int = N_FACTORS,
     random_state: int = 0,
@@ -51,7 +51,7 @@ def run_split(
     paper : mapping
         The paper's numbers, by model.
     models : sequence of str
-    way : {"paper", "chosen", "both"}
+    way : {"paper", "default", "chosen", "all"}
         Settings: `rankfactor.experiments.models`.
     n_repeats : int
         Fits of a model, with the seeds ``random_state``, ``random_state + 1``, ...
