@@ -169,7 +169,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if draws is not None:
                 draws = draws.reordered(order, sign)
             # Scores and everything fitted to them are label-free: what a new sample would get.
-            scores = encode_samples(model, result.data, pool, prior=result.prior, start=result.z)
+            scores = encode_samples(model, result.data, pool, prior=result.prior)
             classifiers = None
             if labels is not None:
                 classifiers, fitted = classify(model, labels, result, draws, scores, rng, pool)

@@ -159,9 +159,8 @@ def encode(
     tol: float,
     max_steps: int,
     rows: Sequence[Rows] | None = None,
-    start: Normal | None = None,
 ) -> Normal:
-    """Scores of the samples, from the prior or from a ``start`` to the fixed point of their update.
+    """Scores of the samples from the prior to the fixed point of `update_scores`.
 
     A sample stops by itself once the step would move no score by more than ``tol``, so its result
     does not depend on which others are encoded with it. The steps in between are accelerated
@@ -169,7 +168,7 @@ def encode(
     taken at the scores of the step before; at the first step a sample may belong anywhere.
     """
     index = np.arange(samples.start, samples.stop)
-    z = prior.fresh(len(index)).law(len(index), n_factors) if start is None else start.copy()
+    z = prior.fresh(len(index)).law(len(index), n_factors)
     active = np.arange(len(index))
     path = Anderson(len(index), n_factors)
     for step in range(max_steps):

@@ -18,7 +18,7 @@ from rankfactor.inference.local import BLOCK, ObservedView, encode
 from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import Gates, MixedExperts, ScorePrior, StandardNormal
+from rankfactor.latent import Gates, MixedExperts, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
@@ -26,7 +26,6 @@ from rankfactor.model import Model, ViewState
 
 ENCODE_TOL = 1e-4  # in units of a score, whose prior standard deviation is 1
 ENCODE_STEPS = 200
-MOST = 1024  # samples encoded together: those that take long then go on together
 REFIT_TOL = 1e-7
 REFIT_STEPS = 500
 EXPERT_TOL = 1e-3  # in units of a decision, whose margin is 1
@@ -36,15 +35,12 @@ def encode_samples(
     model: Model,
     data: ObservedView,
     pool: Workers,
-    block: int | None = None,
+    block: int = BLOCK,
     prior: ScorePrior | None = None,
-    start: Normal | None = None,
 ) -> Normal:
     """Label-free scores of all samples of ``data``, shape (N, K).
 
-    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it. From the
-    fit's scores as a ``start`` it takes half as many steps; a mixture's samples begin anew, since
-    one that has seen its label may be in a component where it would not come by itself.
+    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it.
     """
     n = data.observed.shape[1]
     now = model.latent if prior is None else prior
@@ -54,10 +50,6 @@ def encode_samples(
         return now.fresh(0).law(0, model.n_factors)
 
     rows = [data.rows()]
-    if not isinstance(now, StandardNormal):
-        start = None
-    if block is None:
-        block = min(MOST, max(BLOCK, n // 4))  # so that threads share a few samples, too
 
     def encode_block(samples: slice) -> Normal:
         return encode(
@@ -68,7 +60,6 @@ def encode_samples(
             tol=ENCODE_TOL,
             max_steps=ENCODE_STEPS,
             rows=rows,
-            start=None if start is None else start.take(samples),
         )
 
     parts = pool.map(encode_block, slices(n, block))

@@ -5,6 +5,7 @@ the inner product of two symmetric matrices is a dot product once the off-diagon
 of them are doubled (`pair_weights`).
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,17 @@ def pair_weights(order: int) -> Floats:
     return weights
 
 
+@cache
+def places(order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row and column of every packed entry, each of shape (P,)."""
+    first, last = np.triu_indices(order)
+    return first, last
+
+
 def unpack(packed: Reals) -> Floats:
     """Full symmetric matrices, shape (n, K, K), of packed rows, shape (n, P)."""
     order = packed_order(packed.shape[1])
-    upper = np.triu_indices(order)
+    upper = places(order)
     full = np.empty((len(packed), order, order))
     full[:, upper[0], upper[1]] = packed
     full[:, upper[1], upper[0]] = packed
@@ -50,7 +58,7 @@ def unpack(packed: Reals) -> Floats:
 
 def pack(full: Floats) -> Floats:
     """Packed rows, shape (n, P), of symmetric matrices, shape (n, K, K)."""
-    upper = np.triu_indices(full.shape[1])
+    upper = places(full.shape[1])
     return np.ascontiguousarray(full[:, upper[0], upper[1]])
 
 

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfactor.kernels.packed import (
     Floats,
@@ -24,6 +23,7 @@ from rankfactor.kernels.packed import (
     lay_out,
     packed_size,
     pair_weights,
+    places,
     unpack,
 )
 from rankfactor.laws.normal import Normal
@@ -54,7 +54,7 @@ class Rows:
         nothing = pairs[:0]
         cov = pairs[:, size:] if variance else nothing
         weights = pair_weights(law.order).astype(kind)
-        lay_out(law.mean, law.cov, *_places(law.order), weights, pairs[:, :size], cov, nothing)
+        lay_out(law.mean, law.cov, *places(law.order), weights, pairs[:, :size], cov, nothing)
         return cls(law.mean.astype(kind), pairs)
 
     def take(self, rows: slice) -> Rows:
@@ -92,13 +92,13 @@ class Columns:
         n, size = law.cov.shape
         second = np.empty((n, size), kind)
         pairs = np.empty((2 * size, n if variance else 0), kind)
-        places, ones = _places(law.order), np.ones(size, kind)
+        where, ones = places(law.order), np.ones(size, kind)
         for first in range(0, n, _PART):
             some = slice(first, first + _PART)
             mean, covariance = law.mean[some], law.cov[some]
             part = np.empty((len(mean) if variance else 0, 2 * size), kind)
             cov, outer = part[:, :size], part[:, size:]
-            lay_out(mean, covariance, *places, ones, second[some], cov, outer)
+            lay_out(mean, covariance, *where, ones, second[some], cov, outer)
             if variance:
                 pairs[:, some] = part.T  # turned, because products then run faster
         return cls(law.mean.astype(kind), second, pairs)
@@ -138,7 +138,7 @@ class BareColumns:
 
     def sum_second(self, weight: Floats) -> Floats:
         """``sum_n weight_in E[z_n z_n^T]``, packed, shape (rows, P), of weights (rows, N)."""
-        first, last = _places(self.mean.shape[1])
+        first, last = places(self.mean.shape[1])
         found = weight @ self.cov
         for one, values in zip(found, weight, strict=True):
             one += ((self.mean.T * values) @ self.mean)[first, last]
@@ -172,13 +172,6 @@ def product_moments(rows: Normal, columns: Normal, variance: bool = True) -> tup
 def _unpacked(doubled: Reals, order: int) -> Floats:
     """Symmetric matrices (n, K, K) of packed rows with their off-diagonal entries doubled."""
     return unpack(np.asarray(doubled * _halves(order, "float64"), np.float64))
-
-
-@cache
-def _places(order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row and column of every packed entry, each of shape (P,)."""
-    first, last = np.triu_indices(order)
-    return first, last
 
 
 @cache
