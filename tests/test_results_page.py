@@ -1,0 +1,33 @@
+"""docs/results.md is filled from the files of `rankfactor reproduce --out`."""
+
+import importlib.util
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def builder():
+    spec = importlib.util.spec_from_file_location("build_results", DOCS / "build_results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_parts_are_pasted_and_others_stay(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "table.md").write_text("## A title\n\n| a |\n| --- |\n| 1 |\n")
+    page = (
+        "text\n<!-- one: begin -->\nold\n<!-- one: end -->\n"
+        "<!-- two: begin -->\nkept\n<!-- two: end -->\n"
+    )
+    found = builder().paste(page, tmp_path)
+    assert found == page.replace("old", "| a |\n| --- |\n| 1 |")
+
+
+def test_the_page_has_no_empty_part():
+    page = (DOCS / "results.md").read_text()
+    parts = builder().PART.findall(page)
+    assert len(parts) >= 4
+    for begin, name, _ in parts:
+        body = page.split(begin)[1].split(f"<!-- {name}: end -->")[0]
+        assert "| --- |" in body, f"{name} has no table"
