@@ -97,6 +97,8 @@ SETS = {
         "tb_suscept_counts.npz", "lab_status", groups="lab_individual"
     ),
     "tb_gse19491": Source("tb_gse19491.npz", positive=("PTB",)),
+    "tb_hiv_gse37250, TB": Source("tb_hiv_gse37250.npz", positive=("PTB",)),
+    "tb_hiv_gse37250, HIV": Source("tb_hiv_gse37250.npz", "lab_HIVStatus"),
     "bfi_ordinal": Source("bfi_ordinal.npz", most_samples=1000),
     "usps_3v5, training part": Source("usps_3v5.npz", repeats=1),
     "mnist_3v5, training part": Source("mnist_3v5.npz", most_samples=2000, repeats=1),
@@ -198,6 +200,13 @@ VARIANTS: dict[str, Callable[[int], Any] | Afterwards] = {
     "R-L label-free": variant(label_weight=0.0, **PREDICTIVE),
     "R-L predictive, weight 1": variant(label_weight=1.0, **PREDICTIVE),
     "R-L predictive, weight 10": variant(label_weight=10.0, **PREDICTIVE),
+    # The margin.
+    "R-L predictive, margin 0.1": variant(margin=0.1, **PREDICTIVE),
+    "R-L predictive, margin 0.2": variant(margin=0.2, **PREDICTIVE),
+    "R-L predictive, margin 0.4": variant(margin=0.4, **PREDICTIVE),
+    "R-NL predictive, margin 0.1": experts("R-L predictive, margin 0.1", 10, precision=1.0),
+    "R-NL predictive, margin 0.2": experts("R-L predictive, margin 0.2", 10, precision=1.0),
+    "R-NL predictive, margin 0.4": experts("R-L predictive, margin 0.4", 10, precision=1.0),
     # Other classifiers on the same factors.
     "R-L bayes, light tails": Afterwards("R-L bayes", TPBN(1.0, 1.0, scope="row")),
     "R-L bayes, fixed precision": experts("R-L bayes", 1, precision=0.1),

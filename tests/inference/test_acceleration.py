@@ -4,7 +4,8 @@ from tests.inference.test_vb import run
 from tests.simulate import simulate
 
 from rankfactor.inference.acceleration import Anderson
-from rankfactor.inference.local import encode, update_scores
+from rankfactor.inference.encode import encode
+from rankfactor.inference.local import update_scores
 from rankfactor.likelihoods import MarginRank
 from rankfactor.model import Model
 

@@ -12,10 +12,11 @@ from tests.simulate import simulate, with_holes
 from rankfactor.inference import archive, gibbs
 from rankfactor.inference.checkpoint import open_checkpoint
 from rankfactor.inference.components import ComponentLabels, label_evidence, signed_of
+from rankfactor.inference.encode import encode
 from rankfactor.inference.experts import experts_of, gate_major
 from rankfactor.inference.gated import Design
 from rankfactor.inference.globals import update_view
-from rankfactor.inference.local import ObservedView, encode, update_scores
+from rankfactor.inference.local import ObservedView, update_scores
 from rankfactor.inference.predict import (
     ENCODE_STEPS,
     ENCODE_TOL,

@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose
 from tests.inference.test_vb import run
 from tests.simulate import simulate, with_holes
 
-from rankfactor.inference.local import ObservedView, encode, update_scores
+from rankfactor.inference.encode import encode
+from rankfactor.inference.local import ObservedView, update_scores
 from rankfactor.inference.predict import (
     ENCODE_STEPS,
     ENCODE_TOL,

@@ -42,3 +42,12 @@ def test_append_one_pads_with_a_constant():
     expected = np.zeros((5, 4, 4))
     expected[:, :3, :3] = full
     assert_array_equal(packed.unpack(packed_one), expected)
+
+
+def test_times_multiplies_symmetric_matrices():
+    rng = np.random.default_rng(3)
+    full = rng.standard_normal((4, 5, 5))
+    full += full.transpose(0, 2, 1)
+    x = rng.standard_normal((4, 5))
+    product = packed.times(packed.pack(full), x)
+    assert_allclose(product, np.einsum("nkl,nl->nk", full, x), rtol=1e-12)

@@ -5,7 +5,8 @@
 
 over the rows of all views, c_i being a row's intercept where it has one, P_0n and h_0n those of the
 prior: I and 0, or what a mixture's component says. Samples are independent
-given the rows, so this is also the encoder of new samples: the same step, without the labels' view.
+given the rows, so this is also a step of the encoder of new samples, which has no labels' view
+(`rankfactor.inference.encode`).
 Features go tile by tile; no array of the size of the table is made.
 """
 
@@ -14,23 +15,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.inference.acceleration import Anderson
 from rankfactor.inference.threads import slices
 from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_order, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Index, Normal
 from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Rows, multiply
-from rankfactor.likelihoods.base import Chance, LabelLikelihood, Observed, Sites
+from rankfactor.likelihoods.base import Chance, DataLikelihood, LabelLikelihood, Observed, Sites
 from rankfactor.model import View, ViewState
 
 TILE = 128  # features worked on together
 BLOCK = 256  # samples worked on together
-_LEAST, _STEP = 64, 16  # encoded samples are padded to 64, 80, 96, ...
 
 
 @dataclass
@@ -55,6 +55,22 @@ class ObservedView:
         return Rows.of(self.state.rows, likelihood.dtype, variance and likelihood.needs_variance)
 
 
+class Sums(NamedTuple):
+    """What a view's rows add to some samples.
+
+    Attributes
+    ----------
+    precision : array, shape (n, P)
+    shift : array, shape (n, K)
+    curvature : array, shape (n, P)
+        Minus the second derivative of the view's bound in the scores' means; zero if not asked for.
+    """
+
+    precision: Floats
+    shift: Floats
+    curvature: Floats
+
+
 def update_scores(
     views: Sequence[ObservedView],
     prior: ScorePrior,
@@ -72,9 +88,9 @@ def update_scores(
         rows = [item.rows(variance=stream is None) for item in views]
     precision, shift = prior.natural(*z.mean.shape)
     for number, (item, laid_out) in enumerate(zip(views, rows, strict=True)):
-        second, first = view_sums(item, laid_out, z, samples, stream, number)
-        precision += second
-        shift += first
+        added = view_sums(item, laid_out, z, samples, stream, number)
+        precision += added.precision
+        shift += added.shift
     return sample_law(precision, shift, stream, samples)
 
 
@@ -85,26 +101,43 @@ def view_sums(
     samples: Index,
     stream: Stream | None = None,
     number: int = 0,
-) -> tuple[Floats, Floats]:
-    """What a view's rows add to the precision (n, P) and the shift (n, K) of some samples.
+    curved: bool = False,
+) -> Sums:
+    """What a view's rows add to some samples, with its curvature if that is asked for.
 
     ``z`` (n, K) are their scores, ``number`` is the view's own.
     """
     likelihood, certain = item.view.likelihood, stream is not None
     n, n_factors = z.mean.shape
-    precision = np.zeros((n, packed_size(n_factors)))
-    shift = np.zeros((n, n_factors))
+    total = Sums(*(np.zeros((n, width)) for width in _widths(n_factors)))
     design = item.design(z, not certain)
     for tile in slices(item.observed.shape[0], TILE):
         part, params = rows.take(tile), item.state.params.take(tile)
         chance = tile_chance(stream, number, tile, samples)
         w, var_w = multiply(part, design, likelihood.needs_variance and not certain)
         observed = likelihood.read(item.observed, tile, samples, params)
-        sites = likelihood.sites(observed, w, var_w, params, chance)
+        if curved:
+            assert isinstance(likelihood, DataLikelihood)
+            slopes = likelihood.slopes(observed, w, var_w, params)
+            sites = Sites(slopes.tau, slopes.push + slopes.tau * w)
+            total.curvature[:] += without_intercept(
+                part.sum_second(slopes.curvature), item.view.has_intercept
+            )
+        else:
+            sites = likelihood.sites(observed, w, var_w, params, chance)
         second, first = tile_sums(part, sites, item.view.has_intercept)
-        precision += second
-        shift += first
-    return precision, shift
+        total.precision[:] += second
+        total.shift[:] += first
+    return total
+
+
+def _widths(n_factors: int) -> tuple[int, int, int]:
+    return packed_size(n_factors), n_factors, packed_size(n_factors)
+
+
+def without_intercept(second: Reals, has_intercept: bool) -> Reals:
+    """Sums of E[a a^T] (n, P) of those of the rows (a, c), or as they are."""
+    return second[:, split_intercept(second.shape[1])[0]] if has_intercept else second
 
 
 def tile_sums(rows: Rows, sites: Sites, has_intercept: bool) -> tuple[Reals, Reals]:
@@ -139,51 +172,3 @@ def split_intercept(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     last = diagonal_positions(order)[:-1] + np.arange(order - 1, 0, -1)
     everything = np.arange(size)
     return np.setdiff1d(everything, np.append(last, size - 1)), last
-
-
-def _padded(active: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Samples, some of them repeated, so many that a product gives each its usual digits.
-
-    Products of a few columns go another way through the linear algebra library and round otherwise.
-    """
-    count = max(-(-len(active) // _STEP) * _STEP, _LEAST)
-    return np.resize(active, count)
-
-
-def encode(
-    views: Sequence[ObservedView],
-    prior: ScorePrior,
-    samples: slice,
-    n_factors: int,
-    *,
-    tol: float,
-    max_steps: int,
-    rows: Sequence[Rows] | None = None,
-) -> Normal:
-    """Scores of the samples from the prior to the fixed point of `update_scores`.
-
-    A sample stops by itself once the step would move no score by more than ``tol``, so its result
-    does not depend on which others are encoded with it. The steps in between are accelerated
-    (`rankfactor.inference.acceleration`): about 10 in place of 30. A mixture's responsibilities are
-    taken at the scores of the step before; at the first step a sample may belong anywhere.
-    """
-    index = np.arange(samples.start, samples.stop)
-    z = prior.fresh(len(index)).law(len(index), n_factors)
-    active = np.arange(len(index))
-    path = Anderson(len(index), n_factors)
-    for step in range(max_steps):
-        together = _padded(active)
-        padded = z.take(together)
-        near = prior.assign(padded) if step else prior.fresh(len(together))
-        moved = update_scores(views, near, padded, index[together], rows=rows)
-        old, new = padded.take(slice(0, len(active))), moved.take(slice(0, len(active)))
-        z.put(active, new)
-        going = np.flatnonzero(np.abs(new.mean - old.mean).max(axis=1) > tol)
-        if not len(going):
-            return z
-        proposed = path.propose(old.mean, new.mean)
-        path.keep(going)
-        active = active[going]
-        last, z.mean[active] = new.mean[going], proposed[going]
-    z.mean[active] = last
-    return z

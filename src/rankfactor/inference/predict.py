@@ -12,9 +12,10 @@ import numpy as np
 
 from rankfactor.inference.acceleration import Momentum
 from rankfactor.inference.components import signed_of
+from rankfactor.inference.encode import encode
 from rankfactor.inference.gated import Design, Experts, fit_gated
 from rankfactor.inference.globals import designs, update_view, view_bound
-from rankfactor.inference.local import BLOCK, ObservedView, encode
+from rankfactor.inference.local import BLOCK, ObservedView
 from rankfactor.inference.regions import class_aware_centres, label_groups
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.kernels.packed import Floats

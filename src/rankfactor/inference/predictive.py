@@ -39,7 +39,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.errors import InputError
 from rankfactor.inference.globals import designs, row_prior, row_statistics, view_bound
-from rankfactor.inference.local import TILE, ObservedView, split_intercept, update_scores
+from rankfactor.inference.local import TILE, ObservedView, update_scores, without_intercept
 from rankfactor.inference.threads import Workers, slices
 from rankfactor.inference.vb import Fit, Settings, record
 from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
@@ -211,8 +211,7 @@ def _curvature(data: ObservedView, laid_out: Rows, z: Normal, samples: Index) ->
         w, var_w = multiply(rows, design, likelihood.needs_variance)
         observed = likelihood.read(data.observed, tile, samples, params)
         slopes = likelihood.slopes(observed, w, var_w, params)
-        part = rows.sum_second(slopes.curvature)
-        total += part[:, split_intercept(part.shape[1])[0]] if data.view.has_intercept else part
+        total += without_intercept(rows.sum_second(slopes.curvature), data.view.has_intercept)
     return total
 
 

@@ -76,6 +76,23 @@ def add_outer(mean, packed):  # type: ignore[no-untyped-def]
     return second
 
 
+@njit(cache=True, nogil=True)
+def times(packed, x):  # type: ignore[no-untyped-def]
+    """Symmetric matrices, packed (n, P), times a vector each, shape (n, K)."""
+    n, order = x.shape
+    product = np.zeros_like(x)
+    for i in range(n):
+        p = 0
+        for k in range(order):
+            product[i, k] += packed[i, p] * x[i, k]
+            p += 1
+            for m in range(k + 1, order):
+                product[i, k] += packed[i, p] * x[i, m]
+                product[i, m] += packed[i, p] * x[i, k]
+                p += 1
+    return product
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def lay_out(mean, packed, first, last, weights, second, cov, outer):  # type: ignore[no-untyped-def]
     """Moments of every row in the precision of the arrays to fill, times ``weights`` (P,).

@@ -19,7 +19,7 @@ from rankfactor.kernels.sites import FAST, TINY
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[no-untyped-def]
-    """Push and curvature of a tile of features by samples, each of shape (t, n).
+    """tau, push and curvature of a tile of features by samples, each of shape (t, n).
 
     Parameters
     ----------
@@ -31,6 +31,7 @@ def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[
     """
     t, n = w.shape
     number = w.dtype.type
+    tau = np.zeros((t, n), w.dtype)
     push = np.zeros((t, n), w.dtype)
     curvature = np.zeros((t, n), w.dtype)
     level = np.empty(n, w.dtype)
@@ -47,9 +48,10 @@ def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[
                 r = w[i, m] - (above if level[m] > place else below)
                 v = var_w[i, m] + spread
                 inv_lam = seen[m] / np.sqrt(r * r + v)
+                tau[i, m] += inv_lam
                 push[i, m] -= inv_lam * r
                 curvature[i, m] += v * inv_lam * inv_lam * inv_lam
         for m in range(n):
             # sum_j s_j = 2 x code - J
             push[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
-    return push, curvature
+    return tau, push, curvature

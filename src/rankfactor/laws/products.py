@@ -66,7 +66,7 @@ class Rows:
         order = self.mean.shape[1]
         sums = weight.T @ self.pairs[:, : packed_size(order)]
         # Halving is exact, so the doubled entries cost no digit.
-        return np.asarray(np.multiply(sums, _halves(order, sums.dtype.name), out=sums))
+        return np.asarray(np.multiply(sums, _halves(order, sums.dtype.char), out=sums))
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,10 @@ def product_moments(rows: Normal, columns: Normal, variance: bool = True) -> tup
 
 def _unpacked(doubled: Reals, order: int) -> Floats:
     """Symmetric matrices (n, K, K) of packed rows with their off-diagonal entries doubled."""
-    return unpack(np.asarray(doubled * _halves(order, "float64"), np.float64))
+    return unpack(np.asarray(doubled * _halves(order, "d"), np.float64))
 
 
 @cache
 def _halves(order: int, kind: str) -> Reals:
-    """What undoes the doubling of off-diagonal entries, shape (P,)."""
+    """What undoes the doubling of off-diagonal entries, shape (P,); ``kind`` is NumPy's letter."""
     return np.asarray(1.0 / pair_weights(order), kind)

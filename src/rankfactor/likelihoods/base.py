@@ -91,7 +91,8 @@ class Augmented(NamedTuple):
 class Slopes(NamedTuple):
     """Derivatives of a tile's bound in w at fixed variances, each of shape (rows, samples)."""
 
-    push: Floats  # the first: rho - tau w
+    tau: Floats  # of the site
+    push: Floats  # the first derivative: rho - tau w
     curvature: Floats  # minus the second
 
 
@@ -290,6 +291,9 @@ class Likelihood(ABC, Generic[Params]):
 class DataLikelihood(Likelihood[Params]):
     """A likelihood for the features of a table."""
 
+    # Whether `slopes` cost little more than the sites and say much more: curvatures far below tau.
+    curved: ClassVar[bool] = False
+
     @abstractmethod
     def learn(self, values: Floats) -> Coding:
         """Coding of a training table, shape (samples, features), NaN where missing."""
@@ -309,11 +313,12 @@ class DataLikelihood(Likelihood[Params]):
     def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Params) -> Slopes:
         """Derivatives of a tile's bound; here by differences of the sites."""
 
-        def push(at: Floats) -> Floats:
+        def push(at: Floats) -> tuple[Floats, Floats]:
             sites = self.sites(observed, at, var_w, params)
-            return np.asarray(sites.rho - sites.tau * at)
+            return sites.tau, np.asarray(sites.rho - sites.tau * at)
 
-        return Slopes(push(w), (push(w - _SMALL) - push(w + _SMALL)) / (2 * _SMALL))
+        less, more = push(w - _SMALL)[1], push(w + _SMALL)[1]
+        return Slopes(*push(w), (less - more) / (2 * _SMALL))
 
     @abstractmethod
     def start(self, coding: Any, observed: Observed, loadings: Floats) -> Params:

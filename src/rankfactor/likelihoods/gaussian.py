@@ -172,7 +172,7 @@ class Gaussian(DataLikelihood[Noise]):
     def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Noise) -> Slopes:
         """Derivatives of a tile's bound in w: it is quadratic, so the curvature is tau itself."""
         sites = self.sites(observed, w, var_w, params)
-        return Slopes(sites.rho - sites.tau * w, sites.tau)
+        return Slopes(sites.tau, sites.rho - sites.tau * w, sites.tau)
 
     def statistics(
         self,

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,6 +168,8 @@ class MarginRank(DataLikelihood[CutPoints]):
     cut_precision: float = 1e-3
     margin_shape: float | None = None
     double: bool = False
+
+    curved: ClassVar[bool] = True
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
