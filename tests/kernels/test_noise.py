@@ -229,6 +229,15 @@ def test_one_element_at_a_time():
     assert_array_equal([single[1][0] for single in singles], s)
 
 
+def test_rows_of_noise_are_those_of_items():
+    y, s = np.empty((2, 3, 48), np.float32)
+    noise.fill_noise_rows(KEY, 5, y, s)
+    for j in range(3):
+        one_y, one_s = noise_of(derive(KEY, 5 + j), 0, 48)
+        assert_array_equal(y[j], one_y)
+        assert_array_equal(s[j], one_s)
+
+
 def test_no_function_takes_a_caller_s_flags():
     """Else the bits would depend on which caller compiled a function first."""
     compiled = [f for f in vars(noise).values() if hasattr(f, "targetoptions")]

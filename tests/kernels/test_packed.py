@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankfactor.kernels import packed
@@ -51,3 +52,15 @@ def test_times_multiplies_symmetric_matrices():
     x = rng.standard_normal((4, 5))
     product = packed.times(packed.pack(full), x)
     assert_allclose(product, np.einsum("nkl,nl->nk", full, x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_moments_by_columns_are_those_by_rows(kind):
+    rng = np.random.default_rng(0)
+    mean, cov = rng.standard_normal((7, 4)).astype(kind), rng.standard_normal((7, 10)).astype(kind)
+    columns, second = np.ascontiguousarray(mean.T), np.empty((10, 7), kind)
+    packed.add_outer_columns(columns, np.ascontiguousarray(cov.T), second)
+    np.testing.assert_allclose(second.T, packed.add_outer(mean, cov), rtol=1e-6, atol=1e-6)
+    packed.outer_columns(columns, second)
+    outer = packed.pack(mean[:, :, None] * mean[:, None, :])
+    np.testing.assert_array_equal(second.T, outer)

@@ -138,3 +138,22 @@ def test_slices_equal_whole():
     for a, b in ((0, 1), (0, 13), (7, 29), (28, 29)):
         assert_array_equal(rows.take(slice(a, b)).draw(stream, a).mean, whole[a:b])
     assert not (rows.draw(stream, 1).mean == whole).any()
+
+
+def test_a_law_without_variance_takes_no_room_until_it_has_some():
+    rng = np.random.default_rng(0)
+    mean = rng.standard_normal((6, 3))
+    sure = Normal.certain(mean.copy())
+    assert sure.is_certain
+    assert not sure.cov.any()
+    assert sure.copy().is_certain
+    assert sure.take(slice(1, 3)).is_certain
+    assert_array_equal(sure.squares, mean * mean)
+    sure.put(slice(0, 2), Normal.certain(np.ones((2, 3))))
+    assert sure.is_certain
+    assert_array_equal(sure.mean[:2], 1.0)
+    other = law(2, 3)
+    sure.put(slice(4, 6), other)
+    assert not sure.is_certain
+    assert_array_equal(sure.cov[4:], other.cov)
+    assert not sure.cov[:4].any()

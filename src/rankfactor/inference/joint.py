@@ -29,7 +29,7 @@ from rankfactor.likelihoods import LabelLikelihood
 
 # Most entries of a tile, least and most features, tiles that there should be for threads to share,
 # and samples whose sums are taken in working precision.
-ENTRIES, LEAST, MOST, TILES, PART = 2**19, 32, 512, 4, 2048
+ENTRIES, LEAST, MOST, TILES, PART = 2**19, 32, 768, 4, 2048
 
 After = Callable[[ScorePrior, Normal, slice], ScorePrior]
 
@@ -74,7 +74,7 @@ def update_jointly(
     def update_block(samples: slice) -> tuple[float, ScorePrior]:
         near, old = prior.take(samples), z.take(samples)
         precision, shift = near.natural(*old.mean.shape)
-        precision += second[samples]
+        precision = np.add(precision, second[samples], order="F")
         shift += first[samples]
         terms = 0.0
         for number, (item, rows) in enumerate(zip(views[1:], label_rows, strict=True), 1):
@@ -127,8 +127,9 @@ def _update_rows(
         observed = likelihood.read(item.observed, tile, everyone, params)
         chance = tile_chance(stream, 0, tile, everyone)
         sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
-        precision, shift = _sums(sites.tau, design.second), _sums(sites.rho, design.mean)
-        precision[:, diagonal] += prior[tile]
+        columns, shift = _sums(design.second.T, sites.tau.T), _sums(sites.rho, design.mean)
+        columns[diagonal] += prior[tile].T
+        precision = columns.T  # in Fortran's order
         if stream is None:
             rows = Normal.from_natural(precision, shift)
         else:
@@ -139,7 +140,7 @@ def _update_rows(
         return bound, *tile_sums(laid_out, sites, view.has_intercept)
 
     bound = 0.0
-    precision, shift = np.zeros((len(z.mean), packed_size(z.order))), np.zeros(z.mean.shape)
+    precision, shift = np.zeros((packed_size(z.order), len(z.mean))).T, np.zeros(z.mean.shape)
     n_rows = item.observed.shape[0]
     length = max(LEAST, min(MOST, ENTRIES // len(z.mean), -(-n_rows // TILES)))
     for part, second, first in pool.stream(update_tile, slices(n_rows, length)):
@@ -153,11 +154,11 @@ def _update_rows(
     return bound, precision, shift
 
 
-def _sums(weight: Reals, values: Reals) -> Reals:
-    """``weight @ values`` in working precision, summed in double precision over parts."""
-    if len(values) <= PART:
-        return np.asarray(weight @ values)
-    total = np.zeros((len(weight), values.shape[1]))
-    for samples in slices(len(values), PART):
-        total += weight[:, samples] @ values[samples]
-    return total.astype(weight.dtype)
+def _sums(left: Reals, right: Reals) -> Reals:
+    """``left @ right`` in working precision, summed in double precision over parts."""
+    if len(right) <= PART:
+        return np.asarray(left @ right)
+    total = np.zeros((len(left), right.shape[1]))
+    for samples in slices(len(right), PART):
+        total += left[:, samples] @ right[samples]
+    return total.astype(left.dtype)

@@ -109,7 +109,9 @@ def view_sums(
     """
     likelihood, certain = item.view.likelihood, stream is not None
     n, n_factors = z.mean.shape
-    total = Sums(*(np.zeros((n, width)) for width in _widths(n_factors)))
+    size = packed_size(n_factors)
+    # Packed ones in Fortran's order, as products give them.
+    total = Sums(np.zeros((size, n)).T, np.zeros((n, n_factors)), np.zeros((size, n)).T)
     design = item.design(z, not certain)
     for tile in slices(item.observed.shape[0], TILE):
         part, params = rows.take(tile), item.state.params.take(tile)
@@ -129,10 +131,6 @@ def view_sums(
         total.precision[:] += second
         total.shift[:] += first
     return total
-
-
-def _widths(n_factors: int) -> tuple[int, int, int]:
-    return packed_size(n_factors), n_factors, packed_size(n_factors)
 
 
 def without_intercept(second: Reals, has_intercept: bool) -> Reals:

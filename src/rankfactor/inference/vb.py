@@ -125,7 +125,10 @@ def loading_units(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
 
 def factor_shares(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
     """Share of each factor in the squares of all standardised loadings, shape (K,)."""
-    moment, variance = _moment_and_variance(loadings, scores, noise)
+    return _shares(loadings, *_moment_and_variance(loadings, scores, noise))
+
+
+def _shares(loadings: Floats, moment: Floats, variance: Floats) -> Floats:
     power = np.diag(moment) * ((1.0 / variance) @ loadings**2)
     return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
 
@@ -344,14 +347,13 @@ def _iterate_jointly(fit: Fit, block: int, pool: Workers, momentum: Momentum) ->
 def record(fit: Fit, elbo: float) -> None:
     """Add an iteration to the history."""
     loadings = fit.data.state.rows.mean[:, : fit.z.order]
-    moment = fit.z.mean.T @ fit.z.mean / len(fit.z.mean)  # (K, K)
-    variance = np.vdot(loadings @ moment, loadings) / len(loadings)
+    moment, variance = _moment_and_variance(loadings, fit.z.mean, np.zeros(1))
     likelihood = fit.data.view.likelihood
     assert isinstance(likelihood, DataLikelihood)
     noise = likelihood.noise_variance(fit.data.state.params)
-    shares = factor_shares(loadings, fit.z.mean, noise)
+    shares = _shares(loadings, moment, variance + noise)
     fit.history.elbo.append(elbo)
-    fit.history.sd_w.append(float(np.sqrt(variance)))
+    fit.history.sd_w.append(float(np.sqrt(variance.mean())))
     fit.history.n_active.append(int((shares >= ACTIVE_SHARE).sum()))
 
 

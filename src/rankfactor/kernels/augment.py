@@ -17,12 +17,15 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.codes import MISSING
-from rankfactor.kernels.noise import fill_noise, inverse_gaussian_from
+from rankfactor.kernels.noise import fill_noise_rows, inverse_gaussian_from
 from rankfactor.kernels.rng import derive
 from rankfactor.kernels.sites import FAST, TINY
 
 # Sums run in working precision over so many samples, in double precision over these parts.
 PART = 512
+# Samples come in whole vectors, so that no loop has an end that is done one by one.
+VECTOR = 16
+NOISE = 4096  # so many numbers of noise at once, or those of one cut: enough to stay in the cache
 
 
 def _compile(draws: bool) -> Callable[..., Any]:
@@ -65,51 +68,58 @@ def _compile(draws: bool) -> Callable[..., Any]:
         mean, weight = np.zeros(b.shape), np.zeros(b.shape)
         variance = np.full(b.shape, 1.0 / cut_precision)
         count, bound = np.empty(t, np.int64), np.zeros(t)
-        inv_lam = np.empty((b.shape[1], n), w.dtype)
-        level, seen = np.empty(n, w.dtype), np.empty(n, w.dtype)
-        total_tau = np.empty(n, w.dtype)
-        # Whole vectors of noise, so that none of it is made one by one.
-        y = np.empty(-(-n // 16) * 16 if draws else 0, np.float32)
-        chance = np.empty(y.size, np.float32)
+        # One feature's numbers, made up to whole vectors by samples that are missing.
+        width = -(-n // VECTOR) * VECTOR
+        x, v = np.zeros(width, w.dtype), np.ones(width, w.dtype)
+        level, seen = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
+        total_tau, total_rho = np.empty(width, w.dtype), np.empty(width, w.dtype)
+        inv_lam = np.empty((b.shape[1], width), w.dtype)
+        together = max(
+            1, min(NOISE // max(width, 1), b.shape[1])
+        )  # cuts whose noise is made at once
+        y = np.empty((together if draws else 0, width), np.float32)
+        chance = np.empty(y.shape, np.float32)
         tally = np.zeros(MISSING + 1, np.int64)
         for i in range(t):
             row_key = derive(key, row + i)
             tally[:] = 0
-            total_tau[:] = 0
             for m in range(n):
+                tally[codes[i, m]] += 1
+            for m in range(n):
+                x[m] = w[i, m]
+                if not draws:
+                    v[m] = var_w[i, m]
                 level[m] = codes[i, m]
                 seen[m] = 0 if codes[i, m] == MISSING else 1
-                tally[codes[i, m]] += 1
             present = n - tally[MISSING]
             count[i] = present
             over = present  # samples above the cut; all are at first
+            total_tau[:] = 0
             for j in range(n_cuts[i]):
                 spread = var_b[i, j] + number(TINY)
                 above, below = b[i, j] + eps[i], b[i, j] - eps[i]
                 place = number(j)
-                if draws:
-                    fill_noise(derive(row_key, j), 0, y, chance)
+                if draws and j % together == 0:
+                    some = min(together, n_cuts[i] - j)
+                    fill_noise_rows(row_key, j, y[:some], chance[:some])
                 pull = 0.0  # sum_n (w - s eps) / lam
-                for start in range(0, n, PART):
+                for start in range(0, width, PART):
                     total, reach, loss = number(0), number(0), number(0)
-                    stop = min(start + PART, n)
-                    x, v, found = w[i, start:stop], var_w[i, start:stop], inv_lam[j, start:stop]
-                    code, here, tau_part = (
-                        level[start:stop],
-                        seen[start:stop],
-                        total_tau[start:stop],
-                    )
-                    a, c = y[start:stop], chance[start:stop]
+                    part = slice(start, min(start + PART, width))
+                    at, near, found, tau_part = x[part], v[part], inv_lam[j, part], total_tau[part]
+                    code, here = level[part], seen[part]
+                    if draws:
+                        a, c = y[j % together, part], chance[j % together, part]
                     # Few arrays, unit stride and selects in place of branches: this loop is what a
                     # fit spends its time in, and has to become vector instructions.
-                    for m in range(len(x)):
+                    for m in range(len(at)):
                         up = code[m] > place
-                        r = x[m] - (above if up else below)
+                        r = at[m] - (above if up else below)
                         if draws:
                             q = here[m] * number(inverse_gaussian_from(abs(r), a[m], c[m]))
                             root = here[m] * abs(r)
                         else:
-                            square = r * r + v[m] + spread
+                            square = r * r + near[m] + spread
                             q = here[m] / np.sqrt(square)
                             root = q * square
                         found[m] = q
@@ -126,15 +136,16 @@ def _compile(draws: bool) -> Callable[..., Any]:
                 if draws:
                     mean[i, j] += np.sqrt(variance[i, j]) * noise[i, j]
                     variance[i, j] = 0.0
-            for m in range(n):
+            for m in range(width):
                 # sum_j s_j = 2 x code - J
-                rho[i, m] = seen[m] * (number(2) * level[m] - number(n_cuts[i]))
-                tau[i, m] = total_tau[m]
+                total_rho[m] = seen[m] * (number(2) * level[m] - number(n_cuts[i]))
             for j in range(n_cuts[i]):
                 above, below = number(mean[i, j]) + eps[i], number(mean[i, j]) - eps[i]
-                place = number(j)
-                for m in range(n):
-                    rho[i, m] += inv_lam[j, m] * (above if level[m] > place else below)
+                place, found = number(j), inv_lam[j]
+                for m in range(width):
+                    total_rho[m] += found[m] * (above if level[m] > place else below)
+            for m in range(n):
+                rho[i, m], tau[i, m] = total_rho[m], total_tau[m]
         return tau, rho, mean, variance, weight, count, bound
 
     return augment

@@ -28,6 +28,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rankfactor.kernels import logs
+from rankfactor.kernels.lanes import wide_vectors
 from rankfactor.kernels.packed import Floats
 
 _STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
@@ -127,13 +129,13 @@ def _chebyshev(coefficients, s):  # type: ignore[no-untyped-def]
 def _near_k0(x):  # type: ignore[no-untyped-def]
     """K_0(x) for x <= 2."""
     t = 0.25 * x * x
-    return _horner(_REST_0, t) - math.log(0.5 * x) * _horner(_LOG_0, t)
+    return _horner(_REST_0, t) - logs.log(0.5 * x) * _horner(_LOG_0, t)
 
 
 @njit(**_INLINE)
 def _near_ratio(x):  # type: ignore[no-untyped-def]
     """K_1(x) / K_0(x) for x <= 2."""
-    t, L = 0.25 * x * x, math.log(0.5 * x)
+    t, L = 0.25 * x * x, logs.log(0.5 * x)
     k0 = _horner(_REST_0, t) - L * _horner(_LOG_0, t)
     x_k1 = 1.0 + 2.0 * t * (L * _horner(_LOG_1, t) - _horner(_REST_1, t))
     return x_k1 / (x * k0)
@@ -153,11 +155,12 @@ def _far_log_k0(x):  # type: ignore[no-untyped-def]
 
 
 # The series is taken of all elements, since a loop with a branch in it is three times slower; where
-# x > 2 (or is no number) what it gave is then replaced.
+# x > 2 (or is 0 or no number) what it gave is then replaced.
 
 
 @njit(**_STRICT)
 def _fill_moments(a, b, mean, inv_mean):  # type: ignore[no-untyped-def]
+    wide_vectors()
     n_far = 0
     for i in range(mean.size):
         root_a, root_b = math.sqrt(a[i]), math.sqrt(b[i])
@@ -165,13 +168,13 @@ def _fill_moments(a, b, mean, inv_mean):  # type: ignore[no-untyped-def]
         ratio = _near_ratio(x)
         mean[i] = unit * ratio
         inv_mean[i] = ratio / unit
-        n_far += not x <= _SWITCH
+        n_far += not 0.0 < x <= _SWITCH
     if n_far == 0:
         return
     for i in range(mean.size):
         root_a, root_b = math.sqrt(a[i]), math.sqrt(b[i])
         x, unit = root_a * root_b, root_b / root_a
-        if not x <= _SWITCH:
+        if not 0.0 < x <= _SWITCH:
             ratio = _far_ratio(x)
             mean[i] = unit * ratio
             inv_mean[i] = ratio / unit
@@ -179,16 +182,17 @@ def _fill_moments(a, b, mean, inv_mean):  # type: ignore[no-untyped-def]
 
 @njit(**_STRICT)
 def _fill_log_k0(a, b, out):  # type: ignore[no-untyped-def]
+    wide_vectors()
     n_far = 0
     for i in range(out.size):
         x = math.sqrt(a[i]) * math.sqrt(b[i])
-        out[i] = math.log(_near_k0(x))
-        n_far += not x <= _SWITCH
+        out[i] = logs.log(_near_k0(x))
+        n_far += not 0.0 < x <= _SWITCH
     if n_far == 0:
         return
     for i in range(out.size):
         x = math.sqrt(a[i]) * math.sqrt(b[i])
-        if not x <= _SWITCH:
+        if not 0.0 < x <= _SWITCH:
             out[i] = _far_log_k0(x)
 
 

@@ -46,6 +46,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rankfactor.kernels import rng
+from rankfactor.kernels.lanes import wide_vectors
+from rankfactor.kernels.logs import LOG_2, LOG_2_REST, LOG_SERIES, MANTISSA, RAISE, ROOT
+
 # Said even though it is the default: numba hands the flags of a caller down to functions that state
 # none, and then caches what it compiled.
 _STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
@@ -65,8 +69,6 @@ _P31, _P32 = np.float32(2.0**-31), np.float32(2.0**-32)
 _BELOW_ONE = np.float32(1.0 - 2.0**-24)
 # Bits of a float32: those of sqrt(1/2), what takes them to those of 1, the mantissa.
 _ROOT, _RAISE, _MANTISSA = np.int32(0x3F3504F3), np.int32(0x004AFB0D), np.int32(0x007FFFFF)
-_ROOT_64, _RAISE_64 = np.int64(0x3FE6A09E667F3BCD), np.int64(0x00095F619980C433)
-_MANTISSA_64 = np.int64(0x000FFFFFFFFFFFFF)
 _ROOT_MINUS_1 = np.sqrt(0.5) - 1.0
 _NEAR_1 = np.float32(_ROOT_MINUS_1)
 # log(1 + f) = f - f^2/2 + f^3 P(f) between sqrt(1/2) and sqrt(2), highest power first, and log 2 in
@@ -97,17 +99,7 @@ _SINE_SQ = tuple(
         6.168502745779348e-01,
     )
 )
-# The same in float64, and sine and cosine up to pi/4, from Sun's fdlibm (e_log, k_sin, k_cos).
-_LOG_64 = (
-    1.479819860511658591e-01,
-    1.531383769920937332e-01,
-    1.818357216161805012e-01,
-    2.222219843214978396e-01,
-    2.857142874366239149e-01,
-    3.999999999940941908e-01,
-    6.666666666666735130e-01,
-)
-_LOG_2_64, _LOG_2_REST_64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# Sine and cosine up to pi/4 in float64, from Sun's fdlibm (k_sin, k_cos).
 _SINE = (
     1.58969099521155010221e-10,
     -2.50507602534068634195e-08,
@@ -217,6 +209,34 @@ def _noise_pair(key, pair):  # type: ignore[no-untyped-def]
     return y0, y1, _uniform(w2), _uniform(w3)
 
 
+# Words first, in the places of what is made of them: their products take 64 bits, and in one loop
+# with those all else would have half as many lanes as it can.
+@njit(**_INLINE)
+def _fill_words(key, pair, y, s):  # type: ignore[no-untyped-def]
+    """Words of the pairs from ``pair`` on, in the places of y and s (float32)."""
+    y_words, s_words = y.view(np.uint32), s.view(np.uint32)
+    for b in range(y.size // 2):
+        place = pair + np.uint64(b)
+        w0, w1, w2, w3 = philox(place, place >> _S32, _FOR_DRAWS, _ZERO, key)
+        y_words[2 * b] = np.uint32(w0)
+        y_words[2 * b + 1] = np.uint32(w1)
+        s_words[2 * b] = np.uint32(w2)
+        s_words[2 * b + 1] = np.uint32(w3)
+
+
+@njit(**_INLINE)
+def _shape_words(y, s):  # type: ignore[no-untyped-def]
+    """Noise in place of the words of whole pairs."""
+    wide_vectors()
+    y_words, s_words = y.view(np.uint32), s.view(np.uint32)
+    for b in range(y.size // 2):
+        y0, y1 = _halved_squares(y_words[2 * b], y_words[2 * b + 1])
+        y[2 * b] = y0
+        y[2 * b + 1] = y1
+    for m in range(s.size):
+        s[m] = _uniform(s_words[m])
+
+
 @njit(**_STRICT)
 def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
     """Noise of the elements first, first + 1, ... of a key.
@@ -236,24 +256,26 @@ def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
     pair = (start + _BIT) // _TWO
     whole = (n - skip) // 2
     y_pairs, s_pairs = y[skip : skip + 2 * whole], s[skip : skip + 2 * whole]
-    # Words first, in the places of what is made of them: their products take 64 bits, and in one
-    # loop with those all else would have half as many lanes as it can.
-    y_words, s_words = y_pairs.view(np.uint32), s_pairs.view(np.uint32)
-    for b in range(whole):
-        place = pair + np.uint64(b)
-        w0, w1, w2, w3 = philox(place, place >> _S32, _FOR_DRAWS, _ZERO, key)
-        y_words[2 * b] = np.uint32(w0)
-        y_words[2 * b + 1] = np.uint32(w1)
-        s_words[2 * b] = np.uint32(w2)
-        s_words[2 * b + 1] = np.uint32(w3)
-    for b in range(whole):
-        y0, y1 = _halved_squares(y_words[2 * b], y_words[2 * b + 1])
-        y_pairs[2 * b] = y0
-        y_pairs[2 * b + 1] = y1
-    for m in range(2 * whole):
-        s_pairs[m] = _uniform(s_words[m])
+    _fill_words(key, pair, y_pairs, s_pairs)
+    _shape_words(y_pairs, s_pairs)
     if skip + 2 * whole < n:
         y[n - 1], _, s[n - 1], _ = _noise_pair(key, pair + np.uint64(whole))
+
+
+@njit(**_STRICT)
+def fill_noise_rows(key, first, y, s):  # type: ignore[no-untyped-def]
+    """Noise of the elements 0, 1, ... of the items first, first + 1, ... of a key, row by row.
+
+    Parameters
+    ----------
+    key : uint64
+    first : int
+    y, s : float32 array, shape (rows, n)
+        Filled as `fill_noise` does; n is even.
+    """
+    for j in range(len(y)):
+        _fill_words(rng.derive(key, first + j), _ZERO, y[j], s[j])
+    _shape_words(y.reshape(-1), s.reshape(-1))
 
 
 @njit(**_INLINE)
@@ -276,17 +298,17 @@ def _exponential_64(word, finer):  # type: ignore[no-untyped-def]
     high = i < np.int32(0)
     rest = (np.float64(np.int32(np.uint32(finer) >> np.uint32(1))) + 0.5) * 2.0**-31
     v = np.float64((np.float64(i) + rest) * 2.0**-32)
-    raised = np.float64(v).view(np.int64) + _RAISE_64
+    raised = np.float64(v).view(np.int64) + RAISE
     e = np.float64(np.int32(raised >> np.int64(52)) - np.int32(1023))
-    f = np.int64((raised & _MANTISSA_64) + _ROOT_64).view(np.float64) - 1.0
+    f = np.int64((raised & MANTISSA) + ROOT).view(np.float64) - 1.0
     near = v >= _ROOT_MINUS_1
     e = (np.float64(0.0) if near else np.float64(-1.0)) if high else e
     f = (v if near else (v + v) + 1.0) if high else f
     g = f / (2.0 + f)
     z = g * g
     half = 0.5 * (f * f)
-    tail = z * _horner(_LOG_64, z)
-    return -((f - (half - (g * (half + tail) + e * _LOG_2_REST_64))) + e * _LOG_2_64)
+    tail = z * _horner(LOG_SERIES, z)
+    return -((f - (half - (g * (half + tail) + e * LOG_2_REST))) + e * LOG_2)
 
 
 @njit(**_INLINE)
@@ -334,6 +356,7 @@ def _compile(normals: bool) -> Callable[..., Any]:
         first : int
         out : float64 array, shape (n,)
         """
+        wide_vectors()
         key, start = np.uint64(key), np.uint64(first)
         n = out.size
         skip = np.int64(start & _BIT) if n > 0 else 0  # an odd first element is the end of a pair

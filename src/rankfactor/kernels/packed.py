@@ -76,67 +76,64 @@ def add_outer(mean, packed):  # type: ignore[no-untyped-def]
     return second
 
 
-@njit(cache=True, nogil=True)
-def times(packed, x):  # type: ignore[no-untyped-def]
-    """Symmetric matrices, packed (n, P), times a vector each, shape (n, K)."""
-    n, order = x.shape
+@njit(cache=True, nogil=True, error_model="numpy")
+def _times(columns, x):  # type: ignore[no-untyped-def]
+    """`times` of columns: matrices (P, n) and vectors (K, n)."""
+    order, n = x.shape
     product = np.zeros_like(x)
-    for i in range(n):
-        p = 0
-        for k in range(order):
-            product[i, k] += packed[i, p] * x[i, k]
+    p = 0
+    for k in range(order):
+        for m in range(k, order):
+            for i in range(n):
+                product[k, i] += columns[p, i] * x[m, i]
+            if m > k:
+                for i in range(n):
+                    product[m, i] += columns[p, i] * x[k, i]
             p += 1
-            for m in range(k + 1, order):
-                product[i, k] += packed[i, p] * x[i, m]
-                product[i, m] += packed[i, p] * x[i, k]
-                p += 1
     return product
 
 
+def times(packed: Floats, x: Floats) -> Floats:
+    """Symmetric matrices, packed (n, P), times a vector each, shape (n, K)."""
+    return np.asarray(_times(np.ascontiguousarray(packed.T), np.ascontiguousarray(x.T)).T)
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def lay_out(mean, packed, first, last, weights, second, cov, outer):  # type: ignore[no-untyped-def]
-    """Moments of every row in the precision of the arrays to fill, times ``weights`` (P,).
+def add_outer_columns(mean, cov, second):  # type: ignore[no-untyped-def]
+    """`add_outer` of laws side by side: means (K, n), packed covariances and second moments (P, n).
 
-    Parameters
-    ----------
-    mean : array, shape (n, K)
-    packed : array, shape (n, P)
-        Covariances.
-    first, last : int array, shape (P,)
-        Row and column of every packed entry. Looking the two means up makes one long loop, which
-        becomes vector instructions; the K short ones of `add_outer` do not.
-    second, cov, outer : array, shape (n, P)
-        Filled with E[x x^T], Cov(x) and E[x] E[x]^T; one without rows is left out.
+    Every step is one on n neighbouring numbers and becomes vector instructions, which the short
+    loops of `add_outer` do not.
     """
-    n, order = mean.shape
-    size = len(first)
-    x = np.empty(order, second.dtype)
-    for i in range(n):
-        for k in range(order):
-            x[k] = mean[i, k]
-        for p in range(size):
-            second[i, p] = weights[p] * (second.dtype.type(packed[i, p]) + x[first[p]] * x[last[p]])
-        if len(cov):
-            for p in range(size):
-                cov[i, p] = weights[p] * second.dtype.type(packed[i, p])
-        if len(outer):
-            for p in range(size):
-                outer[i, p] = weights[p] * x[first[p]] * x[last[p]]
+    order, n = mean.shape
+    p = 0
+    for k in range(order):
+        for m in range(k, order):
+            x, y, given, out = mean[k], mean[m], cov[p], second[p]
+            for i in range(n):
+                out[i] = given[i] + x[i] * y[i]
+            p += 1
 
 
-@njit(cache=True, nogil=True)
-def append_one(mean, packed):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def outer_columns(mean, second):  # type: ignore[no-untyped-def]
+    """`add_outer_columns` of laws without variance."""
+    order, n = mean.shape
+    p = 0
+    for k in range(order):
+        for m in range(k, order):
+            x, y, out = mean[k], mean[m], second[p]
+            for i in range(n):
+                out[i] = x[i] * y[i]
+            p += 1
+
+
+def append_one(mean: Reals, packed: Reals) -> tuple[Reals, Reals]:
     """Moments of (z, 1): the constant makes a row's last entry an intercept."""
     n, order = mean.shape
     mean_one = np.ones((n, order + 1), mean.dtype)
-    packed_one = np.zeros((n, (order + 1) * (order + 2) // 2), packed.dtype)
-    for i in range(n):
-        p, q = 0, 0
-        for k in range(order):
-            mean_one[i, k] = mean[i, k]
-            for _ in range(k, order):
-                packed_one[i, q] = packed[i, p]
-                p += 1
-                q += 1
-            q += 1
-    return mean_one, packed_one
+    mean_one[:, :order] = mean
+    first, last = places(order + 1)
+    columns = np.zeros((len(first), n), packed.dtype)
+    columns[last < order] = packed.T
+    return mean_one, columns.T

@@ -1,135 +1,126 @@
 """Many small symmetric systems at once.
 
 For every row n: mean ``m = P^-1 h``, covariance ``P^-1`` and ``log det P^-1`` from a packed
-precision P (K x K) and a shift h. By Cholesky, P = U^T U; then V = U^-T, row by row, and V^T V.
+precision P (K x K) and a shift h. By Cholesky, P = L L^T; then V = L^-1, and V^T V.
 
-A draw of N(P^-1 h, P^-1) needs no inverse: for standard normal e, ``x = U^-1 (U^-T h + e)`` has the
-mean U^-1 U^-T h = P^-1 h and the covariance U^-1 U^-T = P^-1, at a third of the work.
+A draw of N(P^-1 h, P^-1) needs no inverse: for standard normal e, ``x = L^-T (L^-1 h + e)`` has the
+mean L^-T L^-1 h = P^-1 h and the covariance L^-T L^-1 = P^-1, at a third of the work.
 
-Many systems are laid side by side, and every step is one on a whole row of lanes at unit
-stride. Sums are taken term by term into their places (the outer-product form of each step), never
-over a running total, because only then is a lane's work independent of the last: the compiler
-turns such loops into vector instructions, which it cannot do for one K x K system.
+Many systems are laid side by side in lanes, and every step is one on a whole row of lanes
+(`rankfactor.kernels.lanes`). L is packed by its rows and V by its columns, so that all sums run
+over neighbouring rows of lanes:
+
+    L_ij = (P_ij - sum_{t<j} L_it L_jt) / L_jj
+    V_ij = -(sum_{j<=t<i} L_it V_tj) / L_ii
+    (V^T V)_km = sum_{t>=m} V_tk V_tm,    k <= m
+
+A lane's work is the same whatever is in the others, and so is its result.
 """
 
 import numpy as np
 from numba import njit
 
+from rankfactor.kernels.lanes import WIDTH, reduce_row
 from rankfactor.kernels.packed import Floats, Reals
 
-# Bytes of a row of lanes: enough for the checks before a vector loop to be worth their while, and
-# few enough for the cache. Fewer systems are made up to a whole vector.
-WIDTH, VECTOR = 256, 8
+_LOGS = 4  # pivots under one logarithm: their product stays in range
 
 
 def lanes_of(systems: Reals) -> int:
     """How many of some systems, given as rows, are laid side by side."""
-    return min(WIDTH // systems.itemsize, -(-max(len(systems), 1) // VECTOR) * VECTOR)
+    return WIDTH // systems.itemsize
 
 
 @njit(cache=True, nogil=True)
-def _load(rows, first, used, lanes):  # type: ignore[no-untyped-def]
-    """Lay some rows side by side; lanes past the last repeat it, so that they stay finite."""
-    for p in range(lanes.shape[0]):
-        x = lanes[p]
-        for lane in range(used):
-            x[lane] = rows[first + lane, p]
-        for lane in range(used, len(x)):
-            x[lane] = x[used - 1]
+def _load(columns, first, used, low):  # type: ignore[no-untyped-def]
+    """Lay systems side by side; lanes past the last repeat it, so that they stay finite.
 
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _factorise(up, root):  # type: ignore[no-untyped-def]
-    """Cholesky factors U in place of packed P, shape (P, lanes), and inverses of U's diagonal."""
-    order, lanes = root.shape
-    # Row k of the factor, then what it takes from the rows below.
-    at = 0
+    ``columns`` (P, n) are packed upper triangles, ``low`` (P, lanes) becomes the lower ones.
+    """
+    p, order = 0, (int(np.sqrt(8 * len(low) + 1)) - 1) // 2
     for k in range(order):
-        inverse, pivot = root[k], up[at]
-        for lane in range(lanes):
+        for m in range(k, order):
+            x, given = low[m * (m + 1) // 2 + k], columns[p, first : first + used]
+            for lane in range(used):
+                x[lane] = given[lane]
+            for lane in range(used, len(x)):
+                x[lane] = given[used - 1]
+            p += 1
+
+
+@njit(cache=True, nogil=True)
+def _load_rows(rows, first, used, lanes):  # type: ignore[no-untyped-def]
+    """Lay some rows (n, K) side by side, as `_load` does."""
+    for k in range(lanes.shape[0]):
+        for lane in range(lanes.shape[1]):
+            lanes[k, lane] = rows[first + min(lane, used - 1), k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _factorise(low, root, value, one):  # type: ignore[no-untyped-def]
+    """Cholesky factors L in place of P, inverses of their diagonals, and L^-1 h in place of h."""
+    for i in range(len(root)):
+        at = i * (i + 1) // 2
+        for j in range(i):
+            reduce_row(low, at + j, low, at, low, j * (j + 1) // 2, j, root, j)
+        reduce_row(low, at + i, low, at, low, at, i, one, 0)
+        inverse, pivot = root[i], low[at + i]
+        for lane in range(len(pivot)):
             inverse[lane] = 1 / np.sqrt(pivot[lane])
-        for m in range(order - k):
-            x = up[at + m]
-            for lane in range(lanes):
-                x[lane] *= inverse[lane]
-        p = at + order - k
-        for i in range(1, order - k):
-            a = up[at + i]
-            for m in range(i, order - k):
-                x, c = up[p], up[at + m]
-                for lane in range(lanes):
-                    x[lane] -= a[lane] * c[lane]
-                p += 1
-        at += order - k
+        reduce_row(value, i, low, at, value, 0, i, root, i)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def _solve(precision, shift, lanes):  # type: ignore[no-untyped-def]
-    """`solve_packed` with a number of lanes: were it a constant, the loops would be unrolled."""
+    """`solve_packed` of columns: precisions (P, n), whose inverses are columns, too."""
     n, order = shift.shape
-    size, kind = precision.shape[1], precision.dtype
+    size, kind = precision.shape[0], precision.dtype
     mean = np.empty((n, order), kind)
     cov = np.empty_like(precision)
     log_det = np.empty(n)
-    up = np.empty((size, lanes), kind)  # the upper factor, packed; in the end the inverse
-    low = np.empty((size, lanes), kind)  # inverse of its transpose: lower triangle, row by row
-    root = np.empty((order, lanes), kind)  # inverses of the factor's diagonal
-    rhs, answer = np.empty((order, lanes), kind), np.empty((order, lanes), kind)
+    low = np.empty((size, lanes), kind)  # L, row by row; in the end the inverse's upper triangle
+    up = np.empty((size, lanes), kind)  # V, column by column: the upper triangle of V^T
+    root = np.empty((order, lanes), kind)  # inverses of L's diagonal
+    value, answer = np.empty((order, lanes), kind), np.empty((order, lanes), kind)
+    one = np.ones((1, lanes), kind)
+    minus = -one
     for first in range(0, n, lanes):
         used = min(lanes, n - first)
-        _load(precision, first, used, up)
-        _load(shift, first, used, rhs)
-        _factorise(up, root)
-        # Row k of the factor's inverse, then what it takes from the rows below.
-        low[:, :] = 0
-        at = 0
-        for k in range(order):
-            inverse, here = root[k], k * (k + 1) // 2
-            low[here + k] = inverse
-            for i in range(k):
-                x = low[here + i]
-                for lane in range(lanes):
-                    x[lane] *= inverse[lane]
-            for m in range(k + 1, order):
-                a, there = up[at + m - k], m * (m + 1) // 2
-                for i in range(k + 1):
-                    x, c = low[there + i], low[here + i]
-                    for lane in range(lanes):
-                        x[lane] -= a[lane] * c[lane]
-            at += order - k
+        _load(precision, first, used, low)
+        _load_rows(shift, first, used, value)
+        _factorise(low, root, value, one)
         up[:, :] = 0
-        for row in range(order):
-            here = row * (row + 1) // 2
-            for k in range(row + 1):
-                at = k * order - k * (k - 1) // 2 - k
-                a = low[here + k]
-                for m in range(k, row + 1):
-                    x, c = up[at + m], low[here + m]
-                    for lane in range(lanes):
-                        x[lane] += a[lane] * c[lane]
+        at = 0
+        for j in range(order):
+            up[at] = root[j]
+            for i in range(j + 1, order):
+                reduce_row(up, at + i - j, low, i * (i + 1) // 2 + j, up, at, i - j, root, i)
+            at += order - j
+        low[:, :] = 0
         answer[:, :] = 0
-        p = 0
+        at, p = 0, 0
         for k in range(order):
+            there = at
             for m in range(k, order):
-                x, c, total = up[p], rhs[m], answer[k]
-                for lane in range(lanes):
-                    total[lane] += x[lane] * c[lane]
-                if m > k:
-                    c, total = rhs[k], answer[m]
-                    for lane in range(lanes):
-                        total[lane] += x[lane] * c[lane]
+                reduce_row(low, p, up, at + m - k, up, there, order - m, minus, 0)
+                there += order - m
                 p += 1
+            reduce_row(answer, k, up, at, value, k, order - k, minus, 0)
+            at += order - k
         for p in range(size):
+            x, found = low[p], cov[p, first : first + used]
             for lane in range(used):
-                cov[first + lane, p] = up[p, lane]
-        for k in range(order):
-            for lane in range(used):
-                mean[first + lane, k] = answer[k, lane]
+                found[lane] = x[lane]
         for lane in range(used):
-            total_log = 0.0
             for k in range(order):
-                total_log += np.log(root[k, lane])
-            log_det[first + lane] = 2.0 * total_log
+                mean[first + lane, k] = answer[k, lane]
+            total = 0.0
+            for start in range(0, order, _LOGS):
+                product = 1.0
+                for k in range(start, min(start + _LOGS, order)):
+                    product *= root[k, lane]
+                total += np.log(product)
+            log_det[first + lane] = 2.0 * total
     return mean, cov, log_det
 
 
@@ -142,60 +133,51 @@ def solve_packed(precision: Reals, shift: Reals) -> tuple[Reals, Reals, Floats]:
     Parameters
     ----------
     precision : array, shape (n, P)
-        Packed upper triangles of positive definite matrices.
+        Packed upper triangles of positive definite matrices; best in Fortran's order, where entry p
+        of neighbouring systems is in neighbouring places.
     shift : array, shape (n, K)
 
     Returns
     -------
     mean : array, shape (n, K)
     cov : array, shape (n, P)
-        Packed inverses.
+        Packed inverses, in Fortran's order.
     log_det : array, shape (n,)
         Log determinant of the inverses; NaN where a matrix is not positive definite.
     """
-    mean, cov, log_det = _solve(precision, shift, lanes_of(shift))
-    return mean, cov, log_det
+    given = np.ascontiguousarray(precision.T), np.ascontiguousarray(shift)
+    mean, cov, log_det = _solve(*given, lanes_of(shift))
+    return mean, cov.T, log_det
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _draw(precision, shift, noise, lanes):  # type: ignore[no-untyped-def]
-    """`draw_packed` with a number of lanes."""
+    """`draw_packed` of columns: precisions (P, n)."""
     n, order = shift.shape
     kind = precision.dtype
     out = np.empty((n, order), kind)
-    up = np.empty((precision.shape[1], lanes), kind)
+    low = np.empty((precision.shape[0], lanes), kind)
     root = np.empty((order, lanes), kind)
     value, eps = np.empty((order, lanes), kind), np.empty((order, lanes), kind)
+    one = np.ones((1, lanes), kind)
     for first in range(0, n, lanes):
         used = min(lanes, n - first)
-        _load(precision, first, used, up)
-        _load(shift, first, used, value)
-        _load(noise, first, used, eps)
-        _factorise(up, root)
-        # Entry k of U^-T h, then what it takes from the entries below; the noise after that.
-        at = 0
-        for k in range(order):
-            x, inverse, e = value[k], root[k], eps[k]
+        _load(precision, first, used, low)
+        _load_rows(shift, first, used, value)
+        _load_rows(noise, first, used, eps)
+        _factorise(low, root, value, one)
+        value += eps
+        # Entry k of L^-T, then what it takes from the entries above.
+        for k in range(order - 1, -1, -1):
+            x, inverse, at = value[k], root[k], k * (k + 1) // 2
             for lane in range(lanes):
                 x[lane] *= inverse[lane]
-            for m in range(k + 1, order):
-                total, c = value[m], up[at + m - k]
+            for m in range(k):
+                total, c = value[m], low[at + m]
                 for lane in range(lanes):
                     total[lane] -= c[lane] * x[lane]
-            for lane in range(lanes):
-                x[lane] += e[lane]
-            at += order - k
-        for k in range(order - 1, -1, -1):
-            at -= order - k
-            total, inverse = value[k], root[k]
-            for m in range(k + 1, order):
-                x, c = value[m], up[at + m - k]
-                for lane in range(lanes):
-                    total[lane] -= c[lane] * x[lane]
-            for lane in range(lanes):
-                total[lane] *= inverse[lane]
-        for k in range(order):
-            for lane in range(used):
+        for lane in range(used):
+            for k in range(order):
                 out[first + lane, k] = value[k, lane]
     return out
 
@@ -206,7 +188,7 @@ def draw_packed(precision: Reals, shift: Reals, noise: Reals) -> Reals:
     Parameters
     ----------
     precision : array, shape (n, P)
-        Packed upper triangles of positive definite matrices.
+        Packed upper triangles of positive definite matrices, as `solve_packed` takes them.
     shift, noise : array, shape (n, K)
         The noise is standard normal.
 
@@ -215,4 +197,6 @@ def draw_packed(precision: Reals, shift: Reals, noise: Reals) -> Reals:
     array, shape (n, K)
         A row whose matrix is not positive definite begins with a number that is not finite.
     """
-    return np.asarray(_draw(precision, shift, noise, lanes_of(shift)))
+    columns = np.ascontiguousarray(precision.T)
+    given = np.ascontiguousarray(shift), np.ascontiguousarray(noise)
+    return np.asarray(_draw(columns, *given, lanes_of(shift)))

@@ -41,6 +41,7 @@ class Normal:
     mean : array, shape (n, K)
     cov : array, shape (n, P)
         Packed covariances, P = K (K + 1) / 2; in single precision for the many rows of a large fit.
+        Fits keep them in Fortran's order (`rankfactor.laws.products`); any other will do.
     log_det : array, shape (n,)
         Log determinants of the covariances.
     """
@@ -69,8 +70,18 @@ class Normal:
         bad = ~np.isfinite(mean[:, 0])
         if bad.any():
             mean[bad] = draw_packed(_ridged(precision[bad]), shift[bad], noise[bad])
-        nothing = np.zeros(precision.shape, precision.dtype)
-        return cls(mean.astype(np.float64, copy=False), nothing, np.zeros(len(mean)))
+        return cls.certain(mean.astype(np.float64, copy=False), precision.dtype)
+
+    @classmethod
+    def certain(cls, mean: Floats, kind: Any = np.float64) -> Normal:
+        """Law without variance, as a draw is.
+
+        Its covariances, of precision ``kind``, are one zero that is seen everywhere and takes no
+        room; ``log_det`` is set to zero, so an entropy of it means nothing.
+        """
+        n, order = mean.shape
+        nothing = np.broadcast_to(np.zeros((), kind), (n, packed_size(order)))
+        return cls(mean, nothing, np.zeros(n))
 
     @classmethod
     def isotropic(cls, mean: Floats, variance: float, kind: Any = np.float64) -> Normal:
@@ -79,7 +90,7 @@ class Normal:
         ``kind`` is the precision of the covariances.
         """
         n, order = mean.shape
-        cov = np.zeros((n, packed_size(order)), kind)
+        cov = np.zeros((packed_size(order), n), kind).T
         cov[:, diagonal_positions(order)] = variance
         return cls(mean, cov, np.full(n, order * np.log(variance)))
 
@@ -89,6 +100,11 @@ class Normal:
         return int(self.mean.shape[1])
 
     @property
+    def is_certain(self) -> bool:
+        """Whether this is a law of `certain`; one with zeros of its own is not."""
+        return not any(self.cov.strides)
+
+    @property
     def variance(self) -> Reals:
         """Marginal variances, shape (n, K)."""
         return self.cov[:, diagonal_positions(self.order)]
@@ -96,21 +112,24 @@ class Normal:
     @property
     def second(self) -> Floats:
         """E[x x^T], packed, shape (n, P)."""
-        return np.asarray(add_outer(self.mean, self.cov))
+        return np.asarray(add_outer(self.mean, np.ascontiguousarray(self.cov)))
 
     @property
     def squares(self) -> Floats:
         """E[x^2], shape (n, K)."""
-        return np.asarray(self.mean**2 + self.variance)
+        squares = self.mean * self.mean
+        if not self.is_certain:
+            squares += self.variance
+        return np.asarray(squares)
 
     def draw(self, stream: Stream, first: int = 0) -> Normal:
         """One draw of every row, as a law without variance.
 
-        It can stand wherever a law can: its ``second`` is then ``x x^T`` itself. ``log_det`` is set
-        to zero, so an entropy of it means nothing. Row i has the index ``first + i`` in the stream.
+        It can stand wherever a law can: its ``second`` is then ``x x^T`` itself. Row i has the
+        index ``first + i`` in the stream.
         """
-        mean = np.asarray(draw_rows(self.mean, self.cov, stream.word, first))
-        return Normal(mean, np.zeros_like(self.cov), np.zeros(len(mean)))
+        mean = np.asarray(draw_rows(self.mean, np.ascontiguousarray(self.cov), stream.word, first))
+        return Normal.certain(mean, self.cov.dtype)
 
     def take(self, rows: Index) -> Normal:
         """Some of the rows."""
@@ -119,10 +138,12 @@ class Normal:
     def with_one(self) -> Normal:
         """Law of (x, 1); the constant adds nothing to ``log_det``."""
         mean, cov = append_one(self.mean, self.cov)
-        return Normal(mean, cov, self.log_det)
+        return Normal(np.asarray(mean, np.float64), cov, self.log_det)
 
     def reordered(self, order: NDArray[np.int64], sign: Floats) -> Normal:
         """Law of the coordinates ``sign * x[order]``."""
+        if self.is_certain:
+            return Normal.certain(self.mean[:, order] * sign)
         first, second = np.triu_indices(self.order)
         old_first = np.minimum(order[first], order[second])
         old_second = np.maximum(order[first], order[second])
@@ -133,18 +154,24 @@ class Normal:
     def rotated(self, matrix: Floats) -> Normal:
         """Law of the coordinates ``x @ matrix``, where the matrix (K, K) is orthogonal."""
         mean = self.mean @ matrix
-        if not self.cov.any():  # a draw: there is nothing to turn
-            return Normal(mean, self.cov, self.log_det)
+        if self.is_certain or not self.cov.any():  # a draw: there is nothing to turn
+            return Normal.certain(mean)
         cov = matrix.T @ unpack(self.cov) @ matrix
         return Normal(mean, pack(cov), self.log_det)
 
     def put(self, rows: Index, part: Normal) -> None:
         """Overwrite some of the rows in place."""
-        self.mean[rows], self.cov[rows], self.log_det[rows] = part.mean, part.cov, part.log_det
+        self.mean[rows], self.log_det[rows] = part.mean, part.log_det
+        if self.is_certain and part.is_certain:
+            return
+        if self.is_certain:  # until now
+            object.__setattr__(self, "cov", np.zeros(self.cov.shape, self.cov.dtype))
+        self.cov[rows] = part.cov
 
     def copy(self) -> Normal:
         """Law with arrays of its own."""
-        return Normal(self.mean.copy(), self.cov.copy(), self.log_det.copy())
+        cov = self.cov if self.is_certain else self.cov.copy("K")
+        return Normal(self.mean.copy(), cov, self.log_det.copy())
 
     def entropy(self) -> float:
         """Sum of the rows' differential entropies."""

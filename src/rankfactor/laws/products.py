@@ -6,12 +6,14 @@ The variance is a sum of positive terms, whereas ``E[w^2] - E[w]^2`` loses digit
 precision is enough; a fit's large matrix products all begin here and take half the time in it. Rows
 and columns are laid out for these products once, and used many times: both terms of the variance
 are one product of length 2 P, and its first half serves the sums over rows as well.
+
+Packed moments are in Fortran's order: entry p of neighbouring laws is in neighbouring places, as
+`rankfactor.kernels.solve` gives and takes it. Laying out is then a matter of long loops.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -20,15 +22,14 @@ from rankfactor.kernels.packed import (
     Floats,
     Reals,
     add_outer,
-    lay_out,
+    add_outer_columns,
+    outer_columns,
     packed_size,
     pair_weights,
     places,
     unpack,
 )
 from rankfactor.laws.normal import Normal
-
-_PART = 2048  # columns laid out at once
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,7 @@ class Rows:
     ----------
     mean : array, shape (d, K)
     pairs : array, shape (d, 2 P)
-        E[a a^T] and Cov(a), packed side by side, off-diagonal entries doubled; without variances
-        only the former.
+        E[a a^T] and Cov(a), packed side by side; without variances only the former.
     """
 
     mean: Reals
@@ -50,12 +50,16 @@ class Rows:
     def of(cls, law: Normal, kind: Any, variance: bool = True) -> Self:
         """Laws in the precision ``kind``."""
         n, size = law.cov.shape
-        pairs = np.empty((n, 2 * size if variance else size), kind)
-        nothing = pairs[:0]
-        cov = pairs[:, size:] if variance else nothing
-        weights = pair_weights(law.order).astype(kind)
-        lay_out(law.mean, law.cov, *places(law.order), weights, pairs[:, :size], cov, nothing)
-        return cls(law.mean.astype(kind), pairs)
+        mean = np.ascontiguousarray(law.mean.T, kind)
+        pairs = np.empty((2 * size if variance else size, n), kind)
+        if variance:
+            pairs[size:] = law.cov.T
+        if law.is_certain:
+            outer_columns(mean, pairs[:size])
+        else:
+            cov = pairs[size:] if variance else np.ascontiguousarray(law.cov.T, kind)
+            add_outer_columns(mean, cov, pairs[:size])
+        return cls(mean.T, pairs.T)
 
     def take(self, rows: slice) -> Rows:
         """Some of the rows."""
@@ -63,10 +67,8 @@ class Rows:
 
     def sum_second(self, weight: Reals) -> Reals:
         """``sum_i weight_in E[a_i a_i^T]``, packed, shape (n, P), of weights (d, n)."""
-        order = self.mean.shape[1]
-        sums = weight.T @ self.pairs[:, : packed_size(order)]
-        # Halving is exact, so the doubled entries cost no digit.
-        return np.asarray(np.multiply(sums, _halves(order, sums.dtype.char), out=sums))
+        size = packed_size(self.mean.shape[1])
+        return np.asarray((self.pairs[:, :size].T @ weight).T)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class Columns:
     second : array, shape (N, P)
         E[z z^T], packed.
     pairs : array, shape (2 P, N)
-        Cov(z) and E[z] E[z]^T, one above the other; empty without variances.
+        Cov(z) and E[z] E[z]^T, one above the other, off-diagonal entries doubled; empty without
+        variances.
     """
 
     mean: Reals
@@ -90,22 +93,20 @@ class Columns:
     def of(cls, law: Normal, kind: Any, variance: bool = True) -> Self:
         """Laws in the precision ``kind``."""
         n, size = law.cov.shape
-        second = np.empty((n, size), kind)
+        mean = np.ascontiguousarray(law.mean.T, kind)
+        second = np.empty((size, n), kind)
+        outer_columns(mean, second)
         pairs = np.empty((2 * size, n if variance else 0), kind)
-        where, ones = places(law.order), np.ones(size, kind)
-        for first in range(0, n, _PART):
-            some = slice(first, first + _PART)
-            mean, covariance = law.mean[some], law.cov[some]
-            part = np.empty((len(mean) if variance else 0, 2 * size), kind)
-            cov, outer = part[:, :size], part[:, size:]
-            lay_out(mean, covariance, *where, ones, second[some], cov, outer)
-            if variance:
-                pairs[:, some] = part.T  # turned, because products then run faster
-        return cls(law.mean.astype(kind), second, pairs)
+        if variance:
+            pairs[:size], pairs[size:] = law.cov.T, second
+            pairs *= np.tile(pair_weights(law.order).astype(kind), 2)[:, None]
+        if not law.is_certain:
+            second += law.cov.T
+        return cls(mean.T, second.T, pairs)
 
     def sum_second(self, weight: Reals) -> Reals:
         """``sum_n weight_in E[z_n z_n^T]``, packed, shape (rows, P), of weights (rows, N)."""
-        return np.asarray(weight @ self.second)
+        return np.asarray((self.second.T @ weight.T).T)
 
 
 @dataclass(frozen=True)
@@ -124,15 +125,13 @@ class BareColumns:
     @property
     def second(self) -> Floats:
         """E[z z^T], packed, shape (N, P)."""
-        return np.asarray(add_outer(self.mean, self.cov))
+        return np.asarray(add_outer(self.mean, np.ascontiguousarray(self.cov)))
 
     def variances(self, rows: Rows) -> Floats:
         """Var(w), shape (rows, N)."""
         size = self.cov.shape[1]
-        found = rows.pairs[:, :size] @ self.cov.T
-        for one, cov in zip(
-            found, _unpacked(rows.pairs[:, size:], self.mean.shape[1]), strict=True
-        ):
+        found = (rows.pairs[:, :size] * pair_weights(self.mean.shape[1])) @ self.cov.T
+        for one, cov in zip(found, unpack(rows.pairs[:, size:]), strict=True):
             one += np.einsum("nk,nk->n", self.mean @ cov, self.mean)
         return found
 
@@ -167,14 +166,3 @@ def product_moments(rows: Normal, columns: Normal, variance: bool = True) -> tup
     """`multiply` for a few laws, in double precision."""
     bare = BareColumns(columns.mean, columns.cov)
     return multiply(Rows.of(rows, np.float64, variance), bare, variance)
-
-
-def _unpacked(doubled: Reals, order: int) -> Floats:
-    """Symmetric matrices (n, K, K) of packed rows with their off-diagonal entries doubled."""
-    return unpack(np.asarray(doubled * _halves(order, "d"), np.float64))
-
-
-@cache
-def _halves(order: int, kind: str) -> Reals:
-    """What undoes the doubling of off-diagonal entries, shape (P,); ``kind`` is NumPy's letter."""
-    return np.asarray(1.0 / pair_weights(order), kind)

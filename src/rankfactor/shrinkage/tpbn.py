@@ -124,8 +124,9 @@ class TPBN(Shrinkage[TPBNScales]):
         if stream is not None and self.r == self.s == 0.5:
             return self._draw_horseshoe(scales, squares, stream)
         eta = self._settle_eta(scales.xi, scales, stream)
-        phi, top = self._settle_globals(eta.mean, scales, stream)
-        xi = settle(self._xi_law(eta.mean, squares), stream, "xi")
+        eta_mean = eta.mean
+        phi, top = self._settle_globals(eta_mean, scales, stream)
+        xi = settle(self._xi_law(eta_mean, squares), stream, "xi")
         return TPBNScales(xi.mean, xi.inv_mean, eta, phi, top)
 
     def _draw_horseshoe(self, scales: TPBNScales, squares: Floats, stream: Stream) -> TPBNScales:
