@@ -83,6 +83,40 @@ def test_files_hold_what_is_finished_if_the_program_dies(
     assert not list(Path().rglob(".*"))  # nothing half written
 
 
+def test_a_run_that_died_is_gone_on_with(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = crossvalidated.cross_validate, []
+
+    def counts(*arguments: Any, **settings: Any) -> Any:
+        seen.append(1)
+        if len(seen) == 2:
+            raise MemoryError
+        return real(*arguments, **settings)
+
+    arguments = ("reproduce", "suite", "--folder", folder, "--models", "NS-PCA-SVM,L-SVM")
+    more = ("--folds", "2", "--repeats", "1", *QUICK)
+    works(*arguments, *more, "--out", "whole", "--resume")  # nothing to go on with
+    monkeypatch.setattr(crossvalidated, "cross_validate", counts)
+    call(*arguments, *more, "--out", "parts")
+    works(*arguments, *more, "--out", "parts", "--resume")
+    assert len(seen) == 4  # one set, one that died, then that one and the last
+    whole, parts = (
+        json.loads(Path(f"{name}/suite.json").read_text("utf-8")) for name in ("whole", "parts")
+    )
+    for table in ("rows", "fits", "summary"):
+        for one in (*whole[table], *parts[table]):
+            one.pop("seconds")
+    assert whole == parts
+    assert parts["complete"]
+    works(*arguments, *more, "--out", "parts", "--resume")
+    assert len(seen) == 4
+    again = ("--out", "parts", "--resume")
+    fails("had folds 2, not 3", *arguments, "--folds", "3", *QUICK, *again)
+    fails("had max_samples 1000, not 10", *arguments, *more, "--max-samples", "10", *again)
+    fails("give --out", *arguments, "--resume")
+    Path("parts/suite.json").write_text("{}")
+    fails("cannot be read as a result", *arguments, *more, *again)
+
+
 def test_figures_of_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usps, "load", lambda name: split())
     monkeypatch.setattr(usps, "IMAGE", (2, 4))

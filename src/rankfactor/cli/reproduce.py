@@ -112,6 +112,7 @@ def tb(
     figures: own.Figures = None,
     gmt: own.GeneSets = None,
     table: own.Tabled = True,
+    resume: own.Resume = False,
 ) -> None:
     """Table 4: tuberculosis and HIV, all tasks by one factor model.
 
@@ -137,6 +138,7 @@ def tb(
         },
         json_file=as_json,
         out=out,
+        resume="tb" if resume else None,
         figures=figures,
         draw=lambda fits: experiment.pictures(fits, sets=sets, **source),
         table=table,
@@ -177,6 +179,7 @@ def rnaseq(
     figures: own.Figures = None,
     gmt: own.GeneSets = None,
     table: own.Tabled = True,
+    resume: own.Resume = False,
 ) -> None:
     """Table 5: RNA sequencing and sepsis.
 
@@ -207,6 +210,7 @@ def rnaseq(
         },
         json_file=as_json,
         out=out,
+        resume="rnaseq" if resume else None,
         figures=figures,
         draw=lambda fits: experiment.pictures(fits, sets=sets, **source),
         table=table,
@@ -241,6 +245,7 @@ def suite(
     n_threads: opt.NThreads = None,
     as_json: own.JsonFile = None,
     out: own.Out = None,
+    resume: own.Resume = False,
 ) -> None:
     """Compare models on every data set there is: mean ranks, and where a plain SVM wins."""
     from rankfactor.cli.settings import names_of
@@ -263,6 +268,7 @@ def suite(
         },
         json_file=as_json,
         out=out,
+        resume="suite" if resume else None,
     )
 
 

@@ -57,6 +57,12 @@ Out = Annotated[
         show_default="none",
     ),
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Go on with the run in the folder of --out: sets it has are not run again."
+    ),
+]
 Series = Annotated[
     Path | None,
     typer.Option(

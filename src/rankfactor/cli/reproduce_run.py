@@ -39,6 +39,7 @@ def run(
     figures: Path | None = None,
     draw: Callable[[Fits], Pictures] | None = None,
     table: bool = True,
+    resume: str | None = None,
 ) -> None:
     """Run an experiment, print its table and write what was asked for.
 
@@ -55,6 +56,8 @@ def run(
         Gives the pictures for ``figures``.
     table : bool
         Whether the experiment is to be run at all.
+    resume : str, optional
+        Name of the experiment whose earlier run in ``out`` is to be gone on with.
     """
     from rankfactor.files import check_destinations
     from rankfactor.files import folder as made_folder
@@ -65,6 +68,10 @@ def run(
         raise InputError("--no-table leaves nothing to do: give --figures as well.")
     if not table and (json_file is not None or out is not None):
         raise InputError("--json and --out are for the table: leave --no-table out, or them.")
+    if resume is not None:
+        if out is None or not table:
+            raise InputError("--resume goes on with the run in the folder of --out: give --out.")
+        arguments = {**arguments, "known": _earlier(out / f"{resume}.json")}
     if file is not None:
         check_destinations(file)
     # A folder that stays empty is removed, whichever way the block is left.
@@ -138,6 +145,23 @@ def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
     for text in pictures.notes:
         note(text)
     return list(writers)
+
+
+def _earlier(path: Path) -> Outcome | None:
+    """What an earlier run has written; nothing if there was none."""
+    import json
+
+    from rankfactor.experiments.outcome import Outcome
+
+    if not path.exists():
+        return None
+    try:
+        return Outcome.from_dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} cannot be read as a result of `rankfactor reproduce`: "
+            "leave --resume out, or give another --out."
+        ) from error
 
 
 def _json(found: Outcome) -> str:

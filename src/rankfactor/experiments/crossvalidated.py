@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rankfactor.errors import InputError
 from rankfactor.evaluation import Evaluation, cross_validate
 from rankfactor.experiments.models import N_FACTORS, Entry, build, entries
 from rankfactor.experiments.outcome import Outcome, counted
@@ -35,6 +36,21 @@ class _Found:
     rows: list[dict[str, Any]] = field(default_factory=list)
     fits: list[pd.DataFrame] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def take(self, known: Outcome, problem: Problem, rows: Sequence[Entry]) -> bool:
+        """Take a problem from an earlier run, if that has all of it."""
+        mine = known.rows[known.rows["data"] == problem.name]
+        records: list[dict[str, Any]] = mine.to_dict("records")  # type: ignore[assignment]
+        by_key = {(one["task"], one["model"], one["settings"]): one for one in records}
+        wanted = [(task, row.model, row.settings) for task in problem.labels for row in rows]
+        if any(key not in by_key for key in wanted):
+            return False
+        self.rows += [by_key[key] for key in wanted]
+        names = {row.name for row in rows}
+        fits = known.fits
+        self.fits.append(fits[(fits["data"] == problem.name) & fits["model"].isin(names)])
+        self.notes += [one for one in known.notes if one.startswith(f"{problem.name}: ")]
+        return True
 
     def outcome(
         self, name: str, title: str, settings: dict[str, Any], missing: str = ""
@@ -68,6 +84,7 @@ def run_folds(
     notes: Sequence[str] = (),
     progress: Progress | None = None,
     keep: Keep | None = None,
+    known: Outcome | None = None,
 ) -> Outcome:
     """Cross-validate models on the problems, one after the other.
 
@@ -91,9 +108,13 @@ def run_folds(
     keep : callable, optional
         Called with what is finished so far, an incomplete outcome, after every problem but the
         last.
+    known : Outcome, optional
+        An earlier run with the same settings: problems that it has are not run again.
 
     Raises
     ------
+    InputError
+        If the earlier run had other settings.
     KeyboardInterrupt
         At Ctrl-C, if no problem is finished; else those that are finished are kept.
     """
@@ -105,9 +126,13 @@ def run_folds(
         "n_factors": n_factors,
         "seed": random_state,
     }
+    if known is not None:
+        _check_alike(known, name, settings)
     found = _Found(notes=list(notes))
     given = list(problems)
     for number, problem in enumerate(given):
+        if known is not None and found.take(known, problem, rows):
+            continue
         try:
             evaluation = _evaluate(
                 problem,
@@ -134,6 +159,18 @@ def run_folds(
             left = ", ".join(one.name for one in given[number + 1 :])
             keep(found.outcome(name, title, settings, f"Not finished: {left}."))
     return found.outcome(name, title, settings)
+
+
+def _check_alike(known: Outcome, name: str, settings: Mapping[str, Any]) -> None:
+    """Refuse an earlier run that had other settings."""
+    if known.name != name:
+        raise InputError(f"the earlier run is of {known.name}, not of {name}.")
+    for setting, value in settings.items():
+        if known.settings.get(setting) != value:
+            raise InputError(
+                f"the earlier run had {setting} {known.settings.get(setting)}, not {value}: "
+                "give it the same settings, or begin in a folder of its own."
+            )
 
 
 def _evaluate(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -68,6 +68,20 @@ class Outcome:
             "notes": list(self.notes),
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The outcome whose `to_dict` this was, NaN or null for what is not known."""
+        return cls(
+            values["experiment"],
+            values["title"],
+            _frame(values["rows"]),
+            _frame(values["fits"]),
+            values["settings"],
+            tuple(values["notes"]),
+            _frame(values["summary"]),
+            values["complete"],
+        )
+
     def readable(self) -> pd.DataFrame:
         """The rows as text, with the spread behind a mean and the paper's numbers beside ours."""
         shown: dict[str, Any] = {
@@ -118,6 +132,15 @@ def markdown_table(frame: pd.DataFrame) -> str:
     lines = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
     cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def _frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """A frame of records, null being NaN."""
+    known = [
+        {name: np.nan if value is None else value for name, value in record.items()}
+        for record in records
+    ]
+    return pd.DataFrame(known)
 
 
 def counted(values: pd.Series[Any]) -> str:

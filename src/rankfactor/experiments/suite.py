@@ -49,6 +49,7 @@ def run(
     max_samples: int = MOST_SAMPLES,
     random_state: int = 0,
     keep: Keep | None = None,
+    known: Outcome | None = None,
     **settings: Any,
 ) -> Outcome:
     """Run the suite.
@@ -65,9 +66,16 @@ def run(
     random_state : int
     keep : callable, optional
         Called with what is finished so far after every set but the last, its ranks included.
+    known : Outcome, optional
+        An earlier run with the same settings: sets that it has are not run again.
     settings
         As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
+    if known is not None and known.settings.get("max_samples") != max_samples:
+        raise InputError(
+            f"the earlier run had max_samples {known.settings.get('max_samples')}, not "
+            f"{max_samples}: give it the same settings, or begin in a folder of its own."
+        )
     notes: list[str] = []
     problems = list(_known(sets, notes) if folder is None else _of_folder(folder, sets))
     if not problems:
@@ -91,6 +99,7 @@ def run(
         notes=notes,
         random_state=random_state,
         keep=None if keep is None else lambda part: keep(ranked(part)),
+        known=known,
         **settings,
     )
     return ranked(found)
