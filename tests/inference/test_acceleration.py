@@ -1,13 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
-from tests.inference.test_vb import run
-from tests.simulate import simulate
 
 from rankfactor.inference.acceleration import Anderson
-from rankfactor.inference.encode import encode
-from rankfactor.inference.local import update_scores
-from rankfactor.likelihoods import MarginRank
-from rankfactor.model import Model
 
 
 def linear_maps(n=5, order=4, seed=0):
@@ -59,17 +53,3 @@ def test_a_residual_that_grows_is_followed_by_a_plain_step():
     path.propose(np.array([[0.0]]), np.array([[1.0]]))
     path.propose(np.array([[1.0]]), np.array([[1.5]]))
     assert_allclose(path.propose(np.array([[9.0]]), np.array([[5.0]])), [[5.0]])
-
-
-def test_encoding_has_the_fixed_point_of_the_plain_steps_in_fewer_of_them():
-    model = Model(3, MarginRank(double=True))
-    fit = run(model, simulate(n=60, d=30).X, None, tol=1e-4)
-    z = model.latent.law(60, 3)
-    moved, steps = np.inf, 0
-    while moved > 1e-10:
-        new = update_scores([fit.data], model.latent, z, slice(0, 60))
-        moved, z, steps = np.abs(new.mean - z.mean).max(), new, steps + 1
-    arguments = ([fit.data], model.latent, slice(0, 60), 3)
-    ours = encode(*arguments, tol=1e-10, max_steps=steps // 2)
-    assert_allclose(ours.mean, z.mean, atol=1e-8)
-    assert_allclose(ours.cov, z.cov, atol=1e-8)
