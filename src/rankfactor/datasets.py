@@ -42,6 +42,8 @@ class DatasetInfo:
         On what terms the source gives it.
     files : dict
         Files that are not bundled, with their SHA-256; empty if the set is bundled.
+    words : tuple of str
+        Columns of words that are features, although `load` has them beside the labels.
     """
 
     name: str
@@ -52,6 +54,7 @@ class DatasetInfo:
     source: str
     licence: str = "not stated by the source"
     files: dict[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
 
     @property
     def bundled(self) -> bool:
@@ -205,6 +208,7 @@ _DATASETS = (
                 "735b298580f8ff16d6c2fb9cfa22af2306107033f0122cc20158834f47ded062"
             )
         },
+        words=("gender", "chest pain", "rest ECG", "slope peak exc ST", "thal"),
     ),
 )
 

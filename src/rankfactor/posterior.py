@@ -178,7 +178,8 @@ class Posterior:
         """Share of each view's variance that each factor has, shape (views, K).
 
         The mean of the squared standardised loadings of the features of the view that are in the
-        model; zero for a view that has none.
+        model; zero for a view that has none. Factors of predictive training correlate somewhat, so
+        that the shares of a view may then add up to a little more than 1.
         """
         squares = (self.rows.mean[:, : self.n_factors] * self._units) ** 2
         shares = np.zeros((len(self.view_names), self.n_factors))

@@ -91,7 +91,7 @@ def test_options_have_the_library_s_names_and_defaults(name: str) -> None:
         if argument in WITHOUT_OPTION or (argument, name) == ("model", "cv"):
             continue
         default = options[argument].default
-        if argument in ("n_factors", "label_weight"):  # text, for lists and "auto"
+        if argument in ("n_factors", "label_weight", "margin"):  # text, for lists and "auto"
             default = type(parameter.default)(default)
         if argument == "random_state":  # the same command gives the same answer
             assert default == 0

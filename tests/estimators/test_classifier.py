@@ -71,6 +71,45 @@ def test_default_training_is_predictive_where_there_is_such(case, data):
     assert_array_equal(one.decision_function(table), other.decision_function(table))
 
 
+@pytest.mark.parametrize(("n_factors", "training"), [(14, "predictive"), (15, "bayes")])
+def test_default_training_is_joint_where_factors_can_hold_the_table(n_factors, training):
+    simulated = simulate(60, 30)
+    constant = np.zeros((60, 3))  # counts for nothing
+    table = np.column_stack([simulated.X, constant])
+    model = RankFactorClassifier(
+        n_factors=n_factors, max_iter=2, calibration="none", random_state=0
+    )
+    with pytest.warns(UserWarning, match="3 of 33 features are constant"):
+        model.fit(table, simulated.y)
+    assert model.posterior_.training == training
+
+
+MARGIN = {
+    "few": ({}, 5, 0.2),
+    "some": ({}, 16, 0.125),
+    "many": ({}, 40, 0.05),
+    "given": ({"margin": 0.05}, 5, 0.05),
+    "part": ({"likelihood": MarginRank()}, 5, 0.05),
+    "name": ({"likelihood": "margin_rank"}, 5, 0.2),
+}
+
+
+@pytest.mark.parametrize("case", MARGIN)
+def test_default_margin_is_larger_where_features_are_few(case):
+    arguments, n_features, margin = MARGIN[case]
+    simulated = simulate(40, n_features)
+    model = small(max_iter=1, calibration="none", **arguments).fit(simulated.X, simulated.y)
+    assert model.posterior_.model.data.margin == margin
+    fitted = model.posterior_.params
+    assert_allclose(fitted.margin * fitted.n_cuts, 32 * margin)
+
+
+def test_default_margin_leaves_other_likelihoods_alone(data):
+    table, labels = data
+    model = small(model="G-L-BSVM", max_iter=1, calibration="none").fit(table, labels["sick"])
+    assert not hasattr(model.posterior_.model.data, "margin")
+
+
 def test_default_training_checks_the_label_weight_where_it_counts(data):
     table, labels = data
     with pytest.raises(InputError, match="label_weight must be a number or 'auto'"):

@@ -193,7 +193,8 @@ def test_covariates_of_annotated_data_are_columns_of_obs(use, kind):
 def test_views_and_covariates_together():
     table, y = people()
     views = {name: "a" if i < 12 else "b" for i, name in enumerate(GENES)}
-    model = small("view", views=views, max_iter=30).fit(table, y)
+    # Scores of joint training hardly correlate, so their shares are parts of a whole.
+    model = small("view", views=views, max_iter=30, training="bayes").fit(table, y)
     assert list(model.view_shares_.index) == ["a", "b", "covariates"]
     assert_allclose(model.view_shares_.to_numpy().sum(axis=1) <= 1.0, True)
     other = small("regress", views=views).fit(table, y)

@@ -109,8 +109,8 @@ def test_sets_of_other_genes_are_a_note_and_no_error() -> None:
 
 def test_features_without_a_network_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.standard_normal((40, 4)), columns=list("abcd"))
-    labels = pd.DataFrame({"y": np.arange(40) % 2})
+    table = pd.DataFrame(rng.standard_normal((400, 4)), columns=list("abcd"))
+    labels = pd.DataFrame({"y": np.arange(400) % 2})
     found = joint_pictures([Problem("noise", table, labels)], FITS)
     assert list(found.figures) == ["noise-coefficients"]
     assert "noise: no two features are correlated enough for a network." in found.notes

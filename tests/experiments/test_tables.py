@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from tests.experiments.sets import archives, series, signal, split
 
 import rankfactor.experiments.crossvalidated as crossvalidated
+from rankfactor import datasets
 from rankfactor.baselines import RandomForest
 from rankfactor.data import Dataset
 from rankfactor.errors import InputError
@@ -365,6 +368,23 @@ def test_the_library_s_own_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(note.startswith("golub is left out: golub.npz is not bundled") for note in notes)
     with pytest.raises(InputError, match=r"golub\.npz is not bundled"):
         list(suite._known(["golub"], notes))
+
+
+def test_columns_of_words_are_features_of_the_suite(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RANKFACTOR_DATA", str(tmp_path))
+    text = "age,sex,ill\n63,male,0\n41,female,1\n37,,1\n"
+    (tmp_path / "people.csv").write_text(text)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    people = datasets.DatasetInfo(
+        "people", 3, 1, "people", ("ill",), "here", files={"people.csv": checksum}, words=("sex",)
+    )
+    monkeypatch.setattr(datasets, "_DATASETS", (people,))
+    (problem,) = suite._known((), [])
+    assert list(problem.table) == ["age", "sex=male"]
+    assert_array_equal(problem.table["sex=male"], [1.0, 0.0, np.nan])
+    assert list(problem.labels) == ["ill"]
 
 
 @pytest.mark.parametrize(

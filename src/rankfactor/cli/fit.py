@@ -47,7 +47,7 @@ def fit(
     training: opt.Training_ = opt.Training.AUTO,
     label_weight: opt.LabelWeight = "3.0",
     class_weight: opt.ClassWeight = None,
-    margin: opt.Margin = 0.05,
+    margin: opt.Margin = "auto",
     max_cuts: opt.MaxCuts = 16,
     likelihood: opt.Likelihood = None,
     classifier: opt.Classifier = None,

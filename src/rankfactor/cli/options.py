@@ -189,10 +189,12 @@ ClassWeight = Annotated[
     ),
 ]
 Margin = Annotated[
-    float,
+    str,
     typer.Option(
         "--margin",
-        help="Margin of the rank likelihood: larger keeps more and weaker factors.",
+        metavar="NUMBER|auto",
+        help="Margin of the rank likelihood: larger keeps more and weaker factors; auto: 0.05, "
+        "more where features are few.",
         rich_help_panel=_MODEL,
     ),
 ]

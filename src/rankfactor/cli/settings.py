@@ -10,7 +10,6 @@ from rankfactor.errors import InputError
 # Options that are arguments of the estimator as they stand.
 _AS_GIVEN = (
     "training",
-    "margin",
     "max_cuts",
     "likelihood",
     "classifier",
@@ -42,7 +41,8 @@ def classifier_settings(options: Mapping[str, Any], tasks: Sequence[str]) -> dic
         For a value that is no setting, naming the option.
     """
     settings = {name: _text(options[name]) for name in _AS_GIVEN}
-    settings["label_weight"] = _label_weight(options["label_weight"])
+    for name in ("margin", "label_weight"):
+        settings[name] = _number_or_auto(f"--{name.replace('_', '-')}", options[name])
     settings["class_weight"] = _class_weight(options["class_weight"] or (), tasks)
     settings["engine"] = _engine(options)
     return settings
@@ -86,13 +86,13 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _label_weight(text: str) -> float | str:
+def _number_or_auto(option: str, text: str) -> float | str:
     if text == "auto":
         return text
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--label-weight must be a number or auto, not {text!r}.") from None
+        raise InputError(f"{option} must be a number or auto, not {text!r}.") from None
 
 
 def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:

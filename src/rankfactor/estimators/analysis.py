@@ -25,9 +25,10 @@ class RankFactorAnalysis(FactorModel):
         How features relate to factors; ranks need no transform of the data.
     n_factors : int, default 20
         Most factors; those that the data do not need switch off.
-    margin : float, default 0.05
+    margin : float or "auto", default 0.05
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
-        keep more and weaker factors, smaller ones fewer.
+        keep more and weaker factors, smaller ones fewer. "auto" is that of
+        `RankFactorClassifier`: larger for a table of fewer than 40 features.
         ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
@@ -80,12 +81,14 @@ class RankFactorAnalysis(FactorModel):
         Only if fitted to a table with names.
     """
 
+    likelihood: str | DataLikelihood[Any]
+
     def __init__(
         self,
         likelihood: str | DataLikelihood[Any] = "margin_rank",
         *,
         n_factors: int = 20,
-        margin: float = MarginRank.margin,
+        margin: float | str = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",
         views: Views = None,

@@ -44,8 +44,10 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
     DataLikelihood,
+    MarginRank,
     Observed,
     ObservedArray,
+    margin_for,
 )
 from rankfactor.model import Model, check_count
 from rankfactor.posterior import (
@@ -66,7 +68,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     # Set by the constructors of the estimators.
     n_factors: int
-    margin: float
+    margin: float | str
+    likelihood: str | DataLikelihood[Any] | None
     max_cuts: int
     shrinkage: str | AnyShrinkage
     views: Views
@@ -90,9 +93,18 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(likelihood, str):
             return likelihood
         kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)
-        # Every argument of ours that the part has a field for.
+        # Every argument of ours that the part has a field for; the table settles an "auto" margin.
         known = {field.name for field in fields(kind)} & {"margin", "max_cuts"}
+        if self.margin == "auto":
+            known -= {"margin"}
         return kind(**{name: getattr(self, name) for name in known})  # type: ignore[no-any-return]
+
+    def _with_margin(self, model: Model, n_features: int) -> Model:
+        """The model with the margin for a table of so many features, where that is "auto"."""
+        named = self.likelihood is None or isinstance(self.likelihood, str)
+        if self.margin != "auto" or not named or not isinstance(model.data, MarginRank):
+            return model
+        return replace(model, data=replace(model.data, margin=margin_for(n_features)))
 
     def _shrinkage_part(self) -> AnyShrinkage:
         if isinstance(self.shrinkage, str):
@@ -114,8 +126,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, table: TrainingTable, labels: Labels | None) -> Self:
         """Fit to a checked table, and to labels where there are any."""
         model = self._build_model()
-        engine, predictive = self._gibbs(), self._predictive()
         n, n_features = table.values.shape
+        engine = self._gibbs()
         if n < 2:
             raise InputError(
                 f"Found array with n_samples={n}, 1 sample is not enough: at least 2 are needed."
@@ -133,6 +145,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         coding = model.data.learn(table.values)
         self._report_constant(n_features - len(coding.columns), n_features)
         observed = coding.observe(table.values)
+        model = self._with_margin(model, len(coding.columns))
+        predictive = self._predictive(len(coding.columns))
         model = with_views(model, table.views, coding.columns)
         settings = Settings(self.max_iter, self.tol, self.n_restarts)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -230,8 +244,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own = draws is not None and model.label.normalised and model.n_components is None
         return self.calibration != "none" and not own
 
-    def _predictive(self) -> Predictive | None:
-        """Settings of predictive training, None without it."""
+    def _predictive(self, n_features: int) -> Predictive | None:
+        """Settings of predictive training of a table of so many features, None without it."""
         return None
 
     def _sample(

@@ -50,9 +50,11 @@ class RankFactorClassifier(Deciding):
         nonlinear decisions, and classifier.
     n_factors : int, default 20
         Most factors; those that the data do not need switch off.
-    margin : float, default 0.05
+    margin : float or "auto", default "auto"
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
-        keep more and weaker factors, smaller ones fewer.
+        keep more and weaker factors, smaller ones fewer. "auto" is 0.05; of a table of fewer than
+        40 features 2 over their number, 0.2 at most, since few features weigh too little.
+        ``posterior_.model.data.margin`` says which it was.
         ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
@@ -64,9 +66,10 @@ class RankFactorClassifier(Deciding):
         label-free scores, which are what new samples have. "predictive" fits factors to the table
         alone and then changes them so that label-free scores separate the classes: more accurate
         on average (docs/defaults.md). ``elbo_`` is then the table's, without labels. "auto" is
-        "predictive" where the model has it, else "bayes": under Gibbs sampling, with
-        ``experts="per_component"`` and for the ordinary rank likelihood. ``posterior_.training``
-        says which it was.
+        "bayes" for a table of at most twice as many features as ``n_factors``, whose factors
+        leave next to nothing out, else "predictive" where the model has it: not under Gibbs
+        sampling, with ``experts="per_component"`` or the ordinary rank likelihood.
+        ``posterior_.training`` says which it was.
     label_weight : float or "auto", default 3.0
         How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
         cross-validation within the training data, which costs twelve fits more.
@@ -157,7 +160,7 @@ class RankFactorClassifier(Deciding):
         model: str = "R-L-BSVM",
         *,
         n_factors: int = 20,
-        margin: float = MarginRank.margin,
+        margin: float | str = "auto",
         max_cuts: int = MarginRank.max_cuts,
         class_weight: ClassWeight = None,
         training: str = "auto",
@@ -234,15 +237,18 @@ class RankFactorClassifier(Deciding):
             )
         return None
 
-    def _trains(self) -> str:
-        """The training that "auto" comes to, or that was asked for."""
+    def _trains(self, n_features: int) -> str:
+        """The training that "auto" comes to with so many features, or that was asked for."""
         if self.training != "auto":
             return self.training
+        # So many factors leave next to nothing out that labels could ask for.
+        if n_features <= 2 * self.n_factors:
+            return "bayes"
         missing = self._without_predictive(self._build_model())
         return "predictive" if missing is None else "bayes"
 
-    def _predictive(self) -> Predictive | None:
-        if self._trains() == "bayes":
+    def _predictive(self, n_features: int) -> Predictive | None:
+        if self._trains(n_features) == "bayes":
             return None
         weight = self.label_weight
         if isinstance(weight, str):
@@ -257,7 +263,7 @@ class RankFactorClassifier(Deciding):
             raise InputError(
                 f"training must be one of {', '.join(TRAINING)}, not {self.training!r}."
             )
-        if self._trains() == "bayes":
+        if self.training == "bayes":
             return
         if isinstance(self.label_weight, str):
             if self.label_weight != "auto":
@@ -267,7 +273,7 @@ class RankFactorClassifier(Deciding):
         else:
             Predictive(self.label_weight)
         missing = self._without_predictive(model)
-        if missing is not None:
+        if missing is not None and self.training == "predictive":
             raise InputError(missing)
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
@@ -297,7 +303,8 @@ class RankFactorClassifier(Deciding):
         if groups is not None:
             index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
             together = group_numbers(groups, index)
-        if self._trains() == "predictive" and self.label_weight == "auto":
+        training = self._trains(table.values.shape[1])
+        if training == "predictive" and self.label_weight == "auto":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
             self.label_weight_ = choose_label_weight(
                 self, table.given, tasks, codes, seed, together

@@ -25,6 +25,7 @@ from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
 from rankfactor.experiments.rnaseq import sepsis_tasks
+from rankfactor.indicators import coded
 
 MODELS = (
     "R-L-BSVM",
@@ -186,7 +187,11 @@ def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
             # Its second column has classes of three samples; the two large ones are the hard task.
             yield Problem(name, data.table, sepsis_tasks(data.labels))
             continue
-        yield _problem(name, data.table, data.labels, list(infos[name].labels))
+        table, words = data.table, list(infos[name].words)
+        if words:
+            # 0/1 features of all samples: they say which words there are, and nothing of classes.
+            table, _ = coded(table.join(data.labels[words]))
+        yield _problem(name, table, data.labels, list(infos[name].labels))
 
 
 def _of_folder(folder: Path, sets: Sequence[str]) -> Iterator[Problem]:

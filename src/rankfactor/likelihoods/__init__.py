@@ -13,7 +13,7 @@ from rankfactor.likelihoods.base import (
 from rankfactor.likelihoods.coding import Cuts
 from rankfactor.likelihoods.gaussian import Gaussian, Noise, Scaling
 from rankfactor.likelihoods.hinge import Hinge
-from rankfactor.likelihoods.margin_rank import CutPoints, MarginRank
+from rankfactor.likelihoods.margin_rank import CutPoints, MarginRank, margin_for
 from rankfactor.likelihoods.neighbour_rank import NeighbourBounds, NeighbourRank
 from rankfactor.likelihoods.ordinal_probit import OrdinalProbit, Thresholds
 from rankfactor.likelihoods.ordinary_rank import Boundaries, OrdinaryRank, RankTable
@@ -63,4 +63,5 @@ __all__ = [
     "OrdinaryRank",
     "Probit",
     "RowArrays",
+    "margin_for",
 ]

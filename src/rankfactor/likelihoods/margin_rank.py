@@ -74,6 +74,8 @@ from rankfactor.likelihoods.base import (
 )
 from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
 
+# Weight of a table of few features, features x margin, and the largest margin for it.
+LEAST_WEIGHT, LARGEST = 2.0, 0.2
 # The number of cuts at which a feature's margin is `MarginRank.margin` itself.
 REFERENCE_CUTS = 32
 
@@ -140,6 +142,17 @@ class CutPoints(RowArrays):
             drawn = Gamma(margin * rate, rate).draw(stream.child("margin"), first)
             margin = np.where(uncertain, drawn, margin)
         return CutPoints(mean * self.used, np.zeros_like(mean), self.n_cuts, margin, self.noise)
+
+
+def margin_for(n_features: int) -> float:
+    """Margin for a table of so many features.
+
+    What a table says of a sample's scores grows as features x margin, what the prior says is
+    fixed. With few features the prior wins, and factors that tell classes are switched off; so
+    below 40 features the margin rises to keep the product at 2, but not beyond 0.2
+    (docs/decisions.md).
+    """
+    return min(max(LEAST_WEIGHT / max(n_features, 1), MarginRank.margin), LARGEST)
 
 
 @dataclass(frozen=True)

@@ -286,7 +286,7 @@ def _part(part: object, names: dict[str, str]) -> str:
     kind = type(part).__name__
     text = names.get(kind, kind)
     numbers = [
-        f"{f.name.replace('_', ' ')} = {getattr(part, f.name):g}"
+        f"{f.name.replace('_', ' ')} = {getattr(part, f.name):.4g}"
         for f in (fields(part) if is_dataclass(part) else ())
         if isinstance(getattr(part, f.name), int | float)
         and not isinstance(getattr(part, f.name), bool)
