@@ -69,7 +69,11 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
     summary, origin, parts = content["summary"], content["provenance"], content["parts"]
     for name, value in parts.items():
         if isinstance(value, dict):
-            rest = ", ".join(f"{key}={one}" for key, one in value.items() if key != "part")
+            rest = ", ".join(
+                f"{key}={one:.4g}" if isinstance(one, float) else f"{key}={one}"
+                for key, one in value.items()
+                if key != "part"
+            )
             value = f"{value.get('part', '')} ({rest})" if rest else value.get("part", "")
         yield f"  {name}: {value}"
     if summary:
