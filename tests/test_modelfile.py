@@ -186,7 +186,8 @@ def test_bad_files_get_one_sentence(fitted, tmp_path):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A small file, and the posterior in it."""
-    fitted = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0).fit(*table_and_labels())
+    fitted = RankFactorClassifier(n_factors=2, margin=0.05, max_iter=5, random_state=0)
+    fitted.fit(*table_and_labels())
     path = tmp_path_factory.mktemp("small") / "small.rankfactor"
     return save_model(fitted.posterior_, path).read_bytes(), fitted.posterior_
 

@@ -176,8 +176,8 @@ def test_calibrated_probabilities_are_closer_to_the_truth(model, training):
 def test_a_few_steps_give_the_scale_of_whole_refits():
     """Within 5 %: on larger tables it is 1 to 4 % (docs/decisions.md)."""
     X, y, _ = known_chances(n=150)
-    fitted = RankFactorClassifier(n_factors=4, max_iter=40, random_state=0).fit(X, y)
-    posterior, pool = fitted.posterior_, Workers()
+    fitted = RankFactorClassifier(n_factors=4, margin=0.05, max_iter=40, random_state=0)
+    posterior, pool = fitted.fit(X, y).posterior_, Workers()
     model, z = posterior.model, posterior.scores
     tasks, codes = posterior.classifiers.tasks, posterior.classifiers.codes
     signed = signed_labels(tasks, codes, None)

@@ -42,7 +42,8 @@ class Watch:
 
 
 def estimator(folder=None, *, supervised=True, progress=None, engine=None, **arguments):
-    settings = {"n_factors": 2, "max_iter": 3, "random_state": 0, "n_threads": 1} | arguments
+    usual = {"n_factors": 2, "margin": 0.05, "max_iter": 3, "random_state": 0, "n_threads": 1}
+    settings = usual | arguments
     engine = Gibbs(**SHORT | (engine or {}), checkpoint=folder)
     kind = RankFactorClassifier if supervised else RankFactorAnalysis
     return kind(engine=engine, progress=progress, **settings)
