@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint types contract check bench bench-instructions gallery
+.PHONY: help venv demo test test-slow test-all lint types contract check bench bench-instructions gallery
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -22,11 +22,14 @@ $(STAMP): pyproject.toml
 demo: venv ## fit the bundled data and write a report
 	$(BIN)/rankfactor demo
 
-test: venv ## run the tests, without the slow ones
-	$(BIN)/python -m pytest -n 2
+# A file's tests stay on one worker, which shares their fits and compiles their kernels once.
+test: venv ## run the quick tests, in at most 4 minutes on two cores
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-all: venv ## run all tests, the slow statistical checks too
-	$(BIN)/python -m pytest -n 2 -m ""
+test-slow: venv ## run the long tests: laws by sampling, agreement of engines, whole journeys
+	$(BIN)/python -m pytest -n 2 -m slow
+
+test-all: test test-slow ## run all tests
 
 lint: venv ## check style and format
 	$(BIN)/ruff check .

@@ -14,6 +14,18 @@ settings.register_profile("rankfactor", deadline=None)
 settings.load_profile("rankfactor")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases that ``quick_cases`` does not name as slow."""
+    for item in items:
+        chosen = item.get_closest_marker("quick_cases")
+        if chosen is None:
+            continue
+        case = item.callspec.id  # type: ignore[attr-defined]
+        if case not in chosen.args:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def shared_data() -> Callable[[str], Path]:
     """Give the path of a file in the data folder, or skip the test if there is none."""

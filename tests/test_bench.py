@@ -13,6 +13,7 @@ from benchmarks.bench.contestants import Clock, Enough
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_quick_run_measures_what_the_tables_show(tmp_path):
     command = [sys.executable, "-m", "benchmarks.bench", "--quick", "--no-peers"]
     run = subprocess.run(

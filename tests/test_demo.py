@@ -91,6 +91,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert result.classifier.progress is None
 
 
+@pytest.mark.slow
 def test_the_report_is_told_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, Any] = {}
 

@@ -226,6 +226,7 @@ def test_groups_stay_together() -> None:
     assert set.union(*(test for _, test, _ in Spy.seen)) == set(table.index)
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_the_number_of_jobs() -> None:
     table, labels = data()
     models = {

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 @pytest.mark.parametrize("model", ["R-L-BSVM", "G-L-BSVM"])
+@pytest.mark.slow
 def test_peak_of_a_fit_stays_below_one_float_array(model):
     rng = np.random.default_rng(0)
     n, d, k = 2000, 5000, 10

@@ -52,7 +52,7 @@ def table_and_labels():
     return table, labels
 
 
-@pytest.fixture(params=sorted(PRESETS))
+@pytest.fixture(scope="module", params=sorted(PRESETS))
 def fitted(request):
     return RankFactorClassifier(request.param, n_factors=2, max_iter=5, random_state=0).fit(
         *table_and_labels()
@@ -99,6 +99,7 @@ def test_draws_are_kept(labelled, tmp_path):
         assert_array_equal(loaded.scores.mean, fitted.scores_)
 
 
+@pytest.mark.quick_cases("R-L-BSVM")
 def test_another_process_predicts_the_same_bits(fitted, tmp_path):
     table, _ = table_and_labels()
     path = save_model(fitted.posterior_, tmp_path / "model.rankfactor")

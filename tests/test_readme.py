@@ -33,6 +33,7 @@ def test_python(code, working_folder):
 
 
 @pytest.mark.parametrize("commands", blocks("console"))
+@pytest.mark.slow
 def test_commands(commands, working_folder):
     data = load_alzheimer()
     data.table.iloc[:250].to_csv("proteins.csv")

@@ -55,6 +55,7 @@ def watched(state):
 
 
 @pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.slow
 def test_conditionals_leave_the_joint_law_as_it_is(holes):
     """Geweke (2004): data drawn anew between sweeps give back the prior."""
     n, d, order = 3, 3, 2

@@ -280,6 +280,7 @@ def interrupted_cv() -> tuple[int, str, str]:
     return run.returncode, out, err
 
 
+@pytest.mark.slow
 def test_ctrl_c_of_a_cross_validation_keeps_the_folds_done() -> None:
     code, out, err = interrupted_cv()
     assert code == 130, err

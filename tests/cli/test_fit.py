@@ -286,6 +286,7 @@ def test_ctrl_c_during_a_fit_keeps_the_fit(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(load_model("model.rankfactor").elbo) == 3
 
 
+@pytest.mark.slow
 def test_the_program_from_table_to_predictions() -> None:
     run = in_process_of_its_own("fit", "table.csv", *LABELS, *QUICK)
     assert run.returncode == 0, run.stderr

@@ -44,6 +44,7 @@ def test_a_table_is_printed_and_written(monkeypatch: pytest.MonkeyPatch) -> None
     assert [row["model"] for row in told["fits"]] == ["G-L-BSVM"] * 2 + ["L-SVM"] * 2
 
 
+@pytest.mark.slow
 def test_the_suite_and_json_on_stdout(folder: str) -> None:
     arguments = ("reproduce", "suite", "--folder", folder, "--models", "NS-PCA-SVM,L-SVM,G-L-BSVM")
     more = ("--folds", "2", "--repeats", "1", *QUICK)
@@ -83,6 +84,7 @@ def test_files_hold_what_is_finished_if_the_program_dies(
     assert not list(Path().rglob(".*"))  # nothing half written
 
 
+@pytest.mark.slow
 def test_a_run_that_died_is_gone_on_with(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real, seen = crossvalidated.cross_validate, []
 
@@ -117,6 +119,7 @@ def test_a_run_that_died_is_gone_on_with(folder: str, monkeypatch: pytest.Monkey
     fails("cannot be read as a result", *arguments, *more, *again)
 
 
+@pytest.mark.slow
 def test_figures_of_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usps, "load", lambda name: split())
     monkeypatch.setattr(usps, "IMAGE", (2, 4))

@@ -89,6 +89,7 @@ def test_a_view_of_covariates(likelihood):
 
 @pytest.mark.parametrize("use", ["regress", "view"])
 @pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=3, burn_in=2, n_chains=1)], ids=str)
+@pytest.mark.slow
 def test_predictions_are_the_same_in_another_process(use, engine, tmp_path):
     table, y = people()
     new, _ = people(30, seed=1)

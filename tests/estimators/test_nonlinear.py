@@ -275,6 +275,7 @@ def test_linear_models_have_no_components(small):
 
 
 @pytest.mark.parametrize("classifier", ["hinge", "probit"])
+@pytest.mark.slow
 def test_draws_of_a_mixture_part_crossed_classes(classifier):
     rng = np.random.default_rng(0)
     loadings = rng.standard_normal((30, 2))

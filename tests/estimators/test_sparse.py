@@ -122,6 +122,7 @@ def test_an_infinite_entry_is_named():
         small().fit(matrix, y).predict(matrix[:, :5])
 
 
+@pytest.mark.slow
 def test_no_array_of_floats_of_the_size_of_the_table():
     n, d = 3000, 2000
     X = sparse.random_array((n, d), density=0.02, rng=np.random.default_rng(0), format="csr")

@@ -211,6 +211,7 @@ def test_counts_are_rescaled_to_a_common_total() -> None:
         rnaseq.rescaled(table[["c"]])
 
 
+@pytest.mark.slow
 def test_the_suite_of_a_folder(tmp_path: Path) -> None:
     folder = archives(tmp_path / "sets")
     found = suite.run(

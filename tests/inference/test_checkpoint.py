@@ -108,6 +108,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.quick_cases("likelihood margin_rank", "no labels", "one chain, thinned")
 def test_an_interrupted_chain_goes_on(case, tmp_path):
     folder = tmp_path / "chains"
     stopped = interrupted(folder, 13, **CASES[case])

@@ -209,6 +209,7 @@ def joint_test(parts, n_chains, length, seed):
 
 
 @pytest.mark.parametrize("parts", RIGHT.values(), ids=RIGHT.keys())
+@pytest.mark.slow
 def test_a_sweep_leaves_the_joint_law_alone(parts):
     assert not failures(joint_test(parts, n_chains=1000, length=3, seed=1))
 
@@ -301,6 +302,7 @@ def wrong_units(views, z, stream):
     expansion.change_units(views, z, u)
 
 
+@pytest.mark.slow
 def test_wrong_units_are_found(monkeypatch):
     monkeypatch.setattr(gibbs, "draw_units", wrong_units)
     assert failures(joint_test(RIGHT["horseshoe"], n_chains=400, length=3, seed=3))

@@ -154,6 +154,7 @@ def joint_test(n_chains, length, seed):
     return dict(zip(first, map(z_score, np.transpose(differences)), strict=True))
 
 
+@pytest.mark.slow
 def test_a_sweep_leaves_the_joint_law_alone():
     assert not failures(joint_test(n_chains=1000, length=3, seed=1))
 
@@ -169,6 +170,7 @@ def without_labels(labels, z, samples):
     return np.zeros((len(z.mean), T))
 
 
+@pytest.mark.slow
 def test_components_that_do_not_see_the_labels_are_found(monkeypatch):
     monkeypatch.setattr(components, "label_evidence", without_labels)
     assert failures(joint_test(n_chains=1000, length=3, seed=3))
@@ -182,6 +184,7 @@ def wrong_unit(views, z, mixture, stream):
     return mixture.in_unit(u)
 
 
+@pytest.mark.slow
 def test_a_wrong_unit_is_found(monkeypatch):
     monkeypatch.setattr(gibbs, "draw_common_unit", wrong_unit)
     assert failures(joint_test(n_chains=300, length=3, seed=3))
@@ -198,6 +201,7 @@ def printed_update(self, z, stream=None):
 plain_update = Mixture.update
 
 
+@pytest.mark.slow
 def test_the_printed_psi_is_found(monkeypatch):
     monkeypatch.setattr(Mixture, "update", printed_update)
     assert failures(joint_test(n_chains=300, length=3, seed=3))

@@ -113,6 +113,7 @@ LOG_LOSS = {
         if isinstance(likelihood, Probit) or weights != "other way"
     ],
 )
+@pytest.mark.slow
 def test_coefficients_follow_the_weighted_posterior(likelihood, weights):
     """Prior times the likelihood of every label to the power of its weight; z is known."""
     weight = np.where(LABELS > 0, *WEIGHTS[weights])
@@ -151,6 +152,7 @@ def rank_log_density(codes, w, cuts):
     return total
 
 
+@pytest.mark.slow
 def test_loadings_and_cut_points_follow_the_rank_posterior():
     precision = 0.5
     likelihood = MarginRank(cut_precision=1.0)
@@ -288,6 +290,7 @@ def assert_agreement(model, seed, n_draws, burn_in):
 
 
 @pytest.mark.parametrize("model", AGREE.values(), ids=AGREE.keys())
+@pytest.mark.slow
 def test_variational_bayes_and_gibbs_agree(model):
     assert_agreement(model, seed=11, n_draws=150, burn_in=100)
 

@@ -210,6 +210,7 @@ def decide(model, fit, X, labels, new):
 @pytest.mark.parametrize("shape", [crossed, concentric])
 @pytest.mark.parametrize("data", [Gaussian(), MarginRank(max_cuts=8)], ids=["gaussian", "rank"])
 @pytest.mark.parametrize("label", LABEL)
+@pytest.mark.quick_cases("hinge-rank-crossed")
 def test_classes_that_no_line_parts(shape, data, label):
     rng = np.random.default_rng(0)
     loadings = rng.standard_normal((40, 2))
@@ -342,6 +343,7 @@ def test_a_chain_that_was_stopped_goes_on_as_if_it_had_not_been(fitted, tmp_path
 
 
 @pytest.mark.parametrize("label", LABEL)
+@pytest.mark.slow
 def test_experts_of_draws_part_crossed_classes(label):
     rng = np.random.default_rng(0)
     loadings = rng.standard_normal((30, 2))

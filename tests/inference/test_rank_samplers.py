@@ -179,6 +179,7 @@ class Held(NeighbourRank):
     refreshes = False
 
 
+@pytest.mark.slow
 def test_loadings_follow_the_printed_hinges_at_held_bounds():
     precision, margin = 0.5, 0.4
     bounds = np.array([[-np.inf, -0.3, 0.5], [0.2, 0.9, np.inf]])
@@ -247,6 +248,7 @@ def test_chains_do_not_share_their_latent_values(case):
 @pytest.mark.parametrize(
     "data", [OrdinaryRank(), OrdinalProbit(max_cuts=6)], ids=["ordinary rank", "ordinal"]
 )
+@pytest.mark.slow
 def test_variational_bayes_and_gibbs_agree(data):
     simulated = simulate(n=150, d=24, k=2, noise=0.8, seed=11)
     model = Model(2, data)

@@ -207,6 +207,7 @@ def test_modules_are_the_groups_and_the_largest_comes_first() -> None:
     assert set(found["feature"][:6]) == {f"a{i}" for i in range(6)}
 
 
+@pytest.mark.slow
 def test_modules_do_not_depend_on_the_hash_of_names() -> None:
     code = (
         "import networkx as nx; from rankfactor.interpret import modules; "

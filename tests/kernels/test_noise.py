@@ -262,6 +262,7 @@ def test_laws(uniforms):
             assert kstest(end[end < 1e-3] / 1e-3, "uniform").pvalue > LEVEL / 8
 
 
+@pytest.mark.slow
 def test_elements_are_unrelated(uniforms):
     y, s, z, e = uniforms
     lags = (1, 2, 3, 16, 256)
@@ -278,6 +279,7 @@ def test_elements_are_unrelated(uniforms):
     assert_unrelated(z, e, 32)
 
 
+@pytest.mark.slow
 def test_neighbouring_keys_are_unrelated():
     y, s, z = over_keys(np.uint64(3), 4000, 256)
     y, s, z = erf(np.sqrt(y.astype(float))), s.astype(float), norm.cdf(z)
@@ -306,6 +308,7 @@ GRID = 10.0 ** np.arange(-6, 5)
 
 
 @pytest.mark.parametrize("case", range(len(GRID)))
+@pytest.mark.quick_cases("3", "7")
 def test_inverse_gaussian(case):
     y, s = noise_of(derive(KEY, case), 0, N)
     u = np.float32(GRID[case])

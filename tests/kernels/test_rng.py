@@ -91,6 +91,7 @@ def test_keys_that_differ_in_one_bit_are_unrelated():
 
 
 @pytest.mark.parametrize("keys", ["consecutive", "one bit", "derived"])
+@pytest.mark.quick_cases("one bit")
 def test_keys_do_not_collide(keys):
     start = np.arange(1000, dtype=np.uint64)
     if keys == "one bit":

@@ -178,6 +178,7 @@ def test_number_of_components_in_use():
     assert replace(some_mixture(), responsibilities=few).n_used == 1
 
 
+@pytest.mark.slow
 def test_draws_average_to_the_laws():
     """Gibbs conditionals are the laws of mean field where the rest is known."""
     z, start = scores(), some_mixture()

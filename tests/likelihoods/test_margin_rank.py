@@ -204,6 +204,7 @@ def test_variance_of_the_margin_is_in_the_sites():
 
 
 @pytest.mark.parametrize("shape", [1.0, 4.5])
+@pytest.mark.quick_cases("4.5")
 def test_drawn_margins_follow_their_conditional(shape):
     """At drawn cut points, which differ from copy to copy: by the distribution function's value."""
     part, codes, params, design, rng = inferred_case(shape)

@@ -67,6 +67,7 @@ def test_tiles_do_not_matter():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
 def test_balanced_classes_under_gibbs():
     """Weights are those of variational Bayes, and so is what they do."""
     simulated = simulate(n=120, d=12, noise=1.0)

@@ -6,12 +6,14 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.estimators import RankFactorClassifier
 from rankfactor.report import write_report
 
 
+@pytest.mark.slow
 def test_300_samples_of_5000_features_are_below_five_megabytes(tmp_path):
     rng = np.random.default_rng(0)
     n, d, k = 300, 5000, 20

@@ -28,6 +28,7 @@ def test_precision_is_positive_for_any_shape(name):
 
 
 @pytest.mark.parametrize("name", ["multiplicative_gamma", "normal"])
+@pytest.mark.quick_cases("normal")
 def test_draws_keep_the_prior(name):
     """Geweke: loadings and scales drawn in turn from their conditionals have the prior's law.
 

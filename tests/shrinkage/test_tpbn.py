@@ -244,12 +244,14 @@ LEVEL = 1e-4 / (len(CASES) * len(STATES) * 7)  # steps of an update, at the most
 
 @pytest.mark.parametrize("place", STATES.values(), ids=STATES.keys())
 @pytest.mark.parametrize("prior", CASES, ids=["horseshoe", "by row", "other shapes"])
+@pytest.mark.quick_cases("horseshoe-bulk", "by row-small", "other shapes-large")
 def test_draws_follow_the_joint_density(prior, place):
     found = p_values(prior, place, seed=1)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_a_wrong_conditional_is_found(name, monkeypatch):
     monkeypatch.setattr(tpbn, "settle", off_by_half(name))
     found = p_values(TPBN(), STATES["bulk"], seed=1)
