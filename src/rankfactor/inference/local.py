@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,18 +41,23 @@ class ObservedView:
     observed: Observed
     state: ViewState
 
-    def design(self, z: Normal, variance: bool = True) -> AnyColumns:
-        """What the rows multiply: the scores, with a constant where rows have an intercept."""
+    def design(self, z: Normal, variance: bool = True, kind: Any = None) -> AnyColumns:
+        """What the rows multiply: the scores, with a constant where rows have an intercept.
+
+        ``kind`` is their precision, by default the likelihood's.
+        """
         likelihood = self.view.likelihood
         law = z.with_one() if self.view.has_intercept else z
         if isinstance(likelihood, LabelLikelihood):
             return BareColumns(law.mean, law.cov)
-        return Columns.of(law, likelihood.dtype, variance and likelihood.needs_variance)
+        kind = likelihood.dtype if kind is None else kind
+        return Columns.of(law, kind, variance and likelihood.needs_variance)
 
-    def rows(self, variance: bool = True) -> Rows:
-        """The rows as they are now, laid out for products."""
+    def rows(self, variance: bool = True, kind: Any = None) -> Rows:
+        """The rows as they are now, laid out for products; ``kind`` as in `design`."""
         likelihood = self.view.likelihood
-        return Rows.of(self.state.rows, likelihood.dtype, variance and likelihood.needs_variance)
+        kind = likelihood.dtype if kind is None else kind
+        return Rows.of(self.state.rows, kind, variance and likelihood.needs_variance)
 
 
 class Sums(NamedTuple):
@@ -105,14 +110,15 @@ def view_sums(
 ) -> Sums:
     """What a view's rows add to some samples, with its curvature if that is asked for.
 
-    ``z`` (n, K) are their scores, ``number`` is the view's own.
+    ``z`` (n, K) are their scores, ``number`` is the view's own. The work is done in the precision
+    of ``rows``.
     """
     likelihood, certain = item.view.likelihood, stream is not None
     n, n_factors = z.mean.shape
     size = packed_size(n_factors)
     # Packed ones in Fortran's order, as products give them.
     total = Sums(np.zeros((size, n)).T, np.zeros((n, n_factors)), np.zeros((size, n)).T)
-    design = item.design(z, not certain)
+    design = item.design(z, not certain, rows.mean.dtype)
     for tile in slices(item.observed.shape[0], TILE):
         part, params = rows.take(tile), item.state.params.take(tile)
         chance = tile_chance(stream, number, tile, samples)

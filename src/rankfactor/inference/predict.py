@@ -12,7 +12,7 @@ import numpy as np
 
 from rankfactor.inference.acceleration import Momentum
 from rankfactor.inference.components import signed_of
-from rankfactor.inference.encode import encode
+from rankfactor.inference.encode import encode, lay_out
 from rankfactor.inference.gated import Design, Experts, fit_gated
 from rankfactor.inference.globals import designs, update_view, view_bound
 from rankfactor.inference.local import BLOCK, ObservedView
@@ -50,7 +50,7 @@ def encode_samples(
     if n == 0:
         return now.fresh(0).law(0, model.n_factors)
 
-    rows = [data.rows()]
+    rows = lay_out([data])
 
     def encode_block(samples: slice) -> Normal:
         return encode(

@@ -173,7 +173,8 @@ class MarginRank(DataLikelihood[CutPoints]):
         prior of that shape. Shape 1 says next to nothing; the larger, the nearer to ``margin``.
     double : bool
         Whether to work in double precision throughout, which takes about three times as long and
-        is for checking: cut points and sums over samples are in double precision in any case.
+        is for checking: cut points, sums over samples and the encoding of samples are in double
+        precision in any case.
     """
 
     margin: float = 0.05
