@@ -30,6 +30,7 @@ from rankfactor.inference.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
 from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding
+from rankfactor.samples import SampleSummary
 
 MAX_R_HAT = 1.01
 MIN_ESS = 100  # a chain
@@ -83,6 +84,11 @@ class Sampled(Protocol):
         """Names of the factors."""
         ...
 
+    @property
+    def left_out(self) -> SampleSummary | None:
+        """The training samples together, where they are not there one by one."""
+        ...
+
 
 class Quantities(NamedTuple):
     """Draws of some quantities, shape (chains, draws, quantities), and the names of these."""
@@ -121,7 +127,7 @@ def _log_likelihood(draws: Draws) -> Floats:
     return np.asarray(by_chain(draws, draws.log_likelihood[draws.chain, draws.sweep - 1]))
 
 
-def _decisions(posterior: Sampled) -> Quantities:
+def _decisions(posterior: Sampled, *, named: bool = True) -> Quantities:
     draws, classifiers = _drawn(posterior), posterior.classifiers
     assert classifiers is not None
     rows = classifiers.row_names()
@@ -132,7 +138,9 @@ def _decisions(posterior: Sampled) -> Quantities:
     else:
         coefficients = by_chain(draws, draws.coefficients).astype(float)  # (chain, draw, R, K + 1)
         f = coefficients[..., :-1] @ scores.mean.T + coefficients[..., -1:]
-    names = [f"{row}, {posterior.sample_names[n]}" for row in rows for n in samples]
+    # Without names of samples a decision has that of its classifier alone.
+    places = [f", {posterior.sample_names[n]}" if named else "" for n in samples]
+    names = [row + place for row in rows for place in places]
     return Quantities(f.reshape(*f.shape[:2], -1), names)
 
 
@@ -210,9 +218,21 @@ def convergence(posterior: Sampled) -> pd.DataFrame:
         if not _drawn(posterior).priors:
             kinds = {"coefficients": _coefficients, **kinds}
         kinds = {"decision function": _decisions, **kinds}
-    return pd.DataFrame.from_dict(
-        {kind: _summary(make(posterior)) for kind, make in kinds.items()}, orient="index"
-    )
+    told = {
+        kind: posterior.left_out.mixing
+        if make is _decisions and posterior.left_out is not None
+        else _summary(make(posterior))
+        for kind, make in kinds.items()
+    }
+    return pd.DataFrame.from_dict(told, orient="index")
+
+
+def decision_mixing(posterior: Sampled) -> dict[str, Any]:
+    """The line of the decision function in `convergence`, naming no sample; empty without one."""
+    draws, classifiers = posterior.draws, posterior.classifiers
+    if draws is None or classifiers is None or _log_likelihood(draws).shape[1] < MIN_DRAWS:
+        return {}
+    return _summary(_decisions(posterior, named=False))
 
 
 def _summary(quantities: Quantities) -> dict[str, Any]:

@@ -38,16 +38,20 @@ from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.rank_regression import Adjustment, Design, RankRegression
+from rankfactor.samples import SampleSummary
 from rankfactor.tasks import Task
 
 FORMAT = "rankfactor model"
 VERSION = 1
 # What a file may need of its reader: one that does not know it would predict something else.
 COVARIATES, INDICATORS = "covariates", "indicators"
-KNOWN = (COVARIATES, INDICATORS)
+NO_SAMPLES = "sample_summary"  # in place of the training samples
+KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES)
 _SCALES = "draws.scales."
 _GATES, _EXPERTS = "gates", "experts"
 _SCALE = "probability_scale"
+_SAMPLES, _COUNTS = "samples.", "samples.counts_"
+_SUMMARISED = ("moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 # Laws of a mixture's parameters after a fit, and what stands for them at a draw.
 _LAWS = {"centres": Normal, "psi": Gamma, "sticks": Beta, "alpha": Gamma}
@@ -59,6 +63,7 @@ def save_model(
     path: str | os.PathLike[str],
     *,
     provenance: Mapping[str, Any] | None = None,
+    training_samples: bool = True,
 ) -> Path:
     """Write a posterior to a model file.
 
@@ -70,8 +75,15 @@ def save_model(
     provenance : mapping, optional
         Plain values that say where the model comes from, such as the table's name and the settings
         of the fit; `model_header` gives them back.
+    training_samples : bool, default True
+        Keep the names, label-free scores and labels of the training samples, which the report
+        shows. Without them the model predicts the same, and `load_model` gives a posterior that has
+        their number, their class counts and the moments of their scores only. Single observed
+        values of features (cuts, knots of covariates) are kept either way: docs/model-file.md.
     """
     path = Path(path)
+    if not training_samples:
+        posterior = posterior.without_training_samples()
     header, arrays = _disassemble(posterior)
     header["provenance"] = dict(provenance or {})
     header["arrays"] = {
@@ -119,15 +131,14 @@ def _summary(posterior: Posterior) -> dict[str, Any]:
     classifiers = posterior.classifiers
     classes: dict[str, Any] = {}
     if classifiers is not None:
-        for number, task in enumerate(classifiers.tasks):
-            codes = classifiers.codes[:, number]
-            counts = np.bincount(codes[codes >= 0], minlength=len(task.classes))
+        for task, counted in zip(classifiers.tasks, posterior.samples.counts, strict=True):
+            *counts, missing = counted.tolist()
             classes[task.name] = {
-                "classes": dict(zip(map(str, task.classes), counts.tolist(), strict=True)),
-                "missing": int((codes < 0).sum()),
+                "classes": dict(zip(map(str, task.classes), counts, strict=True)),
+                "missing": missing,
             }
     return {
-        "n_samples": len(posterior.sample_names),
+        "n_samples": posterior.samples.n_samples,
         "n_features": len(posterior.feature_names),
         "n_features_that_vary": len(posterior.coding.columns),
         "n_factors": posterior.n_factors,
@@ -144,12 +155,13 @@ def _summary(posterior: Posterior) -> dict[str, Any]:
 def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {
         "feature_names": posterior.feature_names,
-        "sample_names": posterior.sample_names,
         "elbo": posterior.elbo,
         "sd_w": posterior.sd_w,
         "n_active": posterior.n_active,
     }
-    arrays |= _parts_of("rows", posterior.rows) | _parts_of("scores", posterior.scores)
+    arrays |= _parts_of("rows", posterior.rows)
+    if posterior.left_out is None:
+        arrays |= {"sample_names": posterior.sample_names} | _parts_of("scores", posterior.scores)
     arrays |= _parts_of("coding", posterior.coding) | _parts_of("params", posterior.params)
     if isinstance(posterior.prior, Mixture):
         for name in _LAWS:
@@ -162,7 +174,8 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         if classifiers.experts is not None:
             arrays |= _parts_of(_GATES, classifiers.experts.gates)
             arrays |= _parts_of(_EXPERTS, classifiers.experts.rows)
-        arrays["label_codes"] = classifiers.codes
+        if posterior.left_out is None:
+            arrays["label_codes"] = classifiers.codes
         arrays[_SCALE] = classifiers.scale
         for number, task in enumerate(classifiers.tasks):
             tasks.append(task.name)
@@ -192,6 +205,16 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "summary": _summary(posterior),
         "codes_sha256": posterior.codes_sha256,
     }
+    left_out = posterior.left_out
+    if left_out is not None:
+        needs.append(NO_SAMPLES)
+        arrays |= {f"{_SAMPLES}{name}": getattr(left_out, name) for name in _SUMMARISED}
+        arrays |= {f"{_COUNTS}{n}": counts for n, counts in enumerate(left_out.counts)}
+        header[NO_SAMPLES] = {
+            "n_samples": left_out.n_samples,
+            "n_components": left_out.n_components,
+            "mixing": left_out.mixing,
+        }
     if posterior.views is not None:
         arrays["views"] = posterior.views
     adjustment = posterior.adjustment
@@ -209,6 +232,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
 def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
     model = Model.from_dict(header["model"])
     part = header["model"]["data"]["part"]
+    left_out = _left_out(header, arrays)
     classifiers = None
     if header["tasks"]:
         tasks = tuple(
@@ -218,7 +242,7 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
             tasks,
             _whole("coefficients", Normal, arrays),
             _whole("joint_coefficients", Normal, arrays),
-            arrays["label_codes"],
+            arrays["label_codes"] if left_out is None else np.zeros((0, len(tasks)), np.int64),
             None
             if model.n_components is None
             else Experts(_whole(_GATES, Gates, arrays), _whole(_EXPERTS, Normal, arrays)),
@@ -229,11 +253,15 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         model=model,
         feature_names=arrays["feature_names"],
         named_features=bool(header["named_features"]),
-        sample_names=arrays["sample_names"],
+        sample_names=arrays["sample_names"] if left_out is None else np.zeros(0, "<U1"),
         coding=_whole("coding", CODINGS[part], arrays),
         rows=_whole("rows", Normal, arrays),
         params=_whole("params", PARAMETERS[part], arrays),
-        scores=_whole("scores", Normal, arrays),
+        scores=(
+            _whole("scores", Normal, arrays)
+            if left_out is None
+            else Normal.isotropic(np.zeros((0, model.n_factors)), 1.0)
+        ),
         classifiers=classifiers,
         elbo=arrays["elbo"],
         sd_w=arrays["sd_w"],
@@ -246,6 +274,22 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         adjustment=_adjustment(header, arrays),
         indicators=_indicators(header),
         codes_sha256=str(header.get("codes_sha256", "")),
+        left_out=left_out,
+    )
+
+
+def _left_out(header: dict[str, Any], arrays: Arrays) -> SampleSummary | None:
+    said = header.get(NO_SAMPLES)
+    if said is None:
+        return None
+    parts: dict[str, Any] = {name: arrays[f"{_SAMPLES}{name}"] for name in _SUMMARISED}
+    return SampleSummary(
+        **parts,
+        n_samples=int(said["n_samples"]),
+        counts=tuple(arrays[f"{_COUNTS}{number}"] for number in range(len(header["tasks"]))),
+        n_components=int(said["n_components"]),
+        # A quantity that never changes has no R-hat, which JSON has no number for.
+        mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
     )
 
 

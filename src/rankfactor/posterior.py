@@ -1,21 +1,26 @@
 """What a fit leaves: laws of loadings, coefficients and scores, names, history; and prediction.
 
-A posterior holds no training data: new samples are coded with the stored coding and encoded with
-the stored loadings. Features that did not vary in training are not part of the model; they have
-zero loadings in everything that is given out.
+New samples are coded with the stored coding and encoded with the stored loadings, so a posterior
+does not hold the training table. It does hold observed values of single features: the cuts of a
+rank likelihood, and the knots of the regression on covariates. It also holds the names, label-free
+scores and labels of the training samples, unless `Posterior.without_training_samples` took them
+out. docs/model-file.md lists everything. Features that did not vary in training are not part of the
+model; they have zero loadings in everything that is given out.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor import diagnostics
+from rankfactor.certainty import clear_coefficients
 from rankfactor.errors import InputError
 from rankfactor.indicators import Indicators
 from rankfactor.inference.calibration import class_probabilities
@@ -24,17 +29,19 @@ from rankfactor.inference.gated import Experts
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import decisions, encode_samples
 from rankfactor.inference.threads import Workers
-from rankfactor.inference.vb import ACTIVE_SHARE, factor_shares, loading_units
+from rankfactor.inference.vb import ACTIVE_SHARE, factor_shares, loading_units, second_moment
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model, ViewState
 from rankfactor.rank_regression import Adjustment
+from rankfactor.samples import SampleSummary, summarise
 from rankfactor.tasks import Task
 
 Strings = NDArray[np.str_]
 _ROWS_AT_A_TIME = 256
+_LINEAR = "a linear model has no components: choose a nonlinear one."
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Classifiers:
         Those of the joint fit, whose scores have seen the labels; the same as ``rows`` where there
         was none.
     codes : int array, shape (N, n_tasks)
-        Class numbers of the training samples, -1 where missing.
+        Class numbers of the training samples, -1 where missing; N is 0 without these.
     experts : Experts or None
         Local classifiers that predict in place of ``rows``.
     scale : array, shape (n_tasks,)
@@ -97,6 +104,7 @@ class Posterior:
     ----------
     model : Model
     feature_names, sample_names : str array, shapes (D,) and (N,)
+        N is 0 in a posterior without training samples, here and in ``scores``.
     named_features : bool
         Whether the names came with the table, so that new tables are matched by name.
     coding : Coding
@@ -126,6 +134,8 @@ class Posterior:
         How columns of words become features.
     codes_sha256 : str
         Hash of the training codes, which tells training tables apart; empty if it is not known.
+    left_out : SampleSummary or None
+        What is known of training samples that were left out.
     """
 
     model: Model
@@ -148,6 +158,50 @@ class Posterior:
     adjustment: Adjustment | None = None
     indicators: Indicators | None = None
     codes_sha256: str = ""
+    left_out: SampleSummary | None = None
+
+    @cached_property
+    def samples(self) -> SampleSummary:
+        """The training samples together: their number, moments of their scores, class counts."""
+        if self.left_out is not None:
+            return self.left_out
+        classifiers = self.classifiers
+        tasks = () if classifiers is None else classifiers.tasks
+        codes = np.zeros((0, 0), np.int64) if classifiers is None else classifiers.codes
+        n_components = 0
+        if isinstance(self.prior, Mixture):
+            n_components = self.prior.assign(self.scores).n_used
+        elif classifiers is not None and classifiers.experts is not None:
+            n_components = classifiers.experts.gates.n_used(self.scores.mean)
+        return summarise(self.scores, tasks, codes, n_components)
+
+    def without_training_samples(self) -> Posterior:
+        """The same model without the names, scores and labels of the training samples.
+
+        It predicts the same. Loadings, shares, intervals and the number of samples of every class
+        stay; whatever shows single samples raises an `InputError`.
+        """
+        if self.left_out is not None:
+            return self
+        classifiers = self.classifiers
+        if classifiers is not None:
+            classifiers = replace(classifiers, codes=classifiers.codes[:0])
+        none = np.zeros(0, np.int64)
+        return replace(
+            self,
+            sample_names=self.sample_names[:0].astype("<U1"),
+            scores=self.scores.take(none),
+            classifiers=classifiers,
+            left_out=replace(self.samples, mixing=diagnostics.decision_mixing(self)),
+        )
+
+    def check_samples(self, what: str) -> None:
+        """Raise an `InputError` if ``what`` of the training samples is not there to be shown."""
+        if self.left_out is not None:
+            raise InputError(
+                f"this model was saved without its training samples, so it has no {what}: save it "
+                "with them."
+            )
 
     @property
     def table_features(self) -> Strings:
@@ -222,7 +276,7 @@ class Posterior:
     @property
     def _units(self) -> Floats:
         loadings = self.rows.mean[:, : self.n_factors]
-        return loading_units(loadings, self.scores.mean, self.noise_variance)
+        return loading_units(loadings, self.samples.moment, self.noise_variance)
 
     @property
     def standardised_loadings(self) -> Floats:
@@ -241,20 +295,17 @@ class Posterior:
     def shares(self) -> Floats:
         """Share of each factor in the squared standardised loadings, shape (K,)."""
         loadings = self.rows.mean[:, : self.n_factors]
-        return factor_shares(loadings, self.scores.mean, self.noise_variance)
+        return factor_shares(loadings, self.samples.moment, self.noise_variance)
 
     @property
     def active(self) -> NDArray[np.bool_]:
         """Which factors are in use, by the table or by a classifier, shape (K,).
 
-        A classifier uses a factor if its coefficient is clearly not zero: the 90 % interval of its
-        effect leaves zero out.
+        A classifier uses a factor if its coefficient is clear (`rankfactor.certainty`).
         """
         used = self.shares >= ACTIVE_SHARE
         if self.classifiers is not None:
-            rows, k = self.classifiers.rows, self.n_factors
-            clear = np.abs(rows.mean[:, :k]) > 1.645 * np.sqrt(rows.variance[:, :k])
-            used = used | clear.any(axis=0)
+            used = used | clear_coefficients(self).any(axis=0)
         return np.asarray(used)
 
     def encode(self, values: Any, pool: Workers) -> Normal:
@@ -275,9 +326,9 @@ class Posterior:
         label-free responsibilities. The gates of mixed experts are soft by design, so there the
         samples count whose nearest centre it is.
         """
-        if isinstance(self.prior, Mixture):
-            return self.prior.assign(self.scores).n_used
-        return self._experts.gates.n_used(self.scores.mean)
+        if not self.samples.n_components:
+            raise InputError(_LINEAR)
+        return self.samples.n_components
 
     def responsibilities(self, values: Any, pool: Workers) -> Floats:
         """Weights of the local classifiers for samples, shape (N, T), rows adding up to 1."""
@@ -341,7 +392,7 @@ class Posterior:
     @property
     def _experts(self) -> Experts:
         if self.classifiers is None or self.classifiers.experts is None:
-            raise InputError("a linear model has no components: choose a nonlinear one.")
+            raise InputError(_LINEAR)
         return self.classifiers.experts
 
     @property
@@ -358,7 +409,7 @@ def readable_order(
 
     Neither depends on the labels or on the order of samples and features.
     """
-    order = np.argsort(-factor_shares(loadings, scores, noise), kind="stable")
+    order = np.argsort(-factor_shares(loadings, second_moment(scores), noise), kind="stable")
     sign = np.where((loadings[:, order] ** 3).sum(axis=0) < 0, -1.0, 1.0)
     return order, sign
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from rankfactor.interpret import certainty
+from rankfactor import certainty
 from rankfactor.modelfile import load_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

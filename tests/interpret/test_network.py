@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from tests.plots.models import CHINESE, QUOTES, SCRIPT, two_tasks
 
+from rankfactor.certainty import loading_rates
 from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorAnalysis
 from rankfactor.interpret import correlation, edge_table, feature_network, modules, write_graphml
-from rankfactor.interpret.certainty import loading_rates
 from rankfactor.modelfile import load_model
 from rankfactor.posterior import Posterior
 

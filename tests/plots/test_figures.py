@@ -177,7 +177,7 @@ def test_many_points_become_pixels():
     posterior = models.two_tasks()
     few = plots.score_figure(posterior).axes[0].collections[0]
     assert not few.get_rasterized()
-    many = replace(posterior, scores=Normal.isotropic(np.zeros((2500, 3)), 1.0))
+    many = replace(models.unsupervised(), scores=Normal.isotropic(np.zeros((2500, 3)), 1.0))
     assert plots.score_figure(many).axes[0].collections[0].get_rasterized()
 
 

@@ -145,8 +145,9 @@ def test_strength_is_coefficient_times_spread_of_the_scores():
     spread = posterior.scores.mean.std(axis=0)
     rows = posterior.classifiers.rows
     for effect in found:
-        assert effect.mean == rows.mean[0, effect.factor]
-        assert effect.strength == pytest.approx(abs(effect.mean) * spread[effect.factor])
+        mean = rows.mean[0, effect.factor]
+        assert effect.coefficient == pytest.approx(mean * spread[effect.factor])
+        assert effect.strength == abs(effect.coefficient)
     assert [e.strength for e in found] == sorted([e.strength for e in found], reverse=True)
 
 
@@ -176,7 +177,12 @@ def test_cautions():
     assert "an accuracy of 0.88" in said
     assert "only 7 samples of control & co" in said
     assert "not converged" not in said
-    few = replace(posterior, sample_names=posterior.sample_names[:20])
+    few = replace(
+        posterior,
+        sample_names=posterior.sample_names[:20],
+        scores=posterior.scores.take(slice(20)),
+        classifiers=replace(posterior.classifiers, codes=posterior.classifiers.codes[:20]),
+    )
     assert any("only 20 samples" in text for text in words.cautions(few, []))
 
 

@@ -35,6 +35,14 @@ def fit(
             show_default="none",
         ),
     ] = None,
+    training_samples: Annotated[
+        bool,
+        typer.Option(
+            "--training-samples/--no-training-samples",
+            help="Keep the names, scores and labels of the training samples in the model file and "
+            "in the report. Without them the model predicts the same.",
+        ),
+    ] = True,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
     covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
@@ -94,8 +102,11 @@ def fit(
     with progress() as tell, overheard() as heard:
         if len(numbers) > 1:
             _choose_factors(fitted, numbers, data, random_state)
-        elif groups is not None and (fitted.training == "bayes" or fitted.label_weight != "auto"):
-            note("--groups has no effect: nothing of this fit is chosen by dividing the samples.")
+        elif groups is not None and not _divides(fitted):
+            note(
+                "--groups has no effect: with --calibration none and the number of factors and "
+                "--label-weight given, nothing of this fit divides the samples."
+            )
 
         def step(done: int, total: int) -> None:
             tell("Fit to all samples", done, total)
@@ -109,21 +120,23 @@ def fit(
         "random_state": random_state,
     }
     posterior = fitted.posterior_
+    kept = posterior if training_samples else posterior.without_training_samples()
     provenance = {
         "table": table.name,
         "labels": [str(name) for name in data.labels.columns],
-        "notes": list(data.notes),
+        # Notes on samples that were left out name them.
+        "notes": list(data.notes) if training_samples else [],
         "warnings": told,
         "settings": everything,
     }
     with written_together(*outputs) as parts:
-        save_model(posterior, parts[0], provenance=provenance)
+        save_model(kept, parts[0], provenance=provenance)
         if report is not None:
             from rankfactor.report import write_report
 
             write_report(
                 parts[1],
-                posterior,
+                kept,
                 title=f"{model} of {table.name}",
                 source=str(table),
                 warnings=told,
@@ -150,6 +163,12 @@ def fit(
     result(as_json, content, lines)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _divides(fitted: RankFactorClassifier) -> bool:
+    """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
+    chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
+    return chosen or fitted.calibration != "none"
 
 
 def _choose_factors(

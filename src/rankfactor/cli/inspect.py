@@ -55,6 +55,7 @@ def _model(path: Path) -> dict[str, Any]:
         "parts": header["model"],
         "summary": header.get("summary", {}),
         "provenance": header.get("provenance", {}),
+        "training_samples": posterior.left_out is None,
         "codes_sha256": posterior.codes_sha256 or None,
         "shares": posterior.shares.tolist(),
         "feature_names": posterior.feature_names.tolist(),
@@ -86,6 +87,8 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
         )
         for task, counts in summary["tasks"].items():
             yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"
+    if not content["training_samples"]:
+        yield "Names, scores and labels of the training samples are not in the file."
     if origin.get("table"):
         yield f"Table: {origin['table']}"
     if origin.get("settings"):

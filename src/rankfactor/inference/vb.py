@@ -113,19 +113,25 @@ class Fit:
 Progress = Callable[[int, float, float], None]  # iteration, ELBO, relative change
 
 
-def loading_units(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
+def second_moment(scores: Floats) -> Floats:
+    """E[z z^T] over the samples, shape (K, K), of scores (N, K)."""
+    return np.asarray(scores.T @ scores / len(scores))
+
+
+def loading_units(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
     """What turns loadings into standardised ones, shape (d, K).
 
     A standardised loading is ``a_ik sd(z_k) / sd(w_i + noise_i)``: between -1 and 1, comparable
-    across features whatever their number of levels, like a correlation.
+    across features whatever their number of levels, like a correlation. ``moment`` is the scores'
+    `second_moment`.
     """
-    moment, variance = _moment_and_variance(loadings, scores, noise)
+    variance = _variance(loadings, moment) + noise
     return np.asarray(np.sqrt(np.diag(moment) / variance[:, None]))
 
 
-def factor_shares(loadings: Floats, scores: Floats, noise: Floats) -> Floats:
+def factor_shares(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
     """Share of each factor in the squares of all standardised loadings, shape (K,)."""
-    return _shares(loadings, *_moment_and_variance(loadings, scores, noise))
+    return _shares(loadings, moment, _variance(loadings, moment) + noise)
 
 
 def _shares(loadings: Floats, moment: Floats, variance: Floats) -> Floats:
@@ -133,10 +139,9 @@ def _shares(loadings: Floats, moment: Floats, variance: Floats) -> Floats:
     return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
 
 
-def _moment_and_variance(loadings: Floats, scores: Floats, noise: Floats) -> tuple[Floats, Floats]:
-    """E[z z^T] over the samples, (K, K), and the variance of w + noise by feature, (d,)."""
-    moment = scores.T @ scores / len(scores)
-    return moment, np.einsum("ik,ik->i", loadings @ moment, loadings) + noise
+def _variance(loadings: Floats, moment: Floats) -> Floats:
+    """Variance of w by feature, shape (d,)."""
+    return np.asarray(np.einsum("ik,ik->i", loadings @ moment, loadings))
 
 
 def fit(
@@ -347,7 +352,8 @@ def _iterate_jointly(fit: Fit, block: int, pool: Workers, momentum: Momentum) ->
 def record(fit: Fit, elbo: float) -> None:
     """Add an iteration to the history."""
     loadings = fit.data.state.rows.mean[:, : fit.z.order]
-    moment, variance = _moment_and_variance(loadings, fit.z.mean, np.zeros(1))
+    moment = second_moment(fit.z.mean)
+    variance = _variance(loadings, moment)
     likelihood = fit.data.view.likelihood
     assert isinstance(likelihood, DataLikelihood)
     noise = likelihood.noise_variance(fit.data.state.params)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankfactor.interpret.certainty import Floats, Integers
+from rankfactor.certainty import Floats, Integers
 from rankfactor.posterior import Posterior
 
 BLOCK = 512
@@ -77,11 +77,10 @@ def of_loadings(posterior: Posterior, chosen: Integers) -> Wide:
 
 def score_moment(posterior: Posterior) -> Floats:
     """E[z z^T] over samples and posterior, shape (K, K)."""
-    scores, k = posterior.scores, posterior.n_factors
+    samples, k = posterior.samples, posterior.n_factors
     spread = np.zeros((k, k))
-    spread[np.triu_indices(k)] = scores.cov.mean(axis=0)
-    spread = spread + np.triu(spread, 1).T
-    return np.asarray(scores.mean.T @ scores.mean / len(scores.mean) + spread)
+    spread[np.triu_indices(k)] = samples.spread
+    return np.asarray(samples.moment + spread + np.triu(spread, 1).T)
 
 
 def _root(S: Floats) -> Floats:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfactor.interpret.certainty import CLEAR, Certainty, coefficient_certainty
+from rankfactor.certainty import Certainty, coefficient_certainty
 from rankfactor.posterior import Posterior
 
 HELD_FIXED = "other factors held fixed"
@@ -25,6 +25,8 @@ class Effect:
 
     Attributes
     ----------
+    factor : int
+        Number of the factor, from 0.
     task : str
     classes : tuple of str
         The task's classes.
@@ -33,17 +35,23 @@ class Effect:
     coefficient : float
         Per unit of the factor's standard deviation.
     clear : bool
-        Whether its local false sign rate is below 0.05.
+        As `rankfactor.certainty` has it.
     agrees : bool
         Whether the class means of the scores differ in the same direction.
     """
 
+    factor: int
     task: str
     classes: tuple[str, ...]
     positive: int
     coefficient: float
     clear: bool
     agrees: bool
+
+    @property
+    def strength(self) -> float:
+        """How much the factor moves decisions: the size of the coefficient."""
+        return abs(self.coefficient)
 
     def high_class(self, sign: int = 1) -> str:
         """Class that goes with high values of what has that sign on the factor."""
@@ -92,27 +100,23 @@ def higher_in(effects: list[Effect], sign: int) -> str:
 def strongest(effects: list[Effect]) -> Effect | None:
     """The clear effect with the largest coefficient; None if none is clear."""
     clear = [effect for effect in effects if effect.clear]
-    return max(clear, key=lambda effect: abs(effect.coefficient), default=None)
+    return max(clear, key=lambda effect: effect.strength, default=None)
 
 
 def _effect(posterior: Posterior, found: Certainty, task: int, factor: int) -> Effect:
     classifiers = posterior.classifiers
     assert classifiers is not None
     own, rows = classifiers.tasks[task], classifiers.rows_of(task)
-    coefficients, clear = found.mean[rows, factor], found.lfsr[rows, factor] < CLEAR
+    coefficients, clear = found.mean[rows, factor], found.clear[rows, factor]
     row = int(np.lexsort((np.abs(coefficients), clear))[-1])
     positive = 1 if own.n_rows == 1 else row
-    codes, scores = classifiers.codes[:, task], posterior.scores.mean[:, factor]
-    inside, outside = codes == positive, (codes >= 0) & (codes != positive)
-    agrees = False
-    if inside.any() and outside.any():
-        gap = scores[inside].mean() - scores[outside].mean()
-        agrees = bool(gap * coefficients[row] > 0)
+    higher = posterior.samples.higher[rows.start + row, factor]
     return Effect(
+        factor,
         own.name,
         tuple(str(one) for one in own.classes),
         positive,
         float(coefficients[row]),
         bool(clear[row]),
-        agrees,
+        bool(higher * coefficients[row] > 0),
     )

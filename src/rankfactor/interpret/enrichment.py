@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from rankfactor.certainty import CLEAR, Floats, loading_rates
 from rankfactor.errors import InputError
-from rankfactor.interpret.certainty import CLEAR, Floats, loading_rates
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
 from rankfactor.interpret.tables import chosen_factors, leading_rows, table_rows

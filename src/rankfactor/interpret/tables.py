@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rankfactor.errors import InputError
-from rankfactor.interpret.certainty import (
-    CLEAR,
+from rankfactor.certainty import (
     Certainty,
     Floats,
     Integers,
     coefficient_certainty,
+    is_clear,
     loading_certainty,
     loading_rates,
     of_normal,
-    score_spread,
 )
+from rankfactor.errors import InputError
 from rankfactor.interpret.directions import higher_in, strongest, task_effects
 from rankfactor.posterior import Posterior
 
@@ -128,9 +127,10 @@ def factor_table(posterior: Posterior) -> pd.DataFrame:
     -------
     DataFrame
         factor, share (of what all factors explain of the features' ranks; of their values with the
-        Gaussian likelihood), in_use, n_features (with a local false sign rate below 0.05), task
-        (where its clear coefficient is largest; empty if none is clear), direction (in words),
-        top_features (the five with the largest loadings; "(inverse)" after negative ones).
+        Gaussian likelihood), in_use, n_features (whose loading is clear: a local false sign
+        rate below 0.05), task (where its clear coefficient is largest; empty if none is clear),
+        direction (in words), top_features (the five with the largest loadings; "(inverse)" after
+        negative ones).
     """
     rates = loading_rates(posterior)
     effects = [strongest(one) for one in task_effects(posterior)]
@@ -139,7 +139,7 @@ def factor_table(posterior: Posterior) -> pd.DataFrame:
             "factor": posterior.factor_names,
             "share": posterior.shares,
             "in_use": posterior.active,
-            "n_features": (rates < CLEAR).sum(axis=0),
+            "n_features": is_clear(rates).sum(axis=0),
             "task": ["" if one is None else one.task for one in effects],
             "direction": ["" if one is None else one.in_words() for one in effects],
             "top_features": [_leaders(posterior, k) for k in range(posterior.n_factors)],
@@ -197,7 +197,7 @@ def _local_coefficients(posterior: Posterior) -> list[Certainty]:
         raise InputError("a linear model has no components: leave by_component out.")
     rows, gates, k = experts.rows, experts.gates, posterior.n_factors
     means = rows.mean.reshape(len(rows.mean), gates.n_gates, k + 1)[..., :k]
-    unit, shared = score_spread(posterior), int(gates.shared[0])
+    unit, shared = posterior.samples.sd, int(gates.shared[0])
     # Where the entries (a, b) of a symmetric matrix stand in its packed upper triangle.
     place = np.zeros((rows.order, rows.order), np.int64)
     first, second = np.triu_indices(rows.order)

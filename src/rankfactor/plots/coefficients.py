@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rankfactor.certainty import is_clear
 from rankfactor.interpret import coefficient_table
 from rankfactor.plots.select import classifiers_of, shown_factors, task_number
 from rankfactor.plots.style import (
@@ -24,6 +25,8 @@ from rankfactor.plots.style import (
 )
 from rankfactor.posterior import Posterior
 
+_SHOWN = ["coefficient", "low", "high", "lfsr"]
+
 
 def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     """Draw the coefficient of every factor in use, with its 90 % interval.
@@ -39,9 +42,9 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     -------
     Figure
         One panel for two classes, else one per class: the change of the decision for one standard
-        deviation of the factor's scores, so that factors can be compared. Coefficients whose
-        interval leaves zero out are filled and have the colour of the class they speak for; the
-        others are hollow and grey.
+        deviation of the factor's scores, so that factors can be compared. Clear
+        coefficients (local false sign rate below 0.05) are filled and have the colour of the class
+        they speak for; the others are hollow and grey.
     """
     number = task_number(posterior, task)
     classifiers = classifiers_of(posterior)
@@ -49,8 +52,8 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     rows = classifiers.rows_of(number)
     factors = shown_factors(posterior)
     # The table has one line a classifier and factor, in the order of the classifiers.
-    found = coefficient_table(posterior)[["coefficient", "low", "high"]].to_numpy(float)
-    values = found.reshape(-1, posterior.n_factors, 3)[rows][:, factors]  # (panels, factors, 3)
+    found = coefficient_table(posterior)[_SHOWN].to_numpy(float)
+    values = found.reshape(-1, posterior.n_factors, 4)[rows][:, factors]  # (panels, factors, 4)
     n_panels = len(values)
     across = min(n_panels, 3)
     down = -(-n_panels // across)
@@ -98,8 +101,8 @@ def joint_coefficient_figure(posterior: Posterior, *, title: str = "") -> Figure
     """
     tasks = classifiers_of(posterior).tasks
     factors = shown_factors(posterior)
-    found = coefficient_table(posterior)[["coefficient", "low", "high"]].to_numpy(float)
-    values = found.reshape(-1, posterior.n_factors, 3)[:, factors]  # (panels, factors, 3)
+    found = coefficient_table(posterior)[_SHOWN].to_numpy(float)
+    values = found.reshape(-1, posterior.n_factors, 4)[:, factors]  # (panels, factors, 4)
     with figure_style():
         figure = new_figure(
             1.6 + 2.3 * len(values), 1.2 + 0.215 * len(factors) + (0.3 if title else 0.0)
@@ -114,7 +117,7 @@ def joint_coefficient_figure(posterior: Posterior, *, title: str = "") -> Figure
             colours = (PALETTE[0], PALETTE[1]) if two else (MUTED, PALETTE[row % len(PALETTE)])
             _draw(axes, values[panel], colours, panel)
             axes.set_yticks(np.arange(len(factors)), names)
-            limit = 1.06 * float(np.abs(values[panel]).max()) or 1.0
+            limit = 1.06 * float(np.abs(values[panel, :, :3]).max()) or 1.0
             axes.set_xlim(-limit, limit)
             # The second line is for the sides.
             axes.set_title(f"{shorten(task.name, 26)}\n", loc="center", fontsize=9)
@@ -132,12 +135,12 @@ def joint_coefficient_figure(posterior: Posterior, *, title: str = "") -> Figure
 
 
 def _draw(axes: Axes, values: Floats, colours: tuple[str, str], panel: int) -> None:
-    """Means and ends of the intervals of one classifier, shape (factors, 3)."""
+    """Means, ends of the intervals and sign rates of one classifier, shape (factors, 4)."""
     tidy(axes)
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
-    for k, (mean, low, high) in enumerate(values):
+    for k, (mean, low, high, lfsr) in enumerate(values):
+        clear = bool(is_clear(lfsr))
         axes.axhline(k, color=FAINT, linewidth=0.6, zorder=0)
-        clear = low > 0 or high < 0
         colour = colours[int(mean > 0)] if clear else UNCLEAR
         axes.plot([low, high], [k, k], color=colour, linewidth=2)
         face = colour if clear else "white"

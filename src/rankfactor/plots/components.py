@@ -40,6 +40,7 @@ def training_responsibilities(posterior: Posterior) -> Floats:
     experts = None if posterior.classifiers is None else posterior.classifiers.experts
     if experts is None:
         raise InputError("a linear model has no components: choose a nonlinear one.")
+    posterior.check_samples("responsibilities of training samples to draw")
     return experts.gates.responsibilities(posterior.scores.mean)
 
 

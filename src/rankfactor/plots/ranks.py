@@ -55,6 +55,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
         If there is no such feature, it is not in the model, or the values are not those of as many
         samples.
     """
+    posterior.check_samples("scores of training samples to draw")
     number = _number(posterior, feature)
     x = np.asarray(values, float)
     if x.shape != (len(posterior.sample_names),):

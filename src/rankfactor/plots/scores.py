@@ -58,6 +58,7 @@ def score_figure(
     Figure
         With a single factor, one line of points per class.
     """
+    posterior.check_samples("scores of training samples to draw")
     chosen = _chosen(posterior, task, factors)
     groups = _groups(posterior, task)
     scores = posterior.scores.mean

@@ -1,46 +1,14 @@
-"""Which factors and features are worth showing, and in which order.
-
-A coefficient is called clear if its posterior mean is more than 1.64 standard deviations from zero,
-so that its 90 % interval leaves zero out. The strength of a factor in a task is the size of the
-coefficient times the standard deviation of the factor's scores: how much it moves decisions.
-"""
+"""Which factors and features are worth showing, and in which order."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
+from rankfactor.interpret.directions import Effect, task_effects
 from rankfactor.plots.style import Floats, Integers
 from rankfactor.posterior import Classifiers, Posterior
-
-# Half width of the 90 % interval of a normal law, in standard deviations.
-INTERVAL_90 = 1.64
-
-
-class Effect(NamedTuple):
-    """A factor's coefficient in one classifier.
-
-    Attributes
-    ----------
-    factor : int
-        Number of the factor, from 0.
-    row : int
-        Row of the classifier among all tasks' rows.
-    mean, sd : float
-        The coefficient.
-    strength : float
-    clear : bool
-    """
-
-    factor: int
-    row: int
-    mean: float
-    sd: float
-    strength: float
-    clear: bool
 
 
 def classifiers_of(posterior: Posterior) -> Classifiers:
@@ -75,25 +43,10 @@ def effects(posterior: Posterior, task: int | str, factors: Integers | None = No
     With more than two classes a factor appears once, in the classifier where it is strongest,
     a clear one before any that is not.
     """
-    classifiers = classifiers_of(posterior)
-    rows = classifiers.rows_of(task_number(posterior, task))
-    mean = classifiers.rows.mean[rows, :-1]
-    sd = np.sqrt(classifiers.rows.variance[rows, :-1])
-    strength = np.abs(mean) * posterior.scores.mean.std(axis=0)
-    clear = np.abs(mean) > INTERVAL_90 * sd
-    found = []
-    for k in shown_factors(posterior) if factors is None else factors:
-        best = int(np.lexsort((strength[:, k], clear[:, k]))[-1])
-        found.append(
-            Effect(
-                int(k),
-                rows.start + best,
-                float(mean[best, k]),
-                float(sd[best, k]),
-                float(strength[best, k]),
-                bool(clear[best, k]),
-            )
-        )
+    number = task_number(posterior, task)
+    every = task_effects(posterior)
+    chosen = shown_factors(posterior) if factors is None else factors
+    found = [every[int(k)][number] for k in chosen]
     return sorted(found, key=lambda effect: -effect.strength)
 
 

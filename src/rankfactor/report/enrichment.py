@@ -15,7 +15,7 @@ from rankfactor.report.tables import Column, Table, digits, table_of
 from rankfactor.report.words import number
 
 SETS_IN_TABLE = 200
-_CLEAR = 0.05
+_SMALL = 0.05
 _NAMED = 5
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -44,11 +44,11 @@ def enriched(posterior: Posterior, gene_sets: Mapping[str, Collection[str]]) -> 
         "(hypergeometric test). q is p adjusted for all sets tested on all lists together, after "
         "Benjamini and Hochberg."
     ]
-    clear = frame[frame["q"] < _CLEAR]
-    if clear.empty:
-        said.append(f"No set has a q-value below {_CLEAR}.")
+    found = frame[frame["q"] < _SMALL]
+    if found.empty:
+        said.append(f"No set has a q-value below {_SMALL}.")
         return Enrichment(said, _table(frame) if len(frame) else None)
-    best = clear.sort_values(["q", "p"], kind="stable").head(_NAMED)
+    best = found.sort_values(["q", "p"], kind="stable").head(_NAMED)
     named = "; ".join(
         f"{plain(name)} ({factor}, {side}: {overlap} of {size}, q = {small(q)})"
         for name, factor, side, overlap, size, q in zip(
@@ -57,7 +57,7 @@ def enriched(posterior: Posterior, gene_sets: Mapping[str, Collection[str]]) -> 
             strict=True,
         )
     )
-    said.append(f"{len(clear)} overlaps have a q-value below {_CLEAR}. The smallest: {named}.")
+    said.append(f"{len(found)} overlaps have a q-value below {_SMALL}. The smallest: {named}.")
     return Enrichment(said, _table(frame))
 
 

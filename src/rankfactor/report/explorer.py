@@ -18,20 +18,23 @@ MOST_SAMPLES = 3000
 
 def shown_samples(posterior: Posterior) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Numbers of the samples that the explorer shows."""
-    n = len(posterior.sample_names)
+    n = posterior.samples.n_samples
     return np.unique(np.linspace(0, n - 1, min(n, MOST_SAMPLES)).round().astype(np.int64))
 
 
-def explorer_data(posterior: Posterior) -> dict[str, Any]:
+def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
     """Scores of the factors in use, with what is said under the pointer.
 
     Returns
     -------
-    dict
-        ``factors`` (names with shares), ``samples``, ``scores`` (a list a factor), ``tasks`` (name,
-        classes and the class number of every sample, -1 where unknown) and ``start``: the two
-        factors shown first for every task, as numbers in ``factors``.
+    dict or None
+        None without training samples, else ``factors`` (names with shares), ``samples``,
+        ``scores`` (a list a factor), ``tasks`` (name, classes and the class number of every sample,
+        -1 where unknown) and ``start``: the two factors shown first for every task, as numbers in
+        ``factors``.
     """
+    if posterior.left_out is not None:
+        return None
     factors = shown_factors(posterior).tolist()
     samples = shown_samples(posterior)
     scores = posterior.scores.mean[samples]

@@ -42,8 +42,8 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
             coefficient_figure(posterior, task),
             f"fig-coefficients-{task}",
             f"Coefficients of {plain(part.name)} with 90 % intervals, factor by factor. {found}",
-            "Coefficients with 90 % intervals. Filled: the interval leaves zero out. Colours are "
-            "those of the classes. In parentheses, the factor's share of the explained variance.",
+            "Coefficients with 90 % intervals. Filled: clear (see Methods). Colours are those of "
+            "the classes. In parentheses, the factor's share of the explained variance.",
             _coefficient_tips(posterior, task),
         )
         figures.append((plain(part.name), figure))
@@ -68,14 +68,16 @@ def _coefficient_tips(posterior: Posterior, task: int) -> dict[str, list[str]]:
 
 
 def score_figures(posterior: Posterior) -> list[InlineFigure]:
-    """Samples on the two factors that matter most, task by task."""
+    """Samples on the two factors that matter most, task by task; none without samples."""
+    if posterior.left_out is not None:
+        return []
     if posterior.classifiers is None:
         names = joined([posterior.factor_names[k] for k in shown_factors(posterior)[:2]])
         return [
             inline_figure(
                 score_figure(posterior),
                 "fig-scores",
-                f"Scatter of {len(posterior.sample_names)} samples on {names}.",
+                f"Scatter of {posterior.samples.n_samples} samples on {names}.",
                 f"Samples on {names}, the factors with the largest shares.",
             )
         ]
@@ -87,7 +89,7 @@ def score_figures(posterior: Posterior) -> list[InlineFigure]:
             inline_figure(
                 score_figure(posterior, task),
                 f"fig-scores-{task}",
-                f"Scatter of {len(posterior.sample_names)} samples on {joined(chosen)}, "
+                f"Scatter of {posterior.samples.n_samples} samples on {joined(chosen)}, "
                 f"coloured by {plain(part.name)}: {classes}.",
                 f"{plain(part.name)}: samples on {joined(chosen)}, strongest for this task.",
             )
@@ -194,8 +196,8 @@ def _links(count: int) -> str:
 
 
 def component_figures(posterior: Posterior) -> list[InlineFigure]:
-    """Responsibilities of the local classifiers, task by task; none for a linear model."""
-    if not has_components(posterior):
+    """Responsibilities of local classifiers, task by task; none if linear or without samples."""
+    if not has_components(posterior) or posterior.left_out is not None:
         return []
     used, n = posterior.n_components_used, training_responsibilities(posterior).shape[1]
     return [

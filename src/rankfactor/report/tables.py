@@ -113,8 +113,7 @@ def factor_overview(posterior: Posterior) -> Table:
         frame,
         columns,
         "factors",
-        "Factors in use. Share: of what all factors explain. Clear features: those whose loading "
-        "is on the stated side with a probability above 0.95."
+        "Factors in use. Share: of what all factors explain. Clear features: see Methods."
         + ("" if posterior.classifiers is None else " Task: where its coefficient is largest."),
     )
 

@@ -10,7 +10,8 @@ from importlib import metadata
 import numpy as np
 
 from rankfactor.__about__ import __version__
-from rankfactor.plots.select import Effect, classifiers_of, effects, leading_features
+from rankfactor.certainty import CLEAR
+from rankfactor.plots.select import effects, leading_features
 from rankfactor.plots.style import percent, plain
 from rankfactor.posterior import Posterior
 from rankfactor.report.comparison import Score
@@ -74,33 +75,6 @@ def factor_title(posterior: Posterior, factor: int) -> str:
     return f"{posterior.factor_names[factor]} ({share} of the explained variance)"
 
 
-def direction(posterior: Posterior, task: int, effect: Effect) -> str:
-    """Where a factor is higher, for a clear effect.
-
-    The coefficient holds the other factors fixed. Only if the class means of the scores agree with
-    it is the factor said to be higher in a class.
-    """
-    classifiers = classifiers_of(posterior)
-    classes = [plain(label) for label in classifiers.tasks[task].classes]
-    codes = classifiers.codes[:, task]
-    two = classifiers.tasks[task].n_rows == 1
-    positive = 1 if two else effect.row - classifiers.rows_of(task).start
-    inside, outside = codes == positive, (codes >= 0) & (codes != positive)
-    scores = posterior.scores.mean[:, effect.factor]
-    agrees = False
-    if inside.any() and outside.any():
-        agrees = (scores[inside].mean() - scores[outside].mean()) * effect.mean > 0
-    if two:
-        target = classes[1] if effect.mean > 0 else classes[0]
-        if agrees:
-            return f"higher in {target}"
-        return f"with the other factors held fixed, higher values speak for {target}"
-    word = "higher" if effect.mean > 0 else "lower"
-    if agrees:
-        return f"{word} in {classes[positive]} than in the other classes"
-    return f"with the other factors held fixed, {word} values speak for {classes[positive]}"
-
-
 def strongest(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
     """Factor number and sentence of a task's strongest clear factors."""
     clear = [effect for effect in effects(posterior, task) if effect.clear]
@@ -108,7 +82,7 @@ def strongest(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int
         (
             effect.factor,
             f"{factor_title(posterior, effect.factor)}: "
-            f"{direction(posterior, task, effect)}; led by {leaders(posterior, effect.factor)}.",
+            f"{plain(effect.in_words())}; led by {leaders(posterior, effect.factor)}.",
         )
         for effect in clear[:count]
     ]
@@ -175,7 +149,7 @@ def _spread(score: Score) -> float:
 
 def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
     """Warnings in plain words: ours, then those passed in; none twice."""
-    n_samples = len(posterior.sample_names)
+    n_samples = posterior.samples.n_samples
     found = []
     if not posterior.converged:
         found.append(
@@ -204,8 +178,7 @@ def _class_cautions(posterior: Posterior) -> list[str]:
         return []
     found = []
     for column, task in enumerate(posterior.classifiers.tasks):
-        codes = posterior.classifiers.codes[:, column]
-        counts = np.bincount(codes[codes >= 0], minlength=len(task.classes))
+        counts = posterior.samples.counts[column][:-1]
         most, least = int(counts.argmax()), int(counts.argmin())
         share = counts[most] / counts.sum()
         if share >= _IMBALANCED:
@@ -254,19 +227,23 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
             "that a new sample gets; scores shown here are label-free too."
         )
     seeded = "" if seed is None else f", seed {seed}"
-    reach = "An interval of 90 % reaches 1.64 posterior standard deviations to either side."
+    clear = (
+        "A feature or a factor is called clear if the posterior probability that its loading or "
+        f"coefficient is not on the side shown (the local false sign rate) is below {CLEAR}."
+    )
     if posterior.draws is None:
         said.append(
             f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
             "Such inference tends to give intervals that are too narrow: take them as a guide to "
-            f"what stands out, not as tests. {reach}"
+            f"what stands out, not as tests. {clear}"
         )
     else:
         n_chains = len(np.unique(posterior.draws.chain))
         said.append(
             f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
             f"{len(posterior.draws.chain)} draws kept of {n_chains} chains, which start from a "
-            f"variational fit (its history is shown). {reach}"
+            "variational fit (its history is shown). Intervals and rates are those of the draws. "
+            f"{clear}"
         )
     return said
 

@@ -14,13 +14,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rankfactor.__about__ import __version__
 from rankfactor.files import check_destinations, written_together
+from rankfactor.plots.components import has_components
 from rankfactor.plots.style import plain
 from rankfactor.posterior import Posterior
 from rankfactor.report import accuracy, sections, tables, words
@@ -138,7 +138,7 @@ def render(
         ("features", "Top features per factor"),
         *([("network", "Network of features")] if graph is not None else []),
         *([("enrichment", "Gene sets")] if found is not None else []),
-        *([("components", "Local classifiers")] if components else []),
+        *([("components", "Local classifiers")] if has_components(posterior) else []),
         ("fit", "Fit"),
         ("methods", "Methods"),
     ]
@@ -188,7 +188,9 @@ def render(
         history_figure=sections.history_overview(posterior),
         trace_figure=sections.trace_overview(posterior),
         n_shown=len(shown_samples(posterior)),
-        n_samples=len(posterior.sample_names),
+        n_samples=posterior.samples.n_samples,
+        has_samples=posterior.left_out is None,
+        has_components=has_components(posterior),
         scores_data=as_json(explorer_data(posterior)),
         grids=as_json({"fig-loadings-cells": sections.loading_grid(posterior)}),
         # The script is the package's own file, so it may stand in the page as it is.
@@ -215,10 +217,8 @@ def _task_cards(
         return []
     cards = []
     for number, task in enumerate(posterior.classifiers.tasks):
-        codes = posterior.classifiers.codes[:, number]
-        counts = np.bincount(codes[codes >= 0], minlength=len(task.classes))
+        *counts, unknown = posterior.samples.counts[number].tolist()
         groups = [f"{n} {plain(label)}" for n, label in zip(counts, task.classes, strict=True)]
-        unknown = int((codes < 0).sum())
         rows = scores.get(plain(task.name), [])
         cards.append(
             {
@@ -235,7 +235,7 @@ def _task_cards(
 
 def _facts(posterior: Posterior) -> list[str]:
     facts = [
-        f"{len(posterior.sample_names)} samples",
+        f"{posterior.samples.n_samples} samples",
         f"{len(posterior.feature_names)} features",
         f"{int(posterior.active.sum())} of {posterior.n_factors} factors in use",
     ]

@@ -8,26 +8,82 @@ After variational Bayes an entry is N(m, v) and the rate is ``Phi(-|m| / sqrt(v)
 sampling a loading has the draws themselves: the rate is the share of draws that are not on the side
 of the mean (0 says less than one in that many), and quantiles are the draws' own. A coefficient
 that was fitted anew at some draws is a mixture of normals, one for each of these draws.
+
+An effect is called clear if its local false sign rate is below 0.05. After variational Bayes that
+is the same as a 90 % interval that leaves zero out, ``|m| > 1.645 sqrt(v)``. Everything that speaks
+of clear features, coefficients or factors in use asks here.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from rankfactor.posterior import Posterior
+from rankfactor.inference.draws import Draws
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding
+from rankfactor.samples import SampleSummary
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LEVEL = 0.9  # of the intervals
-CLEAR = 0.05  # an effect is called clear below this rate: for a normal, 0 is outside the interval
+CLEAR = 0.05  # the local false sign rate below which an effect is called clear
 _TAIL = (1 - LEVEL) / 2
 _BISECTIONS = 60
 _TINY = np.finfo(float).tiny
+
+
+class Coefficients(Protocol):
+    """Classifiers, as far as their coefficients go."""
+
+    @property
+    def rows(self) -> Normal:
+        """Coefficients and intercept of every classifier."""
+        ...
+
+
+class Fitted(Protocol):
+    """What is looked at of a `rankfactor.posterior.Posterior`."""
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors."""
+        ...
+
+    @property
+    def rows(self) -> Normal:
+        """Loadings of the features in the model."""
+        ...
+
+    @property
+    def draws(self) -> Draws | None:
+        """The draws, None after variational Bayes."""
+        ...
+
+    @property
+    def classifiers(self) -> Coefficients | None:
+        """The classifiers, where there are any."""
+        ...
+
+    @property
+    def coding(self) -> Coding:
+        """Which features are in the model."""
+        ...
+
+    @property
+    def samples(self) -> SampleSummary:
+        """The training samples together."""
+        ...
+
+    @property
+    def standardised_loadings_sd(self) -> Floats:
+        """Standard deviations of the standardised loadings of all features."""
+        ...
 
 
 class Certainty(NamedTuple):
@@ -39,10 +95,20 @@ class Certainty(NamedTuple):
     high: Floats
     lfsr: Floats
 
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Which effects are clear."""
+        return is_clear(self.lfsr)
+
     def scaled(self, unit: Floats) -> Certainty:
         """The same in units of ``1 / unit``, which is positive; the rate does not change."""
         mean, sd, low, high, lfsr = self
         return Certainty(mean * unit, sd * unit, low * unit, high * unit, lfsr)
+
+
+def is_clear(lfsr: Floats) -> NDArray[np.bool_]:
+    """Which effects are clear, by their local false sign rates."""
+    return np.asarray(lfsr < CLEAR)
 
 
 def of_normal(mean: Floats, sd: Floats) -> Certainty:
@@ -71,7 +137,7 @@ def of_mixture(means: Floats, sds: Floats) -> Certainty:
     return Certainty(mean, sd, low, high, lfsr)
 
 
-def loading_rates(posterior: Posterior) -> Floats:
+def loading_rates(posterior: Fitted) -> Floats:
     """Local false sign rates of all loadings of the features in the model, shape (d, K)."""
     k = posterior.n_factors
     mean = posterior.rows.mean[:, :k]
@@ -85,7 +151,7 @@ def loading_rates(posterior: Posterior) -> Floats:
     return rates
 
 
-def loading_certainty(posterior: Posterior, rows: Integers, factor: int) -> Certainty:
+def loading_certainty(posterior: Fitted, rows: Integers, factor: int) -> Certainty:
     """Standardised loadings of some features in the model on a factor, shape (rows,) each.
 
     The units, ``sd(z_k) / sd(w_i + noise_i)``, are taken at the posterior mean.
@@ -98,28 +164,37 @@ def loading_certainty(posterior: Posterior, rows: Integers, factor: int) -> Cert
     return of_draws(posterior.draws.loadings[:, rows, factor], mean).scaled(unit)
 
 
-def coefficient_certainty(posterior: Posterior) -> Certainty:
+def coefficient_certainty(posterior: Fitted) -> Certainty:
     """Coefficients of all classifiers per unit of each factor's sd, shape (R, K) each.
 
     After variational Bayes those of the classifiers that predict. After Gibbs sampling the mixture
     over the draws that predict or, where they are the chain's own (probit labels), all draws.
     """
+    draws, (means, sds) = _coefficients(posterior)
+    found = of_mixture(means, sds) if draws is None else of_draws(draws)
+    return found.scaled(posterior.samples.sd)
+
+
+def clear_coefficients(posterior: Fitted) -> NDArray[np.bool_]:
+    """Which coefficients are clear, shape (R, K), without their intervals, which take longer."""
+    draws, (means, sds) = _coefficients(posterior)
+    if draws is not None:
+        return is_clear(_wrong_side(draws, draws.mean(axis=0)))
+    return is_clear(_not_above(np.where(means.mean(axis=0) < 0, -means, means), sds))
+
+
+def _coefficients(posterior: Fitted) -> tuple[Floats | None, tuple[Floats, Floats]]:
+    """Draws of the coefficients, (S, R, K), or means and deviations of a mixture of normals."""
     assert posterior.classifiers is not None
     k, draws = posterior.n_factors, posterior.draws
-    unit = score_spread(posterior)
-    if draws is None or not draws.classifiers:
-        rows = posterior.classifiers.rows
-        return of_normal(rows.mean[:, :k], np.sqrt(rows.variance[:, :k])).scaled(unit)
-    means = np.array([one.mean[:, :k] for one in draws.classifiers])
-    variances = np.array([one.variance[:, :k] for one in draws.classifiers])
-    if not variances.any():
-        return of_draws(draws.coefficients[..., :k]).scaled(unit)
-    return of_mixture(means, np.sqrt(variances)).scaled(unit)
-
-
-def score_spread(posterior: Posterior) -> Floats:
-    """Standard deviation of every factor's label-free scores over the samples, shape (K,)."""
-    return np.asarray(posterior.scores.mean.std(axis=0))
+    laws: Sequence[Normal] = () if draws is None else draws.classifiers
+    laws = laws or (posterior.classifiers.rows,)
+    means = np.array([one.mean[:, :k] for one in laws])
+    variances = np.array([one.variance[:, :k] for one in laws])
+    drawn = None
+    if draws is not None and draws.classifiers and not variances.any():
+        drawn = draws.coefficients[..., :k].astype(np.float64)
+    return drawn, (means, np.sqrt(variances))
 
 
 def _wrong_side(draws: NDArray[Any], mean: Floats) -> Floats:
