@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor import diagnostics
+from rankfactor.convergence import Convergence
 from rankfactor.errors import InputError
 from rankfactor.indicators import Indicators
 from rankfactor.inference.calibration import class_probabilities
@@ -110,7 +111,8 @@ class Posterior:
     classifiers : Classifiers or None
     elbo, sd_w, n_active : array, shape (iterations + 1,)
         History of the fit.
-    converged : bool
+    convergence : Convergence
+        How the fit ended, and by which criterion.
     draws : Draws or None
         The draws of Gibbs sampling; ``rows``, ``params`` and ``scores`` then have their means and
         variances.
@@ -140,7 +142,7 @@ class Posterior:
     elbo: Floats
     sd_w: Floats
     n_active: NDArray[np.int64]
-    converged: bool
+    convergence: Convergence
     draws: Draws | None = None
     prior: ScorePrior = StandardNormal()
     training: str = "bayes"
@@ -148,6 +150,11 @@ class Posterior:
     adjustment: Adjustment | None = None
     indicators: Indicators | None = None
     codes_sha256: str = ""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit has converged."""
+        return self.convergence.converged
 
     @property
     def table_features(self) -> Strings:
