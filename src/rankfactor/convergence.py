@@ -46,7 +46,13 @@ class Convergence:
     @property
     def warning(self) -> str:
         """What to say of a fit that has not converged, with the advice."""
-        return f"{self}; {self.advice}." if self.advice else f"{self}."
+        kept = ["the fit so far is kept"] if self.interrupted else []
+        return "; ".join([str(self), *kept, *([self.advice] if self.advice else [])]) + "."
+
+    @property
+    def sentence(self) -> str:
+        """The same as a sentence about the fit."""
+        return f"The fit {'was' if self.interrupted else 'has'} {self}."
 
 
 UNDECIDED = Convergence()

@@ -163,7 +163,7 @@ def train(
                 data.state, fit.z = kept[0].copy(), kept[1].copy()
                 step, best = 0.5 * step, -np.inf
                 if step < 0.01 * settings.first_step:
-                    found = "even a step of 1 % of the first lowers the objective"
+                    found = "even steps of 2 % of the first one lower the objective"
                     fit.convergence = Convergence(CONVERGED, done(number + 1), found)
                     return
                 continue
@@ -178,7 +178,7 @@ def train(
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
     except KeyboardInterrupt:
         data.state, fit.z = kept
-        fit.convergence = Convergence(INTERRUPTED, done(number), advice="the fit so far is kept")
+        fit.convergence = Convergence(INTERRUPTED, done(number))
     if not fit.convergence.converged:
         warnings.warn(fit.convergence.warning, ConvergenceWarning, stacklevel=2)
 

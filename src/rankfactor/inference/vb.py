@@ -318,7 +318,7 @@ def _ascend(
         if not fit.history.elbo:
             raise
         done = counted(fit.n_iter, "iteration")
-        fit.convergence = Convergence(INTERRUPTED, done, advice="the fit so far is kept")
+        fit.convergence = Convergence(INTERRUPTED, done)
 
 
 def _fit_rows(fit: Fit, block: int, pool: Workers) -> float:
