@@ -22,7 +22,7 @@ from rankfactor import (
     load_model,
     save_model,
 )
-from rankfactor.diagnostics import MOST, advice, by_chain, convergence, to_arviz
+from rankfactor.diagnostics import MOST, by_chain, convergence, judged, to_arviz
 from rankfactor.inference import mixing
 from rankfactor.inference.scales import ScaleDraws
 from rankfactor.likelihoods import DATA_LIKELIHOODS
@@ -173,33 +173,35 @@ def test_advice_asks_for_the_draws_that_do(posterior):
 
     More for R-hat, which is noisier and the worst of many.
     """
-    message = advice(with_draws(posterior, coefficients(0.9, 600)), 600)
-    found = re.search(r"about ([\d,]+) draws would do; set Gibbs\(n_draws=(\d+)\)\.$", message)
+    message = judged(with_draws(posterior, coefficients(0.9, 600)), 600).warning
+    found = re.search(r"about ([\d,]+) draws would do, so set n_draws=(\d+)\.$", message)
     needed = int(found[2])
     assert found[1].replace(",", "") == found[2]
     assert 1900 < needed < 12000
     # What it asks for is enough.
-    assert advice(with_draws(posterior, coefficients(0.9, needed)), needed) is None
+    assert judged(with_draws(posterior, coefficients(0.9, needed)), needed).converged
     # Half of the draws were not kept: the chain has to be twice as long.
-    doubled = advice(with_draws(posterior, coefficients(0.9, 600)), 1200)
+    doubled = judged(with_draws(posterior, coefficients(0.9, 600)), 1200).advice
     assert int(re.search(r"n_draws=(\d+)", doubled)[1]) == pytest.approx(2 * needed, rel=0.05)
 
 
 def test_advice_names_what_is_wrong(posterior):
     values = coefficients(0.0, 500)
-    assert advice(with_draws(posterior, values), 500) is None
-    few = advice(with_draws(posterior, values[:, :90]), 90)
+    good = judged(with_draws(posterior, values), 500)
+    assert good.converged
+    assert re.match(r"converged after 2 chains of 500 draws: R-hat of the decision", str(good))
+    few = judged(with_draws(posterior, values[:, :90]), 90).criterion
     assert re.match(r"(the bulk effective sample size|R-hat) of the decision function is", few)
     values[1, :, :, -1] += 0.5
-    message = advice(with_draws(posterior, values), 500)
+    message = judged(with_draws(posterior, values), 500).criterion
     assert re.match(r"R-hat of the decision function is 1\.\d\d \(should be below 1\.01\)", message)
     unlabelled = dataclasses.replace(with_draws(posterior, values), classifiers=None)
-    assert advice(unlabelled, 500) is None  # it is the log likelihood then, which is fine
+    assert judged(unlabelled, 500).converged  # it is the log likelihood then, which is fine
     draws = unlabelled.draws
     draws.log_likelihood[0] += 1.0
-    assert "R-hat of the log likelihood is" in advice(unlabelled, 500)
+    assert "R-hat of the log likelihood is" in str(judged(unlabelled, 500))
     short = with_draws(posterior, values[:, :3])
-    assert advice(short, 3).startswith("3 draws a chain are too few to judge convergence")
+    assert judged(short, 3).criterion.startswith("3 draws a chain are too few to judge convergence")
     with pytest.raises(InputError, match="3 draws a chain are too few"):
         convergence(short)
 
@@ -209,10 +211,12 @@ def test_estimators_warn():
     table, labels = data()
     settings = {"n_factors": 2, "random_state": 0, "n_threads": 1}
     engine = Gibbs(n_draws=20, burn_in=0, n_chains=1, n_predict=2)
-    with pytest.warns(ConvergenceWarning, match=r"the decision function is .* set Gibbs") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match=r"the decision function is .* set n_draws"
+    ) as caught:
         RankFactorClassifier(engine=engine, **settings).fit(table, labels)
     assert {warning.filename for warning in caught} == {__file__}
-    with pytest.warns(ConvergenceWarning, match=r"of the log likelihood is .* set Gibbs"):
+    with pytest.warns(ConvergenceWarning, match=r"of the log likelihood is .* set n_draws"):
         RankFactorAnalysis(engine=engine, **settings).fit(table)
 
 

@@ -97,7 +97,7 @@ def run_demo(
     from rankfactor.evaluation import cross_validate
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.modelfile import save_model
-    from rankfactor.report import write_report
+    from rankfactor.report import Validation, write_report
 
     report, model, folds = (
         out / name for name in ("report.html", "model.rankfactor", "cross_validation.csv")
@@ -151,6 +151,9 @@ def run_demo(
                 source=data.source,
                 comparison=evaluation.summary(),
                 decisions=evaluation.decisions,
+                validation=Validation(
+                    f"Cross-validation of {data.name}: {len(data.table)} samples, {n_folds} folds."
+                ),
                 warnings=told,
                 settings=settings,
             )

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rankfactor.convergence import CONVERGED, NOT_CONVERGED, Convergence, counted
 from rankfactor.errors import InputError
 from rankfactor.inference.draws import PARAMETER_NAMES, Draws
 from rankfactor.inference.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
@@ -252,8 +253,8 @@ def _summary(quantities: Quantities) -> dict[str, Any]:
     }
 
 
-def advice(posterior: Sampled, n_draws: int) -> str | None:
-    """What to say of chains that have not converged, None if they have.
+def judged(posterior: Sampled, n_draws: int) -> Convergence:
+    """Return whether the chains have converged, by R-hat and the effective sample size.
 
     Parameters
     ----------
@@ -264,16 +265,19 @@ def advice(posterior: Sampled, n_draws: int) -> str | None:
     quantity = "log likelihood" if posterior.classifiers is None else "decision function"
     kept = _log_likelihood(_drawn(posterior))
     n_chains = len(kept)
+    after = f"{counted(n_chains, 'chain')} of {counted(n_draws, 'draw')}"
     if kept.shape[1] < MIN_DRAWS:
-        return (
-            f"{kept.shape[1]} draws a chain are too few to judge convergence: set "
-            "Gibbs(n_draws=500)."
-        )
+        few = f"{counted(kept.shape[1], 'draw')} a chain are too few to judge convergence"
+        return Convergence(NOT_CONVERGED, after, few, "set n_draws=500")
     draws, _ = (_likelihood if posterior.classifiers is None else _decisions)(posterior)
     ratio, size = float(np.fmax.reduce(r_hat(draws))), float(ess_bulk(draws).min())
     enough = MIN_ESS * n_chains
     if not (ratio > MAX_R_HAT or size < enough):
-        return None
+        found = (
+            f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT}), its bulk "
+            f"effective sample size {size:.0f} (should be {enough})"
+        )
+        return Convergence(CONVERGED, after, found)
     # Once chains have found each other, R-hat^2 - 1 falls like 1 / n, and the ESS grows like n.
     factor = enough / size
     found = f"the bulk effective sample size of the {quantity} is {size:.0f} (should be {enough})"
@@ -281,12 +285,13 @@ def advice(posterior: Sampled, n_draws: int) -> str | None:
         factor = max(factor, (ratio**2 - 1) / (MAX_R_HAT**2 - 1))
         found = f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT})"
     needed = _round_up(n_draws * max(factor, 1.1))
-    return f"{found}: about {needed:,} draws would do; set Gibbs(n_draws={needed})."
+    more = f"about {needed:,} draws would do, so set n_draws={needed}"
+    return Convergence(NOT_CONVERGED, after, found, more)
 
 
 def _rounded(ratio: float) -> str:
     """R-hat to as many digits as tell it from its limit."""
-    return f"{ratio:.2f}" if ratio >= MAX_R_HAT + 0.005 else f"{ratio:.4f}"
+    return f"{ratio:.4f}" if MAX_R_HAT - 0.005 < ratio < MAX_R_HAT + 0.005 else f"{ratio:.2f}"
 
 
 def _round_up(number: float) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from rankfactor.container import (
     read_header,
     write_container,
 )
+from rankfactor.convergence import CONVERGED, NOT_CONVERGED, Convergence
+from rankfactor.diagnostics import judged
 from rankfactor.errors import InputError
 from rankfactor.indicators import Indicators
 from rankfactor.inference.draws import Draws
@@ -145,7 +147,8 @@ def _summary(posterior: Posterior) -> dict[str, Any]:
         "n_active": int(posterior.active.sum()),
         "n_iter": len(posterior.elbo) - 1,
         "elbo": float(posterior.elbo[-1]),
-        "converged": bool(posterior.converged),
+        "converged": posterior.converged,
+        "convergence": asdict(posterior.convergence),
         "training": posterior.training,
         "engine": "vb" if posterior.draws is None else "gibbs",
         "tasks": classes,
@@ -199,6 +202,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "model": posterior.model.to_dict(),
         "tasks": tasks,
         "converged": posterior.converged,
+        "convergence": asdict(posterior.convergence),
         "training": posterior.training,
         "named_features": posterior.named_features,
         "draws": draws is not None,
@@ -249,7 +253,7 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
             # Files written before probabilities were calibrated have none.
             arrays.get(_SCALE, np.ones(len(tasks))),
         )
-    return Posterior(
+    posterior = Posterior(
         model=model,
         feature_names=arrays["feature_names"],
         named_features=bool(header["named_features"]),
@@ -266,7 +270,7 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         elbo=arrays["elbo"],
         sd_w=arrays["sd_w"],
         n_active=arrays["n_active"],
-        converged=bool(header["converged"]),
+        convergence=_convergence(header),
         draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
         prior=_prior(model, arrays),
         training=str(header.get("training", "bayes")),
@@ -291,6 +295,19 @@ def _left_out(header: dict[str, Any], arrays: Arrays) -> SampleSummary | None:
         # A quantity that never changes has no R-hat, which JSON has no number for.
         mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
     )
+    if "convergence" not in header and posterior.draws is not None:
+        # Older files have the convergence of the variational start in place of that of the chains.
+        per_chain = int(np.bincount(posterior.draws.chain).max())
+        posterior = replace(posterior, convergence=judged(posterior, per_chain))
+    return posterior
+
+
+def _convergence(header: dict[str, Any]) -> Convergence:
+    said = header.get("convergence")
+    if said is not None:
+        return Convergence(**{one.name: str(said[one.name]) for one in fields(Convergence)})
+    older = "the file does not say by which criterion: it was written by an older version"
+    return Convergence(CONVERGED if header["converged"] else NOT_CONVERGED, "", older)
 
 
 def _adjustment(header: dict[str, Any], arrays: Arrays) -> Adjustment | None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rankfactor import diagnostics
 from rankfactor.certainty import clear_coefficients
+from rankfactor.convergence import Convergence
 from rankfactor.errors import InputError
 from rankfactor.indicators import Indicators
 from rankfactor.inference.calibration import class_probabilities
@@ -118,7 +119,8 @@ class Posterior:
     classifiers : Classifiers or None
     elbo, sd_w, n_active : array, shape (iterations + 1,)
         History of the fit.
-    converged : bool
+    convergence : Convergence
+        How the fit ended, and by which criterion.
     draws : Draws or None
         The draws of Gibbs sampling; ``rows``, ``params`` and ``scores`` then have their means and
         variances.
@@ -150,7 +152,7 @@ class Posterior:
     elbo: Floats
     sd_w: Floats
     n_active: NDArray[np.int64]
-    converged: bool
+    convergence: Convergence
     draws: Draws | None = None
     prior: ScorePrior = StandardNormal()
     training: str = "bayes"
@@ -202,6 +204,11 @@ class Posterior:
                 f"this model was saved without its training samples, so it has no {what}: save it "
                 "with them."
             )
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit has converged."""
+        return self.convergence.converged
 
     @property
     def table_features(self) -> Strings:

@@ -117,7 +117,7 @@ def draw_state(rng, parts):
     label_view = View(parts.label, parts.coefficients, INTERCEPT)
     labels = ObservedView(label_view, nothing, ViewState(rows, NoParameters(), scales))
     z = certain(rng.standard_normal((N, K)))
-    state = Fit(data, labels, z, History(), converged=True)
+    state = Fit(data, labels, z, History())
     draw_data(rng, state)
     return state
 

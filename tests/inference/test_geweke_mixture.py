@@ -85,7 +85,7 @@ def draw_state(rng):
     prior = draw_mixture(rng)
     R = prior.responsibilities
     spread = rng.standard_normal((N, K)) / np.sqrt(R @ prior.psi.mean)[:, None]
-    state = Fit(data, labels, certain(R @ prior.centres.mean + spread), History(), True, prior)
+    state = Fit(data, labels, certain(R @ prior.centres.mean + spread), History(), prior)
     draw_data(rng, state)
     return state
 

@@ -34,7 +34,7 @@ def state_of(model, data_scales, label_scales=None):
 
     labels = None if label_scales is None else view(model.label_view, R, label_scales)
     z = Normal.isotropic(np.zeros((4, K)), 1.0)
-    return Fit(view(model.data_view, D, data_scales), labels, z, History(), converged=True)
+    return Fit(view(model.data_view, D, data_scales), labels, z, History())
 
 
 def drawn(prior, rows):

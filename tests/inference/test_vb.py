@@ -285,7 +285,7 @@ def test_convergence_warning_gives_advice():
     simulated = simulate(n=40, d=10)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         fit = run(Model(2, MarginRank()), simulated.X, None, max_iter=2, tol=1e-9)
-    assert not fit.converged
+    assert not fit.convergence.converged
 
 
 def test_interrupt_keeps_the_fit(monkeypatch):
@@ -366,5 +366,5 @@ def test_means_carried_too_far_are_carried_less(monkeypatch):
     change = np.diff(far.history.elbo)
     falls = np.flatnonzero(change < 0)
     assert 1 <= len(falls) <= 5  # each time half as far, which soon is no more too far
-    assert far.converged
+    assert far.convergence.converged
     assert far.history.elbo[-1] == pytest.approx(usual.history.elbo[-1], rel=1e-2)

@@ -117,7 +117,7 @@ def run(table, n_threads=1, **settings):
 def test_fit_finds_the_factors_and_drops_what_only_it_needs():
     simulated = simulate(n=150, d=30, k=2, seed=5)
     fit = run(with_holes(simulated.X))
-    assert fit.converged
+    assert fit.convergence.converged
     assert fit.data.state.params.latent.shape == (30, 0)
     design = np.column_stack([fit.z.mean, np.ones(150)])
     left = simulated.scores - design @ np.linalg.lstsq(design, simulated.scores, rcond=None)[0]

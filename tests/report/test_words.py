@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.plots import models
 
 from rankfactor import Gibbs, RankFactorAnalysis
+from rankfactor.convergence import Convergence
 from rankfactor.plots.select import effects
 from rankfactor.report import words
 from rankfactor.report.comparison import Score
@@ -172,7 +173,7 @@ def test_cautions():
     codes[:, 0] = 0
     codes[:7, 0] = 1
     skewed = replace(posterior, classifiers=replace(posterior.classifiers, codes=codes))
-    said = " ".join(words.cautions(replace(skewed, converged=True), []))
+    said = " ".join(words.cautions(replace(skewed, convergence=Convergence("converged")), []))
     assert "53 of 60 samples are case <b>" in said
     assert "an accuracy of 0.88" in said
     assert "only 7 samples of control & co" in said

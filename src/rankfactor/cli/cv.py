@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import INTERRUPTED, Progress, plain, progress, result
 from rankfactor.cli.settings import (
@@ -86,6 +87,7 @@ def cv(
     Folds are stratified, and grouped if asked; cuts, factors, scaling and everything else are
     learned within each training part. Ctrl-C keeps the folds that all models have finished.
     """
+    from rankfactor.data import fingerprint
     from rankfactor.evaluation import cross_validate, named_models
     from rankfactor.evaluation.watch import kinds, overheard
     from rankfactor.files import folder
@@ -126,6 +128,11 @@ def cv(
             "n_repeats": repeats,
             "grouped": groups is not None,
             "complete": found.complete,
+            "folds_done": found.n_done,
+            "folds_planned": found.n_planned,
+            "library": __version__,
+            "data": fingerprint(data.values, data.labels),
+            "models": list(chosen),
             "settings": {
                 "n_factors": numbers if len(numbers) > 1 else numbers[0],
                 **plain_settings(settings),
@@ -133,6 +140,7 @@ def cv(
             },
             "summary": found.summary().to_dict("records"),
             "chosen": choices,
+            "convergence": _states(found),
             "notes": list(data.notes),
             "warnings": [one.text for one in kinds(heard)],
         }
@@ -164,6 +172,16 @@ def _choices(found: Evaluation) -> dict[str, dict[str, int]]:
     }
 
 
+def _states(found: Evaluation) -> dict[str, dict[str, int]]:
+    """In how many folds the fit of a model converged or did not, by model that says so."""
+    own = found.folds[found.folds["convergence"] != ""]
+    first = own.drop_duplicates(["model", "repeat", "fold"])
+    return {
+        str(model): {str(state): int(n) for state, n in part["convergence"].value_counts().items()}
+        for model, part in first.groupby("model", sort=False)
+    }
+
+
 def _write(out: Path, found: Evaluation, content: dict[str, Any]) -> None:
     import json
 
@@ -185,6 +203,8 @@ def _show(
     times = f"{folds}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
     if data.groups is not None:
         times += ", groups kept together"
+    if not found.complete:
+        times += f", {found.n_done} of {found.n_planned} folds done"
     print_comparison(f"{times}: mean (standard deviation over folds)", found.summary())
     for model, counts in chosen.items():
         told = ", ".join(f"{value} in {count}" for value, count in counts.items())

@@ -81,6 +81,7 @@ def fit(
 
     Ctrl-C ends a fit early and keeps what it has; the exit code is then 130.
     """
+    from rankfactor.data import fingerprint
     from rankfactor.estimators import RankFactorClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.files import check_destinations, written_together
@@ -116,6 +117,7 @@ def fit(
     everything = {
         "model": model,
         "n_factors": fitted.n_factors,
+        **({"n_factors_among": numbers} if len(numbers) > 1 else {}),
         **plain_settings(settings),
         "random_state": random_state,
     }
@@ -124,6 +126,7 @@ def fit(
     provenance = {
         "table": table.name,
         "labels": [str(name) for name in data.labels.columns],
+        "data": fingerprint(values, data.labels),
         # Notes on samples that were left out name them.
         "notes": list(data.notes) if training_samples else [],
         "warnings": told,
@@ -155,7 +158,8 @@ def fit(
     }
     lines = [
         f"{model}: {len(values)} samples, {len(posterior.feature_names)} features, "
-        f"{fitted.n_active_} of {fitted.n_factors} factors in use, {fitted.n_iter_} iterations.",
+        f"{fitted.n_active_} of {fitted.n_factors} factors in use.",
+        f"Convergence: {posterior.convergence}.",
         f"Model: {out}",
         *([] if report is None else [f"Report: {report}"]),
         *([] if annotated is None else [f"Annotated table: {annotated}"]),

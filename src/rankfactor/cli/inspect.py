@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import one_line, result
 from rankfactor.cli.tables import Reading, read
+from rankfactor.convergence import Convergence
 from rankfactor.errors import InputError
 
 
@@ -53,7 +55,11 @@ def _model(path: Path) -> dict[str, Any]:
         "library": header["library"],
         "checksum": "agrees" if "checksum" in header else "none",
         "parts": header["model"],
-        "summary": header.get("summary", {}),
+        "summary": {
+            **header.get("summary", {}),
+            "converged": posterior.converged,
+            "convergence": asdict(posterior.convergence),
+        },
         "provenance": header.get("provenance", {}),
         "training_samples": posterior.left_out is None,
         "codes_sha256": posterior.codes_sha256 or None,
@@ -77,14 +83,14 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
             )
             value = f"{value.get('part', '')} ({rest})" if rest else value.get("part", "")
         yield f"  {name}: {value}"
-    if summary:
+    if "n_samples" in summary:
         yield (
             f"Fitted to {summary['n_samples']} samples and {summary['n_features']} features "
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
-            f"{summary['n_factors']} factors in use, {summary['n_iter']} iterations, "
-            f"{'converged' if summary['converged'] else 'not converged'}, engine "
+            f"{summary['n_factors']} factors in use, {summary['n_iter']} iterations, engine "
             f"{summary['engine']}, training {summary['training']}"
         )
+        yield f"Convergence: {Convergence(**summary['convergence'])}"
         for task, counts in summary["tasks"].items():
             yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"
     if not content["training_samples"]:

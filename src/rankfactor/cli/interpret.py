@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,6 +93,7 @@ def interpret(
         "folder": str(out),
         "files": sorted([*tables, NETWORK]),
         "model_file": str(model),
+        "convergence": asdict(posterior.convergence),
         "factors": used.to_dict("records"),
         "network": {
             "rule": graph.graph["network_rule"],
@@ -100,6 +103,8 @@ def interpret(
             "n_modules": int(groups["module"].nunique()),
         },
     }
+    if not posterior.converged:
+        warnings.warn(posterior.convergence.sentence, UserWarning, stacklevel=2)
     lines = [*_factor_lines(used), f"Network: {graph.graph['network_rule']}"]
     if found is not None:
         clear = found[found["q"] < _FOUND]

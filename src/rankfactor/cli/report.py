@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
-from rankfactor.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from rankfactor.cli.validation import check_folder, read_folder
 
 
 def report(
@@ -46,63 +45,37 @@ def report(
     check_destinations(out)
     gene_sets = None if gmt is None else read_gmt(gmt)
     posterior = load_model(model)
-    origin: dict[str, Any] = model_header(model).get("provenance", {})
+    header = model_header(model)
+    origin: dict[str, Any] = header.get("provenance", {})
     settings: dict[str, Any] = origin.get("settings", {})
     name = settings.get("model")
     source = origin.get("table", "")
     warned = list(origin.get("warnings", ()))
-    comparison = decisions = None
+    folder = validation = None
     if cv is not None:
-        comparison, decisions, complete = _read_folder(cv, model, name)
-        if not complete:
-            warned.append("The cross-validation was interrupted: only its finished folds count.")
+        folder = read_folder(cv, model, name)
+        validation = check_folder(folder, model, posterior, header)
+        warned += folder.warnings
+        for text in validation.flaws:
+            warnings.warn(text, UserWarning, stacklevel=2)
     written = write_report(
         out,
         posterior,
         title=title or " of ".join(part for part in (name or model.name, source) if part),
         source=source,
-        comparison=comparison,
-        decisions=decisions,
+        comparison=None if folder is None else folder.summary,
+        decisions=None if folder is None else folder.decisions,
+        validation=validation,
         warnings=warned,
         settings=settings,
         gene_sets=gene_sets,
     )
-    result(as_json, {"report": str(written), "model_file": str(model)}, [f"Report: {written}"])
-
-
-def _read_folder(
-    folder: Path, model: Path, name: str | None
-) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
-    """Summary with the model's own rows first, decisions, and whether all folds were finished."""
-    import json
-
-    import pandas as pd
-
-    frames = []
-    for part in ("summary.csv", "predictions.csv"):
-        path = folder / part
-        if not path.is_file():
-            raise InputError(f"{folder} has no {part}: give the folder that `rankfactor cv` wrote.")
-        try:
-            frames.append(pd.read_csv(path, dtype={"task": str, "model": str, "label": str}))
-        except (ValueError, OSError) as problem:
-            raise InputError(f"{path} cannot be read ({problem}): run the cv again.") from problem
-    summary, decisions = frames
-    for part, frame in (("summary.csv", summary), ("predictions.csv", decisions)):
-        if not {"task", "model"} <= set(frame.columns):
-            raise InputError(f"{folder / part} is no table of `rankfactor cv`.")
-    # The report takes what comes first of a task for its own model's.
-    if name is None or name not in set(summary["model"]):
-        raise InputError(
-            f"{folder} has no results of {name or 'the model'} of {model}: run `rankfactor cv` "
-            f"with --models {name or 'NAME'} among them, or leave --cv out."
-        )
-    summary, decisions = (
-        frame.iloc[(frame["model"] != name).to_numpy().argsort(kind="stable")]
-        for frame in (summary, decisions)
-    )
-    try:
-        complete = bool(json.loads((folder / "result.json").read_text("utf-8"))["complete"])
-    except (OSError, ValueError, KeyError, TypeError):
-        complete = True
-    return summary, decisions, complete
+    content = {
+        "report": str(written),
+        "model_file": str(model),
+        "convergence": asdict(posterior.convergence),
+        "cross_validation": None if validation is None else validation.sentence,
+    }
+    lines = [f"Convergence: {posterior.convergence}."]
+    lines += [] if validation is None else [validation.sentence]
+    result(as_json, content, [*lines, f"Report: {written}"])

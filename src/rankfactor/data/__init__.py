@@ -5,6 +5,7 @@ from rankfactor.data.archive import read_npz_dataset, read_npz_split
 from rankfactor.data.bundled import data_directory, load_alzheimer
 from rankfactor.data.classes import as_classes
 from rankfactor.data.dataset import Dataset
+from rankfactor.data.fingerprint import fingerprint
 from rankfactor.data.frames import numeric_table
 from rankfactor.data.grid import Table
 from rankfactor.data.labels import align_labels
@@ -20,6 +21,7 @@ __all__ = [
     "as_numbers",
     "column_names",
     "data_directory",
+    "fingerprint",
     "from_anndata",
     "from_mudata",
     "load_alzheimer",

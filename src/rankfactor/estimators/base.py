@@ -22,7 +22,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.diagnostics import advice
+from rankfactor.convergence import INTERRUPTED, Convergence, counted
+from rankfactor.diagnostics import judged
 from rankfactor.errors import InputError
 from rankfactor.estimators.classify import Labels, calibrated, classify
 from rankfactor.estimators.inputs import TrainingTable, Views, with_views
@@ -165,7 +166,9 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if predictive is not None:
                 seen = None
                 most = min(self.max_iter, START_ITERATIONS)
-                settings = replace(settings, max_iter=most, warns=False)
+                # Without weight there is no training after it.
+                warns = predictive.label_weight == 0
+                settings = replace(settings, max_iter=most, warns=warns)
             result = fit(model, coding, observed, seen, settings, rng, pool, self.progress)
             if predictive is not None and rows is not None:
                 result.z = encode_samples(model, result.data, pool)
@@ -187,7 +190,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             classifiers = None
             if labels is not None:
                 classifiers, fitted = classify(model, labels, result, draws, scores, rng, pool)
-                if self._calibrates(model, draws) and not result.interrupted:
+                if self._calibrates(model, draws) and not result.convergence.interrupted:
                     enough = None
                     if predictive is not None and start is not None:
                         data = ObservedView(model.data_view, observed, start[0])
@@ -214,7 +217,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elbo=np.array(result.history.elbo),
             sd_w=np.array(result.history.sd_w),
             n_active=np.array(result.history.n_active),
-            converged=result.converged,
+            convergence=result.convergence,
             draws=draws,
             prior=result.prior.fresh(0),
             training="bayes" if predictive is None else "predictive",
@@ -224,7 +227,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             codes_sha256=hash_of_codes(observed),
         )
         if engine is not None:
-            self._report_mixing(engine)
+            self._judge_chains(engine, result.convergence)
         return self
 
     def _gibbs(self) -> Gibbs | None:
@@ -281,14 +284,21 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             result.prior = result.prior.update(scores)
         return draws
 
-    def _report_mixing(self, engine: Gibbs) -> None:
+    def _judge_chains(self, engine: Gibbs, start: Convergence) -> None:
+        """Put the convergence of the chains in place of that of the fit which they start from."""
         draws = self.posterior_.draws
         assert draws is not None
         ends = [draws.sweep[draws.chain == number].max() for number in np.unique(draws.chain)]
         done = max((int(min(ends)) - engine.burn_in) // engine.thin, 1)
-        message = advice(self.posterior_, done)
-        if message is not None:
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        found = judged(self.posterior_, done)
+        if start.interrupted:
+            found = replace(start, criterion=f"the chains that start there are {found}", advice="")
+        elif (~np.isnan(draws.log_likelihood)).sum(axis=1).min() < engine.last:
+            after = f"{done} of {counted(engine.n_draws, 'draw')} a chain"
+            found = replace(found, state=INTERRUPTED, after=after)
+        self.posterior_ = replace(self.posterior_, convergence=found)
+        if not found.converged:
+            warnings.warn(found.warning, ConvergenceWarning, stacklevel=4)
 
     def _report_constant(self, n_constant: int, n_features: int) -> None:
         if n_constant == n_features:
@@ -384,6 +394,16 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def n_iter_(self) -> int:
         """Number of iterations."""
         return len(self.posterior_.elbo) - 1
+
+    @property
+    def convergence_(self) -> Convergence:
+        """How the fit ended (converged, not converged or interrupted), and by which criterion."""
+        return self.posterior_.convergence
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the fit has converged."""
+        return self.posterior_.converged
 
     @property
     def n_active_(self) -> int:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from rankfactor.convergence import Convergence
 from rankfactor.errors import InputError
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
 from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
@@ -168,6 +169,7 @@ def cross_validate(
         pd.DataFrame([row for one in outcomes for row in one.rows], columns=FOLD_COLUMNS),
         _together([part for one in outcomes for part in one.decisions]),
         complete,
+        len(folds),
     )
 
 
@@ -197,7 +199,8 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     """Fit one model to the training part of a fold and judge it on the test part."""
     started = time.perf_counter()
     with recorded() as heard:
-        answers = _fit_and_predict(_seeded(clone(estimator), fold.seed), fold, problem)
+        model = _seeded(clone(estimator), fold.seed)
+        answers = _fit_and_predict(model, fold, problem)
     seconds = time.perf_counter() - started
     rows, decisions = [], []
     for number, task in enumerate(problem.tasks):
@@ -215,6 +218,7 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             "balanced_accuracy": np.nan,
             "seconds": seconds,
             "chosen": "",
+            "convergence": _state(model) if answers else "",
         }
         if number in answers:
             row["chosen"] = answers[number].chosen
@@ -228,6 +232,12 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             decisions.append(_long(task, samples, truth, answer).assign(**_place(row)))
         rows.append(row)
     return _Outcome(name, fold, rows, decisions, heard)
+
+
+def _state(model: Any) -> str:
+    """How a model's fit ended; of one inside another, that of the inner one."""
+    ended = getattr(getattr(model, "estimator_", model), "convergence_", None)
+    return ended.state if isinstance(ended, Convergence) else ""
 
 
 @dataclass(frozen=True)

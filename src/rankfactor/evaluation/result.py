@@ -21,6 +21,7 @@ FOLD_COLUMNS = [
     "balanced_accuracy",
     "seconds",
     "chosen",
+    "convergence",
 ]
 DECISION_COLUMNS = [
     "sample",
@@ -47,8 +48,9 @@ class Evaluation:
         One row per model, task, repeat and fold (numbered from 1): ``n_train`` and ``n_test``
         (samples with a label of the task), ``auc`` (with more than two classes the mean over
         classes, one against the rest), ``accuracy``, ``balanced_accuracy``, ``seconds`` (to fit
-        all tasks together and to predict) and ``chosen`` (what the model chose by an inner
-        cross-validation, such as "n_factors=10"; empty if nothing).
+        all tasks together and to predict), ``chosen`` (what the model chose by an inner
+        cross-validation, such as "n_factors=10"; empty if nothing) and ``convergence``
+        ("converged" or "not converged"; empty for models that do not say).
     decisions : DataFrame
         One row per labelled sample, task, model and repeat: the decision for the class ``positive``
         when the sample was in the test part, its true ``label`` and the class ``predicted``. With
@@ -56,11 +58,19 @@ class Evaluation:
         model gives probabilities, ``probability`` is that of the class ``positive``, else NaN.
     complete : bool
         False if the cross-validation was interrupted; only finished folds are there then.
+    n_planned : int
+        Folds of all repeats that were asked for.
     """
 
     folds: pd.DataFrame
     decisions: pd.DataFrame
     complete: bool = True
+    n_planned: int = 0
+
+    @property
+    def n_done(self) -> int:
+        """Number of finished folds of all repeats."""
+        return len(self.folds.drop_duplicates(["repeat", "fold"]))
 
     def summary(self) -> pd.DataFrame:
         """One row per task and model, in the order given.
@@ -70,9 +80,10 @@ class Evaluation:
         DataFrame
             Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (mean and standard deviation over
             folds), ``pooled_auc`` (of all decisions of a repeat together, averaged over repeats),
-            ``accuracy``, ``accuracy_sd``, ``balanced_accuracy``, ``balanced_accuracy_sd`` and
-            ``seconds`` (means over folds). Folds without an AUC are left out of its mean; with
-            fewer than two folds the standard deviation is NaN.
+            ``accuracy``, ``accuracy_sd``, ``balanced_accuracy``, ``balanced_accuracy_sd``,
+            ``seconds`` (means over folds), ``folds_done`` and ``folds_planned``.
+            Folds without an AUC are left out of its mean; with fewer than two folds the standard
+            deviation is NaN.
         """
         rows = []
         for task in self.folds["task"].unique():
@@ -90,6 +101,8 @@ class Evaluation:
                         "balanced_accuracy": part["balanced_accuracy"].mean(),
                         "balanced_accuracy_sd": part["balanced_accuracy"].std(),
                         "seconds": part["seconds"].mean(),
+                        "folds_done": self.n_done,
+                        "folds_planned": self.n_planned or self.n_done,
                     }
                 )
         return pd.DataFrame(rows)

@@ -8,8 +8,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
+
+from rankfactor.convergence import INTERRUPTED, Convergence
 
 
 class Heard(NamedTuple):
@@ -98,6 +101,12 @@ def watched_fit(
     )
     with interrupts() as came:
         classifier.fit(table, labels, groups=groups)
+    if came() and not classifier.convergence_.interrupted:
+        # Ctrl-C ended a fit within the fit, such as one of its calibration.
+        classifier.posterior_ = replace(
+            classifier.posterior_,
+            convergence=Convergence(INTERRUPTED, criterion=f"the fit is {classifier.convergence_}"),
+        )
     # The display is no part of the model, and would not outlive this call.
     classifier.set_params(progress=None)
     tell(classifier.n_iter_, classifier.n_iter_)

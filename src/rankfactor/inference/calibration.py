@@ -274,7 +274,7 @@ def retrain(
 
     def refit(labels: ObservedArray) -> tuple[Floats, Floats]:
         data = ObservedView(start.view, start.observed, start.state.copy())
-        again = Fit(data, None, z.copy(), History(), converged=True)
+        again = Fit(data, None, z.copy(), History())
         decider = make_decider(model, labels, again.z, np.random.default_rng(seed), pool)
         train(model, again, decider, settings, pool)
         return _decide(model, labels, encode_samples(model, data, pool), seed, pool)

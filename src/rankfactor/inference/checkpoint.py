@@ -184,7 +184,7 @@ class Checkpoint:
         if fit.labels is not None:
             labels = ObservedView(fit.labels.view, fit.labels.observed, state["labels"])
         data = ObservedView(fit.data.view, fit.data.observed, state["data"])
-        now = Fit(data, labels, state["z"], fit.history, converged=True, prior=state["prior"])
+        now = Fit(data, labels, state["z"], fit.history, state["prior"])
         chain = Chain([], [], [], state["rows"], state["scores"], now, state["sweep"])
         chain.log_likelihood = state["log_likelihood"].tolist()
         chain.sd_w = state["sd_w"].tolist()

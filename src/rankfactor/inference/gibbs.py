@@ -74,7 +74,6 @@ def start_chain(model: Model, fit: Fit, stream: Stream) -> Chain:
         None if fit.labels is None else drawn(fit.labels, "labels"),
         fit.z.draw(beginning.child("scores")),
         fit.history,
-        converged=True,
         prior=fit.prior.draw(beginning.child("prior")),
     )
     rows = Moments.empty(*fit.data.state.rows.mean.shape)
@@ -219,7 +218,7 @@ def _duplicate(fit: Fit) -> Fit:
         )
 
     labels = None if fit.labels is None else view(fit.labels)
-    return Fit(view(fit.data), labels, fit.z.copy(), fit.history, fit.converged, fit.prior)
+    return Fit(view(fit.data), labels, fit.z.copy(), fit.history, fit.prior)
 
 
 def _keep(chain: Chain, reference: Floats, spacing: int, rotate: bool) -> None:

@@ -37,6 +37,7 @@ from typing import Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfactor.convergence import CONVERGED, INTERRUPTED, Convergence, by_change, counted
 from rankfactor.errors import InputError
 from rankfactor.inference.globals import designs, row_prior, row_statistics, view_bound
 from rankfactor.inference.local import TILE, ObservedView, update_scores, without_intercept
@@ -125,9 +126,10 @@ def train(
     progress : callable, optional
         Called after every step.
     """
-    if settings.label_weight == 0 or fit.interrupted:
+    if settings.label_weight == 0 or fit.convergence.interrupted:
         return
-    data, change, fit.converged = fit.data, np.inf, False
+    data = fit.data
+    change = np.nan  # of the objective by the last step whose objective could be compared
     weight = settings.label_weight * data.observed.shape[0]
     blocks = slices(len(fit.z.mean), block)
     step, best, number = settings.first_step, -np.inf, 0
@@ -138,6 +140,9 @@ def train(
         for _ in range(LOCAL_STEPS):
             z = update_scores([data], fit.prior, z, samples, rows=rows)
         fit.z.put(samples, z)
+
+    def done(steps: int) -> str:
+        return counted(steps, "step") + " of predictive training"
 
     try:
         for number in range(settings.max_steps):
@@ -150,40 +155,32 @@ def train(
             before = (data.state.copy(), fit.z.copy())
             elbo += _update_rows(data, fit.z, response, step, pool, block)
             objective = elbo + weight * label_bound
-            change = (objective - best) / max(abs(objective), 1.0)
+            gain = (objective - best) / max(abs(objective), 1.0)
             logger.debug("step %d: objective %.6g, size %.3g", number, objective, step)
-            if change < 0:
+            if gain < 0:
                 # Back to where the step began; the classifier has moved on, so the objective there
                 # is no longer what it was.
                 data.state, fit.z = kept[0].copy(), kept[1].copy()
                 step, best = 0.5 * step, -np.inf
                 if step < 0.01 * settings.first_step:
-                    fit.converged = True  # no step of any use is left
+                    found = "even steps of 2 % of the first one lower the objective"
+                    fit.convergence = Convergence(CONVERGED, done(number + 1), found)
                     return
                 continue
-            if np.isfinite(change):
-                step = min(GROWTH * step, 1.0)
+            if np.isfinite(gain):
+                step, change = min(GROWTH * step, 1.0), gain
             kept, best = before, objective
             record(fit, elbo)
             if progress is not None:
                 progress(number + 1, objective, change)
-            if change < settings.tol:
-                fit.converged = True
-                return
-        warnings.warn(
-            f"predictive training has not converged in {settings.max_steps} steps: its last one "
-            f"changed the objective by {change:.1e} of itself.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+            if gain < settings.tol:
+                break
+        fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
     except KeyboardInterrupt:
-        fit.interrupted = True
         data.state, fit.z = kept
-        warnings.warn(
-            f"interrupted after {number} steps of predictive training; the fit so far is kept.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        fit.convergence = Convergence(INTERRUPTED, done(number))
+    if not fit.convergence.converged:
+        warnings.warn(fit.convergence.warning, ConvergenceWarning, stacklevel=2)
 
 
 def responses(data: ObservedView, z: Normal, pull: Floats, pool: Workers, block: int) -> Floats:

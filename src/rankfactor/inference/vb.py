@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfactor.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change, counted
 from rankfactor.inference.acceleration import Momentum
 from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
 from rankfactor.inference.globals import update_view, view_bound
@@ -89,9 +90,8 @@ class Fit:
     labels: ObservedView | None
     z: Normal
     history: History
-    converged: bool
     prior: ScorePrior = StandardNormal()
-    interrupted: bool = False
+    convergence: Convergence = UNDECIDED
 
     @property
     def n_iter(self) -> int:
@@ -181,18 +181,31 @@ def fit(
             turn = np.linalg.qr(rng.standard_normal((model.n_factors,) * 2))[0]
             loadings, factors = loadings @ turn, factors @ turn
         candidate = _start(model, coding, observed, labels, loadings, factors, rng)
+        small = None
         if len(factors) >= LARGE and _can_begin_small(candidate):
-            _begin_small(model, candidate, coding, loadings, factors, settings, rng, pool)
-        _ascend(model, candidate, settings, pool, progress)
+            small = _begin_small(model, candidate, coding, loadings, factors, settings, rng, pool)
+        if small is not None and small.interrupted:
+            # One iteration with all samples makes a fit of what there is.
+            _ascend(model, candidate, replace(settings, max_iter=1), pool, None)
+            candidate.convergence = small
+        else:
+            _ascend(model, candidate, settings, pool, progress)
         if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
             best = candidate
-        if candidate.interrupted:
+        if candidate.convergence.interrupted:
+            if best is not candidate:
+                best.convergence = replace(
+                    candidate.convergence,
+                    after=f"{restart} of {settings.n_restarts} starts",
+                    criterion=f"the best of them is {best.convergence}",
+                )
             break
     assert best is not None
     # Training samples are encoded as new ones are: without what only the fit needs.
     best.data.state.params = best.data.state.params.copy()
-    if not best.converged and settings.warns and not best.interrupted:
-        _warn_unconverged(best.history, settings)
+    ended = best.convergence
+    if ended.interrupted or (settings.warns and not ended.converged):
+        warnings.warn(ended.warning, ConvergenceWarning, stacklevel=2)
     return best
 
 
@@ -226,7 +239,7 @@ def _start(
         nothing = np.zeros((labels.shape[0], n_factors))
         state = view_state(model.label_view, nothing, NoParameters())
         label_view = ObservedView(model.label_view, labels, state)
-    return Fit(data, label_view, z, History(), converged=False, prior=prior)
+    return Fit(data, label_view, z, History(), prior)
 
 
 def _can_begin_small(fit: Fit) -> bool:
@@ -245,8 +258,8 @@ def _begin_small(
     settings: Settings,
     rng: np.random.Generator,
     pool: Workers,
-) -> None:
-    """Take rows, parameters and scales from a fit to some of the samples, in place.
+) -> Convergence:
+    """Take rows, parameters and scales from a fit to some of the samples, in place; how it ended.
 
     An iteration costs what its samples cost, and most of the way is the same for a few of them.
     """
@@ -258,7 +271,7 @@ def _begin_small(
     table = some(fit.data)
     assert table is not None
     small = _start(model, coding, table, some(fit.labels), loadings, factors[few], rng)
-    _ascend(model, small, replace(settings, warns=False), pool, None)
+    _ascend(model, small, settings, pool, None)
     logger.debug("%d samples of %d: %d iterations", SMALL, len(factors), small.n_iter)
     for item, done in zip(fit.views, small.views, strict=True):
         item.state = done.state
@@ -271,6 +284,7 @@ def _begin_small(
         fit.z.put(samples, z)
 
     pool.map(find, slices(len(factors), settings.block))
+    return replace(small.convergence, criterion=f"only {SMALL} of {len(factors)} samples were used")
 
 
 def _ascend(
@@ -278,7 +292,7 @@ def _ascend(
 ) -> None:
     """Iterate to convergence, in place."""
     likelihood = fit.data.view.likelihood
-    momentum, previous = Momentum(), -np.inf
+    momentum, previous, change = Momentum(), -np.inf, np.nan
     try:
         for iteration in range(settings.max_iter + 1):
             if likelihood.augments:
@@ -296,18 +310,20 @@ def _ascend(
             if progress is not None and iteration:
                 progress(iteration, elbo, change)
             if iteration > 1 and abs(change) < settings.tol:
-                fit.converged = True
-                return
+                break
             previous = elbo
+        fit.convergence = by_change(
+            "ELBO",
+            change,
+            settings.tol,
+            counted(fit.n_iter, "iteration"),
+            "raise max_iter, or raise tol if that change is small enough for you",
+        )
     except KeyboardInterrupt:
         if not fit.history.elbo:
             raise
-        warnings.warn(
-            f"interrupted after {len(fit.history.elbo) - 1} iterations; the fit so far is kept.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-        fit.interrupted = True
+        done = counted(fit.n_iter, "iteration")
+        fit.convergence = Convergence(INTERRUPTED, done)
 
 
 def _fit_rows(fit: Fit, block: int, pool: Workers) -> float:
@@ -361,15 +377,3 @@ def record(fit: Fit, elbo: float) -> None:
     fit.history.elbo.append(elbo)
     fit.history.sd_w.append(float(np.sqrt(variance.mean())))
     fit.history.n_active.append(int((shares >= ACTIVE_SHARE).sum()))
-
-
-def _warn_unconverged(history: History, settings: Settings) -> None:
-    last = history.elbo[-2:]
-    change = abs(last[-1] - last[0]) / max(abs(last[-1]), 1.0)
-    warnings.warn(
-        f"the ELBO still changed by {change:.1e} of itself after {settings.max_iter} iterations "
-        f"(tol={settings.tol:g}): raise max_iter, or raise tol if that change is small enough "
-        "for you.",
-        ConvergenceWarning,
-        stacklevel=2,
-    )

@@ -152,9 +152,10 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
     n_samples = posterior.samples.n_samples
     found = []
     if not posterior.converged:
+        advice = posterior.convergence.advice
         found.append(
-            f"The fit had not converged after {len(posterior.elbo) - 1} iterations: its numbers "
-            "may still move. Raise the number of iterations (max_iter)."
+            f"{posterior.convergence.sentence} Its numbers may still move"
+            + (f": {advice}." if advice else ".")
         )
     if n_samples < _FEW_SAMPLES:
         found.append(
@@ -170,7 +171,9 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
             f"{left_out} of {len(posterior.feature_names)} features are constant or all missing "
             "and take no part in the model."
         )
-    return list(dict.fromkeys([*found, *(str(text) for text in passed)]))
+    # The state of the fit has been told, whether or not its warning was passed on.
+    more = [str(text) for text in passed if str(text) != posterior.convergence.warning]
+    return list(dict.fromkeys([*found, *more]))
 
 
 def _class_cautions(posterior: Posterior) -> list[str]:
@@ -235,7 +238,7 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         said.append(
             f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
             "Such inference tends to give intervals that are too narrow: take them as a guide to "
-            f"what stands out, not as tests. {clear}"
+            f"what stands out, not as tests. {clear} {posterior.convergence.sentence}"
         )
     else:
         n_chains = len(np.unique(posterior.draws.chain))
@@ -243,7 +246,7 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
             f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
             f"{len(posterior.draws.chain)} draws kept of {n_chains} chains, which start from a "
             "variational fit (its history is shown). Intervals and rates are those of the draws. "
-            f"{clear}"
+            f"{clear} {posterior.convergence.sentence}"
         )
     return said
 

@@ -27,6 +27,7 @@ from rankfactor.report import accuracy, sections, tables, words
 from rankfactor.report.comparison import Score, scores_by_task
 from rankfactor.report.enrichment import enriched
 from rankfactor.report.explorer import as_json, explorer_data, shown_samples
+from rankfactor.report.validation import Validation
 
 
 def write_report(
@@ -38,6 +39,7 @@ def write_report(
     source: str = "",
     comparison: pd.DataFrame | None = None,
     decisions: pd.DataFrame | None = None,
+    validation: Validation | None = None,
     warnings: Sequence[str] = (),
     settings: Mapping[str, object] | None = None,
     gene_sets: Mapping[str, Collection[str]] | None = None,
@@ -64,6 +66,8 @@ def write_report(
         the first model is that of this report. Tasks with two classes get an ROC, with a band for
         the first model if there is a column ``fold``, and a calibration curve if there is a
         column ``probability`` (of the class that large decisions mean).
+    validation : Validation, optional
+        Where these numbers come from, to be shown beside them.
     warnings : sequence of str
         Further things the reader should know.
     settings : mapping, optional
@@ -94,6 +98,7 @@ def write_report(
         source=source,
         comparison=comparison,
         decisions=decisions,
+        validation=validation or Validation(),
         warnings=warnings,
         settings=settings or {},
         gene_sets=gene_sets,
@@ -111,6 +116,7 @@ def render(
     source: str,
     comparison: pd.DataFrame | None,
     decisions: pd.DataFrame | None,
+    validation: Validation,
     warnings: Sequence[str],
     settings: Mapping[str, object],
     gene_sets: Mapping[str, Collection[str]] | None = None,
@@ -166,7 +172,9 @@ def render(
         largest=factors,
         says_inverse=any("(inverse)" in text for text in sentences),
         lists_inverse=any("(inverse)" in table.leaders for table in feature_tables),
-        cautions=words.cautions(posterior, warnings),
+        cautions=[*validation.flaws, *words.cautions(posterior, warnings)],
+        validation=validation,
+        validation_settings=_listed(validation.settings),
         verdicts=said,
         comparison=accuracy.formatted(scores),
         comparison_figure=(
@@ -197,8 +205,9 @@ def render(
         script=Markup(f"\n{script}"),
         script_hash=_digest(f"\n{script}"),
         fit=_fit_facts(posterior),
+        fit_sentence=posterior.convergence.sentence,
         methods=[*words.methods(posterior, seed), words.versions()],
-        settings=[(str(key), _setting(value)) for key, value in settings.items()],
+        settings=_listed(settings),
         citation=words.CITATION,
         version=__version__,
     )
@@ -238,6 +247,7 @@ def _facts(posterior: Posterior) -> list[str]:
         f"{posterior.samples.n_samples} samples",
         f"{len(posterior.feature_names)} features",
         f"{int(posterior.active.sum())} of {posterior.n_factors} factors in use",
+        f"fit {posterior.convergence.state}",
     ]
     if posterior.classifiers is not None:
         n_tasks = len(posterior.classifiers.tasks)
@@ -247,7 +257,7 @@ def _facts(posterior: Posterior) -> list[str]:
 
 def _fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
     return [
-        ("Converged", "yes" if posterior.converged else "no"),
+        ("Convergence", posterior.convergence.state),
         ("Iterations", str(len(posterior.elbo) - 1)),
         ("ELBO", words.number(float(posterior.elbo[-1]), 1)),
         ("Standard deviation of w", words.number(float(posterior.sd_w[-1]), 3)),
@@ -255,5 +265,9 @@ def _fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
     ]
 
 
-def _setting(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _listed(settings: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Names and values of settings as text."""
+    return [
+        (str(name), f"{value:g}" if isinstance(value, float) else str(value))
+        for name, value in settings.items()
+    ]

@@ -1,0 +1,241 @@
+"""The folder of a cross-validation, checked against the model whose report it is for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rankfactor.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rankfactor.posterior import Posterior
+    from rankfactor.report import Validation
+
+# Not of the model: the seed of the folds is that of the fits, too.
+_NOT_COMPARED = {"model", "random_state", "n_factors_among"}
+_OF_GIBBS = {"n_draws", "burn_in", "thin", "n_chains", "n_predict"}
+
+
+class Folder(NamedTuple):
+    """What a folder of `rankfactor cv` has: the model's own rows first, and the record of it."""
+
+    path: Path
+    summary: pd.DataFrame
+    decisions: pd.DataFrame
+    record: dict[str, Any]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings of the folds."""
+        return [f"In the cross-validation: {text}" for text in self.record.get("warnings", ())]
+
+
+def read_folder(path: Path, model: Path, name: str | None) -> Folder:
+    """Read the folder of a cross-validation that has results of a model.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    model : Path
+        The model file, for messages.
+    name : str or None
+        The name that the model has in the cross-validation.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or cannot be read, or there is no result of the model.
+    """
+    import pandas as pd
+
+    frames = []
+    for part in ("summary.csv", "predictions.csv"):
+        file = path / part
+        if not file.is_file():
+            raise InputError(f"{path} has no {part}: give the folder that `rankfactor cv` wrote.")
+        text = dict.fromkeys(("task", "model", "label", "sample"), str)
+        try:
+            frames.append(pd.read_csv(file, dtype=text))
+        except (ValueError, OSError) as problem:
+            raise InputError(f"{file} cannot be read ({problem}): run the cv again.") from problem
+        if not {"task", "model"} <= set(frames[-1].columns):
+            raise InputError(f"{file} is no table of `rankfactor cv`.")
+    if name is None or name not in set(frames[0]["model"]):
+        raise InputError(
+            f"{path} has no results of {name or 'the model'} of {model}: run `rankfactor cv` "
+            f"with --models {name or 'NAME'} among them, or leave --cv out."
+        )
+    # The report takes what comes first of a task for its own model's.
+    summary, decisions = (
+        frame.iloc[(frame["model"] != name).to_numpy().argsort(kind="stable")] for frame in frames
+    )
+    try:
+        record = json.loads((path / "result.json").read_text("utf-8"))
+    except FileNotFoundError:
+        record = {}
+    except (ValueError, OSError) as problem:
+        raise InputError(
+            f"{path / 'result.json'} cannot be read ({problem}): run the cv again."
+        ) from problem
+    return Folder(path, summary, decisions, record if isinstance(record, dict) else {})
+
+
+def check_folder(
+    folder: Folder, model: Path, posterior: Posterior, header: Mapping[str, Any]
+) -> Validation:
+    """Say where the numbers come from and what limits them, if they belong to the model.
+
+    Parameters
+    ----------
+    folder : Folder
+    model : Path
+        The model file, for messages.
+    posterior : Posterior
+    header : mapping
+        Header of the model file.
+
+    Raises
+    ------
+    InputError
+        If table, samples or labels of the cross-validation are not those of the model.
+    """
+    from rankfactor.report import Validation
+
+    origin: dict[str, Any] = header.get("provenance", {})
+    ours, theirs = origin.get("data"), folder.record.get("data")
+    known = bool(ours and theirs)
+    found = _difference(ours, theirs) if known else _visible_difference(posterior, folder)
+    if found is not None:
+        raise InputError(
+            f"the cross-validation in {folder.path} does not belong to {model}: {found}; run "
+            "`rankfactor cv` on the table and labels of the model, or leave --cv out."
+        )
+    flaws = []
+    if not known:
+        old = folder.path if ours else model
+        flaws.append(
+            "Whether this cross-validation is of the model's table could not be checked: "
+            f"{old} was written by an older version. Only label columns, samples and labels were "
+            "compared."
+        )
+    record = folder.record
+    settings: dict[str, Any] = {**record.get("settings", {})}
+    versions = {"rankfactor": (header.get("library"), record.get("library"))}
+    differing = [*_settings_that_differ(origin.get("settings", {}), settings, versions)]
+    if differing:
+        flaws.append(
+            "The cross-validation was made with other settings than this model, so its numbers are "
+            f"those of another model: {'; '.join(differing)}."
+        )
+    if not record.get("complete", True):
+        flaws.append(f"The cross-validation was interrupted: {_done(record)}.")
+    return Validation(_sentence(record, folder), settings, tuple(flaws))
+
+
+def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
+    """What differs between the data of a model and of a cross-validation, None if nothing."""
+    if set(ours["labels"]) != set(theirs["labels"]):
+        return _labels_differ(ours["labels"], theirs["labels"])
+    if ours["samples_sha256"] != theirs["samples_sha256"]:
+        return f"other samples ({theirs['n_samples']} there, {ours['n_samples']} in the model)"
+    for task, own in ours["labels"].items():
+        other = theirs["labels"][task]
+        if own["sha256"] != other["sha256"]:
+            there, here = (_counts(one["classes"]) for one in (other, own))
+            return f"other labels {task!r} ({there} there, {here} in the model)"
+    if ours["table_sha256"] != theirs["table_sha256"]:
+        there, here = theirs["n_features"], ours["n_features"]
+        how = "other names or values" if there == here else f"{there} there, {here} in the model"
+        return f"another table, or other columns of it as features ({how})"
+    return None
+
+
+def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
+    """The same by the predictions, for files that do not have the hashes."""
+    tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
+    named = set(folder.decisions["task"])
+    if {task.name for task in tasks} != named:
+        return _labels_differ([task.name for task in tasks], named)
+    samples = posterior.sample_names.tolist()
+    if not samples or posterior.classifiers is None:
+        return None
+    count = folder.record.get("n_samples", len(samples))
+    rows = folder.decisions[["task", "sample", "label"]].drop_duplicates()
+    if count != len(samples) or not set(rows["sample"]) <= set(samples):
+        return f"other samples ({count} there, {len(samples)} in the model)"
+    known = set()
+    for task, codes in zip(tasks, posterior.classifiers.codes.T, strict=True):
+        labels = task.classes.astype(str)
+        known |= {
+            (task.name, sample, str(labels[code]))
+            for sample, code in zip(samples, codes, strict=True)
+            if code >= 0
+        }
+    for one in rows.itertuples(index=False, name=None):
+        if one not in known:
+            return f"other labels {one[0]!r} (that of sample {one[1]!r} is {one[2]!r} there)"
+    return None
+
+
+def _labels_differ(ours: Any, theirs: Any) -> str:
+    def told(names: Any) -> str:
+        return ", ".join(repr(name) for name in sorted(names)) or "none"
+
+    return f"other label columns ({told(theirs)} there, {told(ours)} in the model)"
+
+
+def _counts(classes: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in classes.items())
+
+
+def _settings_that_differ(
+    ours: Mapping[str, Any], theirs: Mapping[str, Any], versions: Mapping[str, tuple[Any, Any]]
+) -> Iterator[str]:
+    """Sentences on settings that are not the same; none where one side is not known."""
+    pairs = {name: pair for name, pair in versions.items() if None not in pair}
+    if ours and theirs:
+        names = [name for name in {**ours, **theirs} if name not in _NOT_COMPARED]
+        pairs |= {name: (ours.get(name), theirs.get(name)) for name in names}
+        # What was chosen is compared by what it was chosen from.
+        among = [ours.get("n_factors_among", ours.get("n_factors")), theirs.get("n_factors")]
+        chosen = tuple(sorted(one) if isinstance(one, list) else one for one in among)
+        pairs["n_factors"] = (chosen[0], chosen[1])
+        if ours.get("engine") != theirs.get("engine"):
+            pairs = {name: pair for name, pair in pairs.items() if name not in _OF_GIBBS}
+    for name, (own, other) in pairs.items():
+        if own != other:
+            yield f"{name} = {_value(own)} in the model, {_value(other)} in the cross-validation"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return "chosen among " + ", ".join(map(str, value))
+    return "not set" if value is None else str(value)
+
+
+def _done(record: Mapping[str, Any]) -> str:
+    if "folds_done" not in record:
+        return "only its finished folds count"
+    return f"{record['folds_done']} of {record['folds_planned']} folds done"
+
+
+def _sentence(record: Mapping[str, Any], folder: Folder) -> str:
+    """Table, samples, folds and repeats of a cross-validation."""
+    said = f"Cross-validation of {record.get('table', folder.path)}"
+    if "n_samples" not in record:
+        return f"{said}."
+    folds = f"{record['n_folds']} folds"
+    if record["n_repeats"] > 1:
+        folds += f" × {record['n_repeats']} repeats"
+    parts = [f"{record['n_samples']} samples", folds]
+    parts += ["groups kept together"] if record.get("grouped") else []
+    parts += [] if record.get("complete", True) else [_done(record)]
+    factors, seed = (record.get("settings", {}).get(n) for n in ("n_factors", "random_state"))
+    parts += [] if factors is None else [f"factors: {_value(factors)}"]
+    parts += [] if seed is None else [f"seed {seed}"]
+    return f"{said}: {', '.join(parts)}."
