@@ -15,7 +15,9 @@ from rankfactor.cli.settings import (
     numbers_of_factors,
     plain_settings,
 )
+from rankfactor.cli.spoken import in_options
 from rankfactor.cli.tables import Reading, read_labelled
+from rankfactor.errors import counted
 
 if TYPE_CHECKING:
     from rankfactor.cli.tables import Labelled
@@ -134,7 +136,7 @@ def cv(
             "summary": found.summary().to_dict("records"),
             "chosen": choices,
             "notes": list(data.notes),
-            "warnings": [one.text for one in kinds(heard)],
+            "warnings": [in_options(one.text) for one in kinds(heard)],
         }
         _write(out, found, content)
     result(as_json, {**content, "folder": str(out)}, ())
@@ -187,5 +189,7 @@ def _show(
         times += ", groups kept together"
     print_comparison(f"{times}: mean (standard deviation over folds)", found.summary())
     for model, counts in chosen.items():
-        told = ", ".join(f"{value} in {count}" for value, count in counts.items())
-        result(False, {}, [f"{model} chose {told} folds."])
+        told = ", ".join(
+            f"{in_options(value)} in {counted(count, 'fold')}" for value, count in counts.items()
+        )
+        result(False, {}, [f"{model} chose {told}."])

@@ -11,6 +11,7 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.annotated import check_annotated, write_annotated
 from rankfactor.cli.console import INTERRUPTED, note, progress, result
 from rankfactor.cli.settings import classifier_settings, numbers_of_factors, plain_settings
+from rankfactor.cli.spoken import in_options
 from rankfactor.cli.tables import Reading, read_labelled
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def fit(
             tell("Fit to all samples", done, total)
 
         interrupted = watched_fit(fitted, values, data.labels, step, data.groups)
-    told = [one.text for one in kinds(heard)]
+    told = [in_options(one.text) for one in kinds(heard)]
     everything = {
         "model": model,
         "n_factors": fitted.n_factors,

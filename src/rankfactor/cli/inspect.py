@@ -10,13 +10,24 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import one_line, result
-from rankfactor.cli.tables import Reading, read
+from rankfactor.cli.spoken import OPTIONS, in_options
+from rankfactor.cli.tables import Reading, read, read_labelled
 from rankfactor.errors import InputError
 
 
 def inspect(
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="A table, or a model file.")],
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labels",
+            metavar="COLUMN|FILE:COLUMN",
+            help="Label column to look for suspects of: columns that separate its classes "
+            "perfectly; as often as needed.",
+            show_default="those found",
+        ),
+    ] = None,
     id_column: opt.IdColumn = None,
     orient: opt.OrientOption = None,
     exclude: opt.Exclude = None,
@@ -24,7 +35,7 @@ def inspect(
     sheet: opt.Sheet = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Say what is in a table (features, holes, label columns) or in a model file."""
+    """Summarise a table (features, missing values, label columns, suspects) or a model file."""
     from rankfactor.modelfile import is_model_file
 
     if not path.exists():
@@ -35,7 +46,11 @@ def inspect(
         return
     from rankfactor.cli.describe import describe
 
-    content = {"file": str(path), "kind": "table", **describe(read(path, Reading.of(ctx.params)))}
+    reading, own = Reading.of(ctx.params), None
+    if labels:
+        data = read_labelled(path, labels, reading)
+        own = (data.values, data.labels)
+    content = {"file": str(path), "kind": "table", **describe(read(path, reading), own)}
     result(as_json, content, _table_lines(content))
 
 
@@ -89,7 +104,8 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
     if origin.get("table"):
         yield f"Table: {origin['table']}"
     if origin.get("settings"):
-        yield "Settings: " + ", ".join(f"{key}={one}" for key, one in origin["settings"].items())
+        given = (f"{OPTIONS.get(key, key)} {one}" for key, one in origin["settings"].items())
+        yield "Settings: " + ", ".join(given)
     if content["codes_sha256"]:
         yield f"Training codes: SHA-256 {content['codes_sha256']}"
     yield f"Features: {_some(content['feature_names'])}"
@@ -119,6 +135,8 @@ def _table_lines(content: dict[str, Any]) -> Iterator[str]:
         )
     for name, why in content["other_columns"].items():
         yield f"  column {name}: {why}"
+    for text in content["suspects"]:
+        yield f"Suspect: {in_options(one_line(text))}"
 
 
 def _counts(classes: dict[str, int], missing: int) -> str:

@@ -162,7 +162,7 @@ def read_labelled(
         for name in table.words
         if asked.get(name) is not None
     ]
-    table, said = with_words(table, [name for name in table.words if name not in asked], described)
+    table, said = with_words(table, [name for name in table.words if name not in asked])
     notes += said
     for text in notes:
         note(text)
@@ -176,7 +176,7 @@ def read_labelled(
     )
 
 
-def with_words(table: Table, names: Sequence[str], labels: pd.DataFrame) -> tuple[Table, list[str]]:
+def with_words(table: Table, names: Sequence[str]) -> tuple[Table, list[str]]:
     """The table with these columns of text among its features, where they are of few words."""
     from rankfactor.indicators import MOST_LEVELS, is_of_words
 
@@ -197,24 +197,7 @@ def with_words(table: Table, names: Sequence[str], labels: pd.DataFrame) -> tupl
             f"columns of text that are no features (not 2 to {MOST_LEVELS} words, or numbers among "
             f"them) are left out: {_listed(left, MOST_LEVELS)}."
         )
-    for name in used:
-        for task in labels.columns:
-            if _tells(table.annotations[name], labels[task]):
-                warnings.warn(
-                    f"the column {name!r} tells the label {task!r} without error: if it is the "
-                    f"label in other words, leave it out (--exclude {name!r}), or the model is "
-                    "told the answer.",
-                    UserWarning,
-                    stacklevel=3,
-                )
     return replace(table, values=table.values.join(table.annotations[used])), said
-
-
-def _tells(words: pd.Series[Any], labels: pd.Series[Any]) -> bool:
-    """Whether every word goes along with one class only."""
-    known = words.notna() & labels.notna()
-    classes = labels[known].groupby(words[known]).nunique()
-    return len(set(labels[known])) > 1 and bool((classes == 1).all())
 
 
 def with_covariates(

@@ -58,6 +58,7 @@ from rankfactor.posterior import (
     readable_order,
 )
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
+from rankfactor.suspects import check_labels
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
@@ -144,6 +145,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         coding = model.data.learn(table.values)
         self._report_constant(n_features - len(coding.columns), n_features)
+        if labels is not None:
+            check_labels(table.given, labels.tasks, labels.codes)
         observed = coding.observe(table.values)
         model = self._with_margin(model, len(coding.columns))
         predictive = self._predictive(len(coding.columns))

@@ -21,6 +21,7 @@ from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.kernels.packed import Floats
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
+from rankfactor.suspects import LabelWarning, check_labels
 from rankfactor.tasks import Task, encode_labels
 
 Integers = NDArray[np.int64]
@@ -105,6 +106,9 @@ def cross_validate(
         If a fold cannot give an AUC, because its training part lacks a class or its test part has
         one only. Its decisions still count in the pooled AUC; a task with one class left in the
         training part is not fitted in that fold.
+    LabelWarning
+        If a column of the table separates classes perfectly by itself, or classes differ only in
+        case or blanks (`rankfactor.suspects`).
 
     Notes
     -----
@@ -135,6 +139,7 @@ def cross_validate(
         random_state=random_state,
     )
     warn_of_gaps(tasks, codes, folds)
+    check_labels(table, tasks, codes)
     problem = _Problem(table, labels, tasks, codes, together)
     # All models of a fold before the next fold: an interruption then leaves whole folds.
     jobs = [(name, models[name], fold) for fold in folds for name in models]
@@ -198,6 +203,8 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     started = time.perf_counter()
     with recorded() as heard:
         answers = _fit_and_predict(_seeded(clone(estimator), fold.seed), fold, problem)
+    # What is wrong with the labels has been said of the whole table.
+    heard = [one for one in heard if not issubclass(one.category, LabelWarning)]
     seconds = time.perf_counter() - started
     rows, decisions = [], []
     for number, task in enumerate(problem.tasks):
