@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted
 from rankfactor.tasks import Task
 
 Integers = NDArray[np.int64]
@@ -154,10 +154,10 @@ def _check_class_sizes(tasks: Sequence[Task], codes: Integers, n_folds: int) -> 
         least = int(counts.min())
         if least < n_folds:
             advice = f"lower n_folds to {least}" if least > 1 else "add samples of the class"
+            label = str(task.classes[counts.argmin()])
             raise InputError(
-                f"task {task.name!r} has {least} sample{'s' if least != 1 else ''} of class "
-                f"{str(task.classes[counts.argmin()])!r}, too few for {n_folds} folds: {advice}, "
-                "or leave the class out."
+                f"task {task.name!r} has {counted(least, 'sample')} of class {label!r}, too few "
+                f"for {n_folds} folds: {advice}, or leave out the class {label!r}."
             )
 
 

@@ -41,6 +41,8 @@ def cv(
     repeats: Annotated[
         int, typer.Option(min=1, help="How often the samples are divided anew.")
     ] = 1,
+    drop_class: opt.DropClass = None,
+    positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
     covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
@@ -94,7 +96,13 @@ def cv(
 
     numbers = numbers_of_factors(n_factors)
     data = read_labelled(
-        table, labels, Reading.of(ctx.params), groups=groups, covariates=covariates or ()
+        table,
+        labels,
+        Reading.of(ctx.params),
+        groups=groups,
+        covariates=covariates or (),
+        drop=drop_class or (),
+        positive=positive or (),
     )
     settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
     # Folds side by side use the cores better than the threads of one small fit.
@@ -114,6 +122,7 @@ def cv(
                 n_folds=folds,
                 n_repeats=repeats,
                 groups=data.groups,
+                positive=data.positive,
                 random_state=random_state,
                 n_jobs=n_jobs,
                 progress=_steps(tell),
@@ -131,6 +140,7 @@ def cv(
             "settings": {
                 "n_factors": numbers if len(numbers) > 1 else numbers[0],
                 **plain_settings(settings),
+                **data.choices(drop_class),
                 "random_state": random_state,
             },
             "summary": found.summary().to_dict("records"),
@@ -187,6 +197,9 @@ def _show(
     times = f"{folds}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
     if data.groups is not None:
         times += ", groups kept together"
+    times += "".join(
+        f", {task}: {label} against the other" for task, label in data.positive.items()
+    )
     print_comparison(f"{times}: mean (standard deviation over folds)", found.summary())
     for model, counts in chosen.items():
         told = ", ".join(

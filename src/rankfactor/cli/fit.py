@@ -36,6 +36,8 @@ def fit(
             show_default="none",
         ),
     ] = None,
+    drop_class: opt.DropClass = None,
+    positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
     covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
@@ -85,7 +87,13 @@ def fit(
         check_annotated(table, annotated)
     numbers = numbers_of_factors(n_factors)
     data = read_labelled(
-        table, labels, Reading.of(ctx.params), groups=groups, covariates=covariates or ()
+        table,
+        labels,
+        Reading.of(ctx.params),
+        groups=groups,
+        covariates=covariates or (),
+        drop=drop_class or (),
+        positive=positive or (),
     )
     values = data.values
     settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
@@ -107,9 +115,10 @@ def fit(
         "model": model,
         "n_factors": fitted.n_factors,
         **plain_settings(settings),
+        **data.choices(drop_class),
         "random_state": random_state,
     }
-    posterior = fitted.posterior_
+    posterior = fitted.posterior_.with_positive(data.positive)
     provenance = {
         "table": table.name,
         "labels": [str(name) for name in data.labels.columns],

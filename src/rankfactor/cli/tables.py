@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.cli.console import note
-from rankfactor.errors import InputError
+from rankfactor.cli.settings import class_of_task
+from rankfactor.errors import InputError, counted, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,11 +52,17 @@ class Labelled:
     covariates: tuple[str, ...]
     views: pd.Series[str] | None
     notes: tuple[str, ...]
+    positive: dict[str, str]  # by task, where one was asked for
 
     @property
     def tasks(self) -> list[str]:
         """Names of the label columns."""
         return [str(name) for name in self.labels.columns]
+
+    def choices(self, drop_class: Sequence[str] | None) -> dict[str, Any]:
+        """What was asked for about classes, as a model file and a report tell it."""
+        given = {"drop_class": list(drop_class or ()), "positive": self.positive}
+        return {name: value for name, value in given.items() if value}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -119,11 +126,14 @@ def read_labelled(
     *,
     groups: str | None = None,
     covariates: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    positive: Sequence[str] = (),
 ) -> Labelled:
     """Read a table, its labels, groups and covariates; say what was found."""
     import pandas as pd
 
     from rankfactor.data import column_names
+    from rankfactor.tasks import encode_labels, positive_classes
 
     header = set(column_names(path, sheet=reading.sheet))
     places = [_place(path, header, text, "--labels") for text in labels]
@@ -141,21 +151,32 @@ def read_labelled(
     known = {str(name) for frame in files.values() for name in frame.index}
     table = read(path, reading, own, sample_names=known or None)
     notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files))]
-    parts = []
+    parts: list[pd.Series[Any]] = []
+    dropped: dict[str, list[str]] = {}
+    for text in drop:
+        task, label = class_of_task("--drop-class", text, [column for _, column in places])
+        dropped.setdefault(task, []).append(label)
     for file, column in places:
         found = _column(table, file, column, files, kind="label")
+        for label in dropped.get(column, ()):
+            notes.append(_without_class(found, label))
         _check_classes(file or path, column, found)
-        missing = int(found.isna().sum())
+        parts.append(found)
+    described = pd.concat(parts, axis=1)
+    if dropped:
+        table, described = _with_some_label(table, described, notes)
+    for column in described.columns:
+        missing = int(described[column].isna().sum())
         if missing:
             notes.append(
-                f"{missing} of {len(found)} samples have no label {column!r}; they are kept, "
-                "with the label unknown."
+                f"{missing} of {counted(len(described), 'sample')} have no label {column!r}; they "
+                "are kept, with the label unknown."
             )
-        parts.append(found)
+    chosen = dict(class_of_task("--positive", text, list(described.columns)) for text in positive)
+    positive_classes(encode_labels(described, len(described))[0], chosen)
     together = None
     for file, column in group_place:
         together = _column(table, file, column, files, kind="group")
-    described = pd.concat(parts, axis=1)
     asked = {column: file for file, column in (*places, *group_place, *others)}
     notes += [
         f"the table's own column {name!r} is no feature: that of {asked[name]} was asked for."
@@ -173,7 +194,33 @@ def read_labelled(
         tuple(column for _, column in others),
         table.views,
         tuple(notes),
+        chosen,
     )
+
+
+def _without_class(labels: pd.Series[Any], label: str) -> str:
+    """Make the labels of a class unknown, in place, and say how many they are."""
+    chosen = (labels == label).to_numpy()
+    if not chosen.any():
+        known = sorted(set(labels.dropna()))
+        raise InputError(
+            f"--drop-class {label} is no class of {labels.name!r} ({', '.join(known)})."
+            f"{did_you_mean(label, known)}"
+        )
+    labels[chosen] = None
+    return f"the class {label!r} of {labels.name!r} is left out: {counted(chosen.sum(), 'sample')}."
+
+
+def _with_some_label(
+    table: Table, labels: pd.DataFrame, notes: list[str]
+) -> tuple[Table, pd.DataFrame]:
+    """Leave out samples without any label, once a class is dropped."""
+    kept = labels.notna().any(axis=1).to_numpy()
+    if kept.all():
+        return table, labels
+    notes.append(f"{counted(int((~kept).sum()), 'sample')} without any label left out.")
+    table = replace(table, values=table.values[kept], annotations=table.annotations[kept])
+    return table, labels[kept]
 
 
 def with_words(table: Table, names: Sequence[str]) -> tuple[Table, list[str]]:
