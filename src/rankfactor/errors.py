@@ -19,7 +19,7 @@ class InputError(ValueError):
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Number and noun, such as "1 sample" and "2 samples"."""
+    """Number and noun, and what may follow it: "1 sample is", "2 samples are"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 

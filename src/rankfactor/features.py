@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack, issparse
 from sklearn.utils.validation import check_array
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted
 from rankfactor.indicators import MOST_LEVELS
 from rankfactor.kernels.packed import Floats
 
@@ -201,7 +201,8 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with numeric columns only, or name the cell that is none."""
     if X.empty:
         raise InputError(
-            f"the table is empty: it has {X.shape[0]} samples and {X.shape[1]} features."
+            f"the table is empty: it has {counted(X.shape[0], 'sample')} and "
+            f"{counted(X.shape[1], 'feature')}."
         )
     _refuse_duplicates(X.columns)
     text = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
@@ -276,12 +277,12 @@ def match_columns(
         absent = known.difference(pd.Index(given), sort=False)
         if len(absent) == len(known):
             raise InputError(
-                f"the table has none of the {len(known)} features of the model (the first is "
-                f"{known[0]!r}): check that samples are rows and features are columns."
+                f"the table has none of the {counted(len(known), 'feature')} of the model (the first "
+                f"is {known[0]!r}): check that samples are rows and features are columns."
             )
         if len(absent) and on_missing == "error":
             raise InputError(
-                f"the table lacks {len(absent)} of the model's {len(known)} features: "
+                f"the table lacks {len(absent)} of the model's {counted(len(known), 'feature')}: "
                 f"{listed(absent)}; add them, or set missing_features='missing' to treat them as "
                 "missing values."
             )

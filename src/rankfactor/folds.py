@@ -71,7 +71,8 @@ def make_folds(
     _check_class_sizes(tasks, codes, n_folds)
     if groups is not None and groups.max() + 1 < n_folds:
         raise InputError(
-            f"there are {groups.max() + 1} groups, too few for {n_folds} folds: lower n_folds."
+            f"there are {counted(groups.max() + 1, 'group')}, too few for {n_folds} folds: lower "
+            "n_folds."
         )
     levels = strata(codes, n_folds)
     folds = []
@@ -108,7 +109,9 @@ def group_numbers(groups: Any, index: pd.Index[Any]) -> Integers:
         )
     values = pd.Series(np.asarray(groups, dtype=object))
     if len(values) != len(index):
-        raise InputError(f"there are {len(values)} groups for {len(index)} samples: give one each.")
+        raise InputError(
+            f"there are {len(values)} groups for {counted(len(index), 'sample')}: give one each."
+        )
     if values.isna().any():
         sample = index[int(values.isna().to_numpy().argmax())]
         raise InputError(

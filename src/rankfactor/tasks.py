@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import InputError, counted, did_you_mean
 from rankfactor.kernels.packed import Floats
 
 ClassWeight = str | Mapping[Any, Any] | None
@@ -68,6 +68,7 @@ class Task:
                 raise InputError(
                     f"class_weight names {unknown[0]!r}, which is no class of {self.name!r} "
                     f"({', '.join(map(str, self.classes))})."
+                    f"{did_you_mean(unknown[0], self.classes)}"
                 )
             table = np.array([float(class_weight.get(c, 1.0)) for c in self.classes.tolist()])
         if not (np.isfinite(table).all() and (table > 0).all()):
@@ -90,7 +91,8 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
     for name, column in columns:
         if len(column) != n_samples:
             raise InputError(
-                f"the table has {n_samples} samples but {name!r} has {len(column)} labels: "
+                f"the table has {counted(n_samples, 'sample')} but {name!r} has "
+                f"{counted(len(column), 'label')}: "
                 "give one label per sample, NaN where it is unknown."
             )
         missing = np.asarray(pd.isna(column), bool)
@@ -173,7 +175,7 @@ def signed_labels(
             if unknown:
                 raise InputError(
                     f"class_weight names {unknown[0]!r}, which is no task "
-                    f"({', '.join(sorted(names))})."
+                    f"({', '.join(sorted(names))}).{did_you_mean(unknown[0], names)}"
                 )
             weight = weight.get(task.name)
         number = codes[:, column]

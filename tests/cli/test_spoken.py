@@ -105,3 +105,35 @@ def test_classes_that_differ_in_case_are_told() -> None:
     result = fit("table.csv", *LABELS)
     assert "'Well' (1 sample), 'well' (11 samples)" in result.stderr
     assert "'Well' (1 sample)" in call("inspect", "table.csv", *LABELS).stdout
+
+
+@pytest.mark.parametrize(
+    ("sentence", "arguments"),
+    [
+        ("--labels labels.csv is a file", ("fit", "table.csv", "--labels", "labels.csv")),
+        ("'labels.csv:status', 'labels.csv:kind'", ("fit", "table.csv", "--labels", "labels.csv")),
+        ("Did you mean 'status'?", ("fit", "both.csv", "--labels", "statis")),
+        ("Did you mean 'status'?", ("fit", "table.csv", "--labels", "labels.csv:Staus")),
+        ("Did you mean 'patient'?", ("fit", "table.csv", *LABELS, "--groups", "labels.csv:patien")),
+        ("Did you mean 'age'?", ("fit", "table.csv", *LABELS, "--covariates", "labels.csv:agee")),
+        ("Did you mean 'sample'?", ("inspect", "table.csv", "--id-column", "smaple")),
+        ("Did you mean 'status'?", ("inspect", "both.csv", "--exclude", "statusx")),
+        ("Did you mean 'G-L-BSVM'", ("fit", "table.csv", *LABELS, "--model", "GL-BSVM")),
+        ("Did you mean 'L-SVM'", ("cv", "table.csv", *LABELS, "--models", "LSVM")),
+        ("Did you mean 'hinge'?", ("fit", "table.csv", *LABELS, "--classifier", "hing")),
+        ("Did you mean 'well'?", ("fit", "table.csv", *LABELS, "--class-weight", "wel=2")),
+        ("Did you mean 'golub'", ("datasets", "fetch", "golubb")),
+    ],
+)
+def test_mistyped_names(sentence: str, arguments: tuple[str, ...]) -> None:
+    fails(sentence, *arguments)
+
+
+def test_one_is_singular() -> None:
+    table = pd.read_csv("table.csv", index_col=0)
+    fit("table.csv", *LABELS)
+    table.iloc[:1].to_csv("one.csv")
+    assert "1 sample predicted" in works("predict", "model.rankfactor", "one.csv").stdout
+    assert "one.csv: 1 sample, 5 features" in works("inspect", "one.csv").stdout
+    table[["a"]].to_csv("a.csv")
+    assert "24 samples, 1 feature\n" in works("inspect", "a.csv").stdout

@@ -13,6 +13,7 @@ from rankfactor.cli.console import INTERRUPTED, note, progress, result
 from rankfactor.cli.settings import classifier_settings, numbers_of_factors, plain_settings
 from rankfactor.cli.spoken import in_options
 from rankfactor.cli.tables import Reading, read_labelled
+from rankfactor.errors import counted
 
 if TYPE_CHECKING:
     from rankfactor.cli.tables import Labelled
@@ -151,8 +152,9 @@ def fit(
         "notes": list(data.notes),
     }
     lines = [
-        f"{model}: {len(values)} samples, {len(posterior.feature_names)} features, "
-        f"{fitted.n_active_} of {fitted.n_factors} factors in use, {fitted.n_iter_} iterations.",
+        f"{model}: {counted(len(values), 'sample')}, "
+        f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
+        f"{counted(fitted.n_factors, 'factor')} in use, {counted(fitted.n_iter_, 'iteration')}.",
         f"Model: {out}",
         *([] if report is None else [f"Report: {report}"]),
         *([] if annotated is None else [f"Annotated table: {annotated}"]),

@@ -12,7 +12,7 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.console import one_line, result
 from rankfactor.cli.spoken import OPTIONS, in_options
 from rankfactor.cli.tables import Reading, read, read_labelled
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted
 
 
 def inspect(
@@ -93,9 +93,11 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
         yield f"  {name}: {value}"
     if summary:
         yield (
-            f"Fitted to {summary['n_samples']} samples and {summary['n_features']} features "
+            f"Fitted to {counted(summary['n_samples'], 'sample')} and "
+            f"{counted(summary['n_features'], 'feature')} "
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
-            f"{summary['n_factors']} factors in use, {summary['n_iter']} iterations, "
+            f"{counted(summary['n_factors'], 'factor')} in use, "
+            f"{counted(summary['n_iter'], 'iteration')}, "
             f"{'converged' if summary['converged'] else 'not converged'}, engine "
             f"{summary['engine']}, training {summary['training']}"
         )
@@ -112,14 +114,16 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
 
 
 def _table_lines(content: dict[str, Any]) -> Iterator[str]:
-    yield f"{content['file']}: {content['n_samples']} samples, {content['n_features']} features"
+    samples, features = (content["n_samples"], "sample"), (content["n_features"], "feature")
+    yield f"{content['file']}: {counted(*samples)}, {counted(*features)}"
     for text in content["notes"]:
         yield f"  {text}"
     for kind, part in content["features"].items():
         yield f"  {part['count']} {kind}: {_some(part['names'])}"
     yield (
-        f"Missing: {content['missing']:.2%} of the values, in {content['features_with_missing']} "
-        f"features; {content['samples_all_missing']} samples have no value at all"
+        f"Missing: {content['missing']:.2%} of the values, in "
+        f"{counted(content['features_with_missing'], 'feature')}; "
+        f"{counted(content['samples_all_missing'], 'sample')} without any value"
     )
     yield f"Ties: {content['ties']:.1%} of the values are shared with another sample"
     if content["views"]:

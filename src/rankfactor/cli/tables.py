@@ -106,7 +106,10 @@ def read(
     ]
     for pattern in patterns:
         if not any(fnmatchcase(str(name), pattern) for name in (*early, *late)):
-            raise InputError(f"--exclude {pattern} matches no column of {path}: leave it out.")
+            raise InputError(
+                f"--exclude {pattern} matches no column of {path}: leave it out."
+                f"{did_you_mean(pattern, header)}"
+            )
     if len(late) == table.values.shape[1]:
         raise InputError(f"--exclude leaves no feature of {path}: narrow its patterns.")
     if late:
@@ -281,6 +284,7 @@ def new_covariates(
         if column not in wanted:
             raise InputError(
                 f"{column!r} is no covariate of the model, which has {_listed(list(wanted))}."
+                f"{did_you_mean(column, wanted)}"
             )
     files = {file: _read_file(file, reading) for file in places.values() if file}
     # Those that are nowhere are told by whoever matches the table to the model.
@@ -296,6 +300,14 @@ def _place(table: Path, header: set[str], text: str, option: str) -> tuple[Path 
     """File (None for the table itself) and column that an option names."""
     # A column of the table may have a colon in its name, and a path one after its drive.
     file, colon, column = text.rpartition(":")
+    if text not in header and Path(text).is_file():
+        from rankfactor.data import column_names
+
+        known = [f"{text}:{name}" for name in column_names(Path(text))[1:]]
+        raise InputError(
+            f"{option} {text} is a file, and names no column of it: write {text}:COLUMN, with one "
+            f"of {_listed(known)}."
+        )
     if text in header or not colon or not file:
         return None, text
     if not column:
@@ -322,10 +334,9 @@ def _foreign(table: Table, file: Path, files: Mapping[Path, pd.DataFrame]) -> It
             "(--id-column), and which way the table lies (--orient)."
         )
     if len(foreign):
-        yield (
-            f"{len(foreign)} samples of {file} are not in the table and are left out: "
-            f"{_listed(foreign)}."
-        )
+        out = "not in the table and left out"
+        whose = counted(len(foreign), f"sample of {file} is {out}", f"samples of {file} are {out}")
+        yield f"{whose}: {_listed(foreign)}."
 
 
 def _column(
@@ -346,7 +357,7 @@ def _column(
     if column not in frame.columns:
         raise InputError(
             f"{file or table.source} has no column {column!r} to take as {kind}: its columns that "
-            f"are no features are {_listed(frame.columns)}."
+            f"are no features are {_listed(frame.columns)}.{did_you_mean(column, frame.columns)}"
         )
     if file is not None and column in table.values.columns and kind == "label":
         warnings.warn(
@@ -370,8 +381,9 @@ def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
     known = int(labels.notna().sum())
     if len(classes) > max(20, known // 3):
         raise InputError(
-            f"{source}, column {column!r} has {len(classes)} classes for {known} labelled samples: "
-            "it looks like a measurement or a name, so choose another column or bin it first."
+            f"{source}, column {column!r} has {len(classes)} classes for "
+            f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so choose "
+            "another column or bin it first."
         )
 
 

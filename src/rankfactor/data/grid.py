@@ -37,7 +37,7 @@ from rankfactor.data.names import (
     some,
 )
 from rankfactor.data.numbers import Style
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted, did_you_mean
 
 __all__ = [
     "Grid",
@@ -206,8 +206,8 @@ def table_of_grid(
     dates = dates_among(names)
     if dates:
         notes.append(
-            f"{len(dates)} features are called like dates, as spreadsheets rename genes: "
-            f"{some(dates)}"
+            f"{counted(len(dates), 'feature is', 'features are')} called like dates, as "
+            f"spreadsheets rename genes: {some(dates)}"
         )
     automatic = [name for name in annotations if name not in wanted]
     return Table(
@@ -294,6 +294,7 @@ def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
         raise InputError(
             f"{grid.source} has nothing called {some(sorted(unknown))} to exclude; "
             f"its columns begin with {some(grid.column_names)}."
+            f"{did_you_mean(min(unknown), [*grid.column_names, *grid.row_names])}"
         )
     rows = [n for n, name in enumerate(grid.row_names) if name not in exclude]
     columns = [i for i, name in enumerate(grid.column_names) if name not in exclude]

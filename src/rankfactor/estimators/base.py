@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.diagnostics import advice
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 from rankfactor.estimators.classify import Labels, calibrated, classify
 from rankfactor.estimators.inputs import TrainingTable, Views, with_views
 from rankfactor.features import model_values
@@ -408,5 +408,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def registered(argument: str, name: str, registry: dict[str, Any]) -> Any:
     """Part of that name, or an error that lists the names there are."""
     if name not in registry:
-        raise InputError(f"{argument} must be one of {', '.join(registry)}, not {name!r}.")
+        raise InputError(
+            f"{argument} must be one of {', '.join(registry)}, not {name!r}."
+            f"{did_you_mean(name, registry)}"
+        )
     return registry[name]

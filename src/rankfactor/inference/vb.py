@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfactor.errors import counted
 from rankfactor.inference.acceleration import Momentum
 from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
 from rankfactor.inference.globals import update_view, view_bound
@@ -298,7 +299,8 @@ def _ascend(
         if not fit.history.elbo:
             raise
         warnings.warn(
-            f"interrupted after {len(fit.history.elbo) - 1} iterations; the fit so far is kept.",
+            f"interrupted after {counted(len(fit.history.elbo) - 1, 'iteration')}; the fit so far "
+            "is kept.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -361,8 +363,8 @@ def _warn_unconverged(history: History, settings: Settings) -> None:
     last = history.elbo[-2:]
     change = abs(last[-1] - last[0]) / max(abs(last[-1]), 1.0)
     warnings.warn(
-        f"the ELBO still changed by {change:.1e} of itself after {settings.max_iter} iterations "
-        f"(tol={settings.tol:g}): raise max_iter, or raise tol if that change is small enough "
+        f"the ELBO still changed by {change:.1e} of itself after "
+        f"{counted(settings.max_iter, 'iteration')} (tol={settings.tol:g}): raise max_iter, or raise tol if that change is small enough "
         "for you.",
         ConvergenceWarning,
         stacklevel=2,

@@ -10,6 +10,7 @@ from importlib import metadata
 import numpy as np
 
 from rankfactor.__about__ import __version__
+from rankfactor.errors import counted
 from rankfactor.plots.select import Effect, classifiers_of, effects, leading_features
 from rankfactor.plots.style import percent, plain
 from rankfactor.posterior import Posterior
@@ -179,8 +180,8 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
     found = []
     if not posterior.converged:
         found.append(
-            f"The fit had not converged after {len(posterior.elbo) - 1} iterations: its numbers "
-            "may still move. Raise the number of iterations (max_iter)."
+            f"The fit had not converged after {counted(len(posterior.elbo) - 1, 'iteration')}: its "
+            "numbers may still move. Allow more iterations."
         )
     if n_samples < _FEW_SAMPLES:
         found.append(
@@ -216,8 +217,8 @@ def _class_cautions(posterior: Posterior) -> list[str]:
             )
         if counts[least] < _FEW_IN_CLASS:
             found.append(
-                f"{task.name} has only {counts[least]} samples of {task.classes[least]}: what is "
-                "said about that class is uncertain."
+                f"{task.name} has only {counted(counts[least], 'sample')} of "
+                f"{task.classes[least]}: what is said about that class is uncertain."
             )
     return found
 
@@ -265,7 +266,8 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         n_chains = len(np.unique(posterior.draws.chain))
         said.append(
             f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
-            f"{len(posterior.draws.chain)} draws kept of {n_chains} chains, which start from a "
+            f"{counted(len(posterior.draws.chain), 'draw')} kept of "
+            f"{counted(n_chains, 'chain, which starts', 'chains, which start')} from a "
             f"variational fit (its history is shown). {reach}"
         )
     return said

@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rankfactor.__about__ import __version__
+from rankfactor.errors import counted
 from rankfactor.files import check_destinations, written_together
 from rankfactor.plots.style import plain
 from rankfactor.posterior import Posterior
@@ -235,9 +236,9 @@ def _task_cards(
 
 def _facts(posterior: Posterior) -> list[str]:
     facts = [
-        f"{len(posterior.sample_names)} samples",
-        f"{len(posterior.feature_names)} features",
-        f"{int(posterior.active.sum())} of {posterior.n_factors} factors in use",
+        counted(len(posterior.sample_names), "sample"),
+        counted(len(posterior.feature_names), "feature"),
+        f"{int(posterior.active.sum())} of {counted(posterior.n_factors, 'factor')} in use",
     ]
     if posterior.classifiers is not None:
         n_tasks = len(posterior.classifiers.tasks)
