@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack, issparse
 from sklearn.utils.validation import check_array
 
+from rankfactor.data.numbers import LIMIT
 from rankfactor.errors import InputError, counted
 from rankfactor.indicators import MOST_LEVELS
 from rankfactor.kernels.packed import Floats
@@ -223,6 +224,22 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
     return X.assign(**converted)
 
 
+def refuse_limits(values: Any, names: Any, who: str) -> None:
+    """Refuse cells read as beyond a limit (`rankfactor.data`), for what needs more than ranks."""
+    for first in range(0, values.shape[0], 256):  # by blocks: no mask of the table's size
+        block = values[first : first + 256]
+        # A comparison with NaN is false, and no measurement is so large.
+        beyond = np.abs(block.toarray() if issparse(block) else block) >= LIMIT
+        if beyond.any():
+            column = int(beyond.any(axis=0).argmax())
+            name = column if names is None else repr(str(names[column]))
+            raise InputError(
+                f"the column {name} has cells beyond a limit of detection (such as '<0.05'), of "
+                f"which only the order is known, but {who} needs numbers: choose a rank model such "
+                "as R-L-BSVM, replace these cells, or exclude it from X."
+            )
+
+
 def _refuse_infinite(values: Floats, X: Any) -> None:
     for first in range(0, len(values), 256):  # by blocks: no mask of the table's size
         block = np.isinf(values[first : first + 256])
@@ -277,8 +294,8 @@ def match_columns(
         absent = known.difference(pd.Index(given), sort=False)
         if len(absent) == len(known):
             raise InputError(
-                f"the table has none of the {counted(len(known), 'feature')} of the model (the first "
-                f"is {known[0]!r}): check that samples are rows and features are columns."
+                f"the table has none of the {counted(len(known), 'feature')} of the model (the "
+                f"first is {known[0]!r}): check that samples are rows and features are columns."
             )
         if len(absent) and on_missing == "error":
             raise InputError(
@@ -348,6 +365,8 @@ def model_values(posterior: Posterior, X: Any, on_missing: str, *, estimator: An
     )
     if adjustment is not None:
         values = adjustment.apply(values, frame)
+    if posterior.model.data.uses_values:
+        refuse_limits(values, names, "the Gaussian likelihood")
     # Likelihoods that need floats have the table as such.
     return values.toarray() if issparse(values) and not posterior.model.takes_sparse else values
 

@@ -382,8 +382,8 @@ def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
     if len(classes) > max(20, known // 3):
         raise InputError(
             f"{source}, column {column!r} has {len(classes)} classes for "
-            f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so choose "
-            "another column or bin it first."
+            f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so "
+            "choose another column or bin it first."
         )
 
 

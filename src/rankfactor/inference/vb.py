@@ -364,7 +364,8 @@ def _warn_unconverged(history: History, settings: Settings) -> None:
     change = abs(last[-1] - last[0]) / max(abs(last[-1]), 1.0)
     warnings.warn(
         f"the ELBO still changed by {change:.1e} of itself after "
-        f"{counted(settings.max_iter, 'iteration')} (tol={settings.tol:g}): raise max_iter, or raise tol if that change is small enough "
+        f"{counted(settings.max_iter, 'iteration')} (tol={settings.tol:g}): raise "
+        "max_iter, or raise tol if that change is small enough "
         "for you.",
         ConvergenceWarning,
         stacklevel=2,
