@@ -48,12 +48,12 @@ def test_sentences() -> None:
     rare = labels.assign(y=["rare" if i < 3 else "usual" for i in range(40)])
     fails(
         "task 'y' has 3 samples of class 'rare', too few for 10 folds: lower n_folds to 3, or "
-        "leave the class out.",
+        "leave out the class 'rare'.",
         rare,
     )
     fails(
         "task 'y' has 1 sample of class 'rare', too few for 2 folds: add samples of the class, or "
-        "leave the class out.",
+        "leave out the class 'rare'.",
         labels.assign(y=["rare" if i < 1 else "usual" for i in range(40)]),
         n_folds=2,
     )

@@ -80,8 +80,3 @@ def by_change(name: str, change: float, tol: float, after: str, advice: str = ""
     if change != change:
         found = "has not been compared between two steps yet"
     return Convergence(NOT_CONVERGED, after, f"the {name} {found}", advice)
-
-
-def counted(number: int, noun: str) -> str:
-    """Number and noun: "1 iteration", "2 iterations"."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")

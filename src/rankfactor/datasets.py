@@ -17,7 +17,7 @@ from pathlib import Path
 from rankfactor.data import Dataset, data_directory, load_alzheimer, read_table
 from rankfactor.data.bundled import read_bundled
 from rankfactor.data.packages import need
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 __all__ = ["DatasetInfo", "fetch", "list_datasets", "load"]
 
@@ -276,7 +276,8 @@ def _info(name: str) -> DatasetInfo:
         if info.name == name:
             return info
     known = ", ".join(info.name for info in _DATASETS)
-    raise InputError(f"there is no data set '{name}'; choose one of {known}.")
+    near = did_you_mean(name, [info.name for info in _DATASETS])
+    raise InputError(f"there is no data set '{name}'; choose one of {known}.{near}")
 
 
 def _find(file: str, checksum: str) -> Path:

@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rankfactor.convergence import CONVERGED, NOT_CONVERGED, Convergence, counted
-from rankfactor.errors import InputError
+from rankfactor.convergence import CONVERGED, NOT_CONVERGED, Convergence
+from rankfactor.errors import InputError, counted
 from rankfactor.inference.draws import PARAMETER_NAMES, Draws
 from rankfactor.inference.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
 from rankfactor.kernels.packed import Floats

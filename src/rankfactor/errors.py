@@ -1,8 +1,10 @@
-"""Errors that a user can mend."""
+"""Errors that a user can mend, and the words that messages share."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "counted", "did_you_mean"]
 
 
 class InputError(ValueError):
@@ -14,3 +16,15 @@ class InputError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(re.sub(r"\s*[\r\n]+\s*", " ", message))
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Number and noun, and what may follow it: "1 sample is", "2 samples are"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """The known names nearest to a mistyped one, as a question to append; empty without any."""
+    by_lower = {str(one).casefold(): str(one) for one in known}
+    near = get_close_matches(str(name).casefold(), list(by_lower), n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(by_lower[one]) for one in near)}?" if near else ""

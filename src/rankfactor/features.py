@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack, issparse
 from sklearn.utils.validation import check_array
 
-from rankfactor.errors import InputError
+from rankfactor.data.numbers import LIMIT
+from rankfactor.errors import InputError, counted
 from rankfactor.indicators import MOST_LEVELS
 from rankfactor.kernels.packed import Floats
 
@@ -201,7 +202,8 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with numeric columns only, or name the cell that is none."""
     if X.empty:
         raise InputError(
-            f"the table is empty: it has {X.shape[0]} samples and {X.shape[1]} features."
+            f"the table is empty: it has {counted(X.shape[0], 'sample')} and "
+            f"{counted(X.shape[1], 'feature')}."
         )
     _refuse_duplicates(X.columns)
     text = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
@@ -220,6 +222,22 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
             )
         converted[str(name)] = numeric
     return X.assign(**converted)
+
+
+def refuse_limits(values: Any, names: Any, who: str) -> None:
+    """Refuse cells read as beyond a limit (`rankfactor.data`), for what needs more than ranks."""
+    for first in range(0, values.shape[0], 256):  # by blocks: no mask of the table's size
+        block = values[first : first + 256]
+        # A comparison with NaN is false, and no measurement is so large.
+        beyond = np.abs(block.toarray() if issparse(block) else block) >= LIMIT
+        if beyond.any():
+            column = int(beyond.any(axis=0).argmax())
+            name = column if names is None else repr(str(names[column]))
+            raise InputError(
+                f"the column {name} has cells beyond a limit of detection (such as '<0.05'), of "
+                f"which only the order is known, but {who} needs numbers: choose a rank model such "
+                "as R-L-BSVM, replace these cells, or exclude it from X."
+            )
 
 
 def _refuse_infinite(values: Floats, X: Any) -> None:
@@ -276,12 +294,12 @@ def match_columns(
         absent = known.difference(pd.Index(given), sort=False)
         if len(absent) == len(known):
             raise InputError(
-                f"the table has none of the {len(known)} features of the model (the first is "
-                f"{known[0]!r}): check that samples are rows and features are columns."
+                f"the table has none of the {counted(len(known), 'feature')} of the model (the "
+                f"first is {known[0]!r}): check that samples are rows and features are columns."
             )
         if len(absent) and on_missing == "error":
             raise InputError(
-                f"the table lacks {len(absent)} of the model's {len(known)} features: "
+                f"the table lacks {len(absent)} of the model's {counted(len(known), 'feature')}: "
                 f"{listed(absent)}; add them, or set missing_features='missing' to treat them as "
                 "missing values."
             )
@@ -347,6 +365,8 @@ def model_values(posterior: Posterior, X: Any, on_missing: str, *, estimator: An
     )
     if adjustment is not None:
         values = adjustment.apply(values, frame)
+    if posterior.model.data.uses_values:
+        refuse_limits(values, names, "the Gaussian likelihood")
     # Likelihoods that need floats have the table as such.
     return values.toarray() if issparse(values) and not posterior.model.takes_sparse else values
 

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted
 from rankfactor.tasks import Task
 
 Integers = NDArray[np.int64]
@@ -71,7 +71,8 @@ def make_folds(
     _check_class_sizes(tasks, codes, n_folds)
     if groups is not None and groups.max() + 1 < n_folds:
         raise InputError(
-            f"there are {groups.max() + 1} groups, too few for {n_folds} folds: lower n_folds."
+            f"there are {counted(groups.max() + 1, 'group')}, too few for {n_folds} folds: lower "
+            "n_folds."
         )
     levels = strata(codes, n_folds)
     folds = []
@@ -108,7 +109,9 @@ def group_numbers(groups: Any, index: pd.Index[Any]) -> Integers:
         )
     values = pd.Series(np.asarray(groups, dtype=object))
     if len(values) != len(index):
-        raise InputError(f"there are {len(values)} groups for {len(index)} samples: give one each.")
+        raise InputError(
+            f"there are {len(values)} groups for {counted(len(index), 'sample')}: give one each."
+        )
     if values.isna().any():
         sample = index[int(values.isna().to_numpy().argmax())]
         raise InputError(
@@ -154,10 +157,10 @@ def _check_class_sizes(tasks: Sequence[Task], codes: Integers, n_folds: int) -> 
         least = int(counts.min())
         if least < n_folds:
             advice = f"lower n_folds to {least}" if least > 1 else "add samples of the class"
+            label = str(task.classes[counts.argmin()])
             raise InputError(
-                f"task {task.name!r} has {least} sample{'s' if least != 1 else ''} of class "
-                f"{str(task.classes[counts.argmin()])!r}, too few for {n_folds} folds: {advice}, "
-                "or leave the class out."
+                f"task {task.name!r} has {counted(least, 'sample')} of class {label!r}, too few "
+                f"for {n_folds} folds: {advice}, or leave out the class {label!r}."
             )
 
 

@@ -280,6 +280,11 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
     )
+    if "convergence" not in header and posterior.draws is not None:
+        # Older files have the convergence of the variational start in place of that of the chains.
+        per_chain = int(np.bincount(posterior.draws.chain).max())
+        posterior = replace(posterior, convergence=judged(posterior, per_chain))
+    return posterior
 
 
 def _left_out(header: dict[str, Any], arrays: Arrays) -> SampleSummary | None:
@@ -295,11 +300,6 @@ def _left_out(header: dict[str, Any], arrays: Arrays) -> SampleSummary | None:
         # A quantity that never changes has no R-hat, which JSON has no number for.
         mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
     )
-    if "convergence" not in header and posterior.draws is not None:
-        # Older files have the convergence of the variational start in place of that of the chains.
-        per_chain = int(np.bincount(posterior.draws.chain).max())
-        posterior = replace(posterior, convergence=judged(posterior, per_chain))
-    return posterior
 
 
 def _convergence(header: dict[str, Any]) -> Convergence:

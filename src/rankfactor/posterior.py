@@ -11,7 +11,7 @@ model; they have zero loadings in everything that is given out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -38,7 +38,7 @@ from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model, ViewState
 from rankfactor.rank_regression import Adjustment
 from rankfactor.samples import SampleSummary, summarise
-from rankfactor.tasks import Task
+from rankfactor.tasks import Task, positive_classes
 
 Strings = NDArray[np.str_]
 _ROWS_AT_A_TIME = 256
@@ -87,6 +87,26 @@ class Classifiers:
         """Which rows belong to a task."""
         counts = np.cumsum([0] + [t.n_rows for t in self.tasks])
         return slice(int(counts[task]), int(counts[task + 1]))
+
+    def flipped(self, turned: Sequence[bool]) -> tuple[Classifiers, Floats]:
+        """Classifiers with the two classes of some tasks in turned order, and the rows' signs."""
+        tasks, codes = [], self.codes.copy()
+        for number, (task, turn) in enumerate(zip(self.tasks, turned, strict=True)):
+            known = codes[:, number] >= 0
+            codes[known, number] = (1 - codes if turn else codes)[known, number]
+            tasks.append(replace(task, classes=task.classes[::-1]) if turn else task)
+        n_rows = [task.n_rows for task in self.tasks]
+        sign = np.repeat(np.where(turned, -1.0, 1.0), n_rows)
+        experts = self.experts
+        classifiers = replace(
+            self,
+            tasks=tuple(tasks),
+            rows=self.rows.flipped(sign),
+            joint_rows=self.joint_rows.flipped(sign),
+            codes=codes,
+            experts=None if experts is None else replace(experts, rows=experts.rows.flipped(sign)),
+        )
+        return classifiers, sign
 
     def row_names(self) -> list[str]:
         """One readable name per row: the task, and the class that a positive decision means."""
@@ -371,6 +391,26 @@ class Posterior:
             chosen = (part[:, 0] > 0).astype(int) if task.n_rows == 1 else part.argmax(axis=1)
             result.append(task.classes[chosen])
         return result
+
+    def with_positive(self, positive: Mapping[str, Any]) -> Posterior:
+        """The same model, speaking of other classes: decisions, coefficients, ROC and report.
+
+        The positive class of a task is the second of its ``classes``, at first the larger label.
+        Predictions and probabilities are the same; decisions and coefficients change their sign.
+
+        Parameters
+        ----------
+        positive : mapping from task to class
+            Only tasks with two classes have a positive one.
+        """
+        tasks = () if self.classifiers is None else self.classifiers.tasks
+        numbers = positive_classes(tasks, positive)
+        turned = [numbers.get(task.name, 1) == 0 for task in tasks]
+        if not any(turned):
+            return self
+        classifiers, sign = self._classifiers.flipped(turned)
+        draws = None if self.draws is None else self.draws.flipped(sign)
+        return replace(self, classifiers=classifiers, draws=draws)
 
     def to_arviz(self) -> Any:
         """The draws of Gibbs sampling for ArviZ, which has more diagnostics and plots.

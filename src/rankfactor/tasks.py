@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted, did_you_mean
 from rankfactor.kernels.packed import Floats
 
 ClassWeight = str | Mapping[Any, Any] | None
@@ -30,7 +30,8 @@ class Task:
     ----------
     name : str
     classes : array, shape (n_classes,)
-        The labels in increasing order.
+        The labels in increasing order; of two classes the second is the positive one, and the
+        order may be the other (`rankfactor.posterior.Posterior.with_positive`).
     """
 
     name: str
@@ -67,6 +68,7 @@ class Task:
                 raise InputError(
                     f"class_weight names {unknown[0]!r}, which is no class of {self.name!r} "
                     f"({', '.join(map(str, self.classes))})."
+                    f"{did_you_mean(unknown[0], self.classes)}"
                 )
             table = np.array([float(class_weight.get(c, 1.0)) for c in self.classes.tolist()])
         if not (np.isfinite(table).all() and (table > 0).all()):
@@ -89,7 +91,8 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
     for name, column in columns:
         if len(column) != n_samples:
             raise InputError(
-                f"the table has {n_samples} samples but {name!r} has {len(column)} labels: "
+                f"the table has {counted(n_samples, 'sample')} but {name!r} has "
+                f"{counted(len(column), 'label')}: "
                 "give one label per sample, NaN where it is unknown."
             )
         missing = np.asarray(pd.isna(column), bool)
@@ -112,6 +115,31 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
         tasks.append(Task(name, classes))
         numbers.append(codes)
     return tuple(tasks), np.column_stack(numbers)
+
+
+def positive_classes(tasks: Sequence[Task], positive: Mapping[str, Any]) -> dict[str, int]:
+    """Number of the positive class by task, of classes by task; refuses what there is not."""
+    known = {task.name: task.classes for task in tasks}
+    numbers = {}
+    for name, label in positive.items():
+        if name not in known:
+            raise InputError(
+                f"positive names the task {name!r}, but the tasks are "
+                f"{', '.join(known) or 'none'}.{did_you_mean(name, known)}"
+            )
+        classes = [str(one) for one in known[name]]
+        if str(label) not in classes:
+            raise InputError(
+                f"positive names {str(label)!r}, which is no class of {name!r} "
+                f"({', '.join(classes)}).{did_you_mean(label, classes)}"
+            )
+        if len(classes) != 2:
+            raise InputError(
+                f"positive names a class of {name!r}, which has {len(classes)}: only one of two "
+                "can be the positive one, and of more each has decisions of its own."
+            )
+        numbers[name] = classes.index(str(label))
+    return numbers
 
 
 def label_columns(y: Any) -> list[tuple[str, NDArray[np.object_]]]:
@@ -147,7 +175,7 @@ def signed_labels(
             if unknown:
                 raise InputError(
                     f"class_weight names {unknown[0]!r}, which is no task "
-                    f"({', '.join(sorted(names))})."
+                    f"({', '.join(sorted(names))}).{did_you_mean(unknown[0], names)}"
                 )
             weight = weight.get(task.name)
         number = codes[:, column]

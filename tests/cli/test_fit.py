@@ -74,7 +74,7 @@ def test_samples_without_a_label_are_kept_and_said() -> None:
     frame.to_csv("some.csv", index=False)
     result = fit("table.csv", "--labels", "some.csv:status")
     assert "note: 3 of 24 samples have no label 'status'; they are kept" in result.stderr
-    assert "note: 1 samples of some.csv are not in the table and are left out: 'stranger'" in (
+    assert "note: 1 sample of some.csv is not in the table and left out: 'stranger'" in (
         result.stderr
     )
     counts = model_header("model.rankfactor")["summary"]["tasks"]["status"]

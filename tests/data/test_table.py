@@ -182,7 +182,8 @@ class TestText:
         path = write(tmp_path, "id,a,status\nx,1,p\ny,2,q\n")
         fails(
             path,
-            "{path} has no column 'state' to take as label; its columns begin with 'status', 'a'.",
+            "{path} has no column 'state' to take as label; its columns begin with 'status', 'a'. "
+            "Did you mean 'status'?",
             text_columns=["state"],
         )
 

@@ -21,7 +21,6 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import gamma, kstest
 from tests.inference.hand_built import LEVEL, certain, failures, z_score
-from tests.shrinkage.wrong import off_by_half
 
 from rankfactor.inference import expansion, gibbs
 from rankfactor.inference.local import ObservedView
@@ -42,8 +41,7 @@ from rankfactor.likelihoods import (
 from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.likelihoods.ordinary_rank import Boundaries, RankedValues
 from rankfactor.model import Model, View, ViewState
-from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD, multiplicative_gamma, tpbn
-from rankfactor.shrinkage import normal as normal_ard
+from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
 from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGammaScales
 from rankfactor.shrinkage.normal import NormalScales
 from rankfactor.shrinkage.tpbn import TPBNScales

@@ -7,7 +7,7 @@ words, names, missing labels and the form of the answers, is here and as in the 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rankfactor.errors import InputError
-from rankfactor.features import column_names, match_columns, table_values
+from rankfactor.features import column_names, match_columns, refuse_limits, table_values
 from rankfactor.indicators import coded
 from rankfactor.kernels.packed import Floats
 from rankfactor.tasks import Task, encode_labels, side_by_side
@@ -27,6 +27,8 @@ Integers = NDArray[np.int64]
 
 class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of one or more label columns, on a table with holes."""
+
+    uses_values: ClassVar[bool] = True  # whether it needs more of a column than its order
 
     @abstractmethod
     def _learn(
@@ -57,6 +59,8 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Found array with n_samples={len(values)}, 1 sample is not enough: at least 2 "
                 "are needed."
             )
+        if self.uses_values:
+            refuse_limits(values, column_names(table), type(self).__name__)
         tasks, codes = encode_labels(y, len(values))
         self._single = np.asarray(y, object).ndim == 1
         self._classes = [task.classes for task in tasks]
@@ -108,7 +112,10 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "n_features_in_")
         if self._indicators is not None and isinstance(X, pd.DataFrame):
             X = self._indicators.apply(X)
-        return np.asarray(match_columns(X, self._names, self._n_values, "error", estimator=self))
+        values = match_columns(X, self._names, self._n_values, "error", estimator=self)
+        if self.uses_values:
+            refuse_limits(values, self._names, type(self).__name__)
+        return np.asarray(values)
 
     def _decide(self, X: Any) -> list[Floats]:
         with threadpool_limits(limits=1, user_api="blas"):

@@ -37,6 +37,8 @@ class RandomForest(ColumnClassifier):
         Only if fitted to a DataFrame.
     """
 
+    uses_values = False
+
     def __init__(self, n_trees: int = 500, random_state: Any = 0) -> None:
         self.n_trees = n_trees
         self.random_state = random_state

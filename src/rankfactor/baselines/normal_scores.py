@@ -136,6 +136,8 @@ class NormalScoresPCASVM(TunedSVM):
         Only if fitted to a DataFrame.
     """
 
+    uses_values = False
+
     def __init__(self, n_factors: int = 20, random_state: Any = 0) -> None:
         self.n_factors = n_factors
         self.random_state = random_state

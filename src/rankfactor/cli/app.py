@@ -18,6 +18,7 @@ from rankfactor.cli.interpret import interpret
 from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
 from rankfactor.cli.reproduce import reproduce
+from rankfactor.cli.spoken import in_options
 from rankfactor.errors import InputError
 
 
@@ -29,7 +30,7 @@ class _PlainErrors(TyperGroup):
             try:
                 return super().invoke(ctx)
             except InputError as error:
-                say(f"error: {one_line(error)}", err=True)
+                say(f"error: {in_options(one_line(error))}", err=True)
                 raise typer.Exit(BAD_INPUT) from error
             except KeyboardInterrupt as error:
                 say("interrupted: nothing was written.", err=True)

@@ -12,6 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
+from rankfactor.cli.spoken import in_options
+
 BAD_INPUT = 2
 INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
 
@@ -26,7 +28,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 def note(text: str) -> None:
     """Say on stderr what was found or decided on the way."""
-    say(f"note: {one_line(text)}", err=True)
+    say(f"note: {in_options(one_line(text))}", err=True)
 
 
 def one_line(message: object) -> str:
@@ -64,7 +66,7 @@ def plain_warnings() -> Iterator[None]:
     token = _warned.set(said)
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = one_line(message)
+        text = in_options(one_line(message))
         if text not in said:
             said[text] = None
             say(f"warning: {text}", err=True)

@@ -16,7 +16,9 @@ from rankfactor.cli.settings import (
     numbers_of_factors,
     plain_settings,
 )
+from rankfactor.cli.spoken import in_options
 from rankfactor.cli.tables import Reading, read_labelled
+from rankfactor.errors import counted
 
 if TYPE_CHECKING:
     from rankfactor.cli.tables import Labelled
@@ -40,6 +42,8 @@ def cv(
     repeats: Annotated[
         int, typer.Option(min=1, help="How often the samples are divided anew.")
     ] = 1,
+    drop_class: opt.DropClass = None,
+    positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
     covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
@@ -94,7 +98,13 @@ def cv(
 
     numbers = numbers_of_factors(n_factors)
     data = read_labelled(
-        table, labels, Reading.of(ctx.params), groups=groups, covariates=covariates or ()
+        table,
+        labels,
+        Reading.of(ctx.params),
+        groups=groups,
+        covariates=covariates or (),
+        drop=drop_class or (),
+        positive=positive or (),
     )
     settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
     # Folds side by side use the cores better than the threads of one small fit.
@@ -114,6 +124,7 @@ def cv(
                 n_folds=folds,
                 n_repeats=repeats,
                 groups=data.groups,
+                positive=data.positive,
                 random_state=random_state,
                 n_jobs=n_jobs,
                 progress=_steps(tell),
@@ -136,13 +147,14 @@ def cv(
             "settings": {
                 "n_factors": numbers if len(numbers) > 1 else numbers[0],
                 **plain_settings(settings),
+                **data.choices(drop_class),
                 "random_state": random_state,
             },
             "summary": found.summary().to_dict("records"),
             "chosen": choices,
             "convergence": _states(found),
             "notes": list(data.notes),
-            "warnings": [one.text for one in kinds(heard)],
+            "warnings": [in_options(one.text) for one in kinds(heard)],
         }
         _write(out, found, content)
     result(as_json, {**content, "folder": str(out)}, ())
@@ -205,7 +217,12 @@ def _show(
         times += ", groups kept together"
     if not found.complete:
         times += f", {found.n_done} of {found.n_planned} folds done"
+    times += "".join(
+        f", {task}: {label} against the other" for task, label in data.positive.items()
+    )
     print_comparison(f"{times}: mean (standard deviation over folds)", found.summary())
     for model, counts in chosen.items():
-        told = ", ".join(f"{value} in {count}" for value, count in counts.items())
-        result(False, {}, [f"{model} chose {told} folds."])
+        told = ", ".join(
+            f"{in_options(value)} in {counted(count, 'fold')}" for value, count in counts.items()
+        )
+        result(False, {}, [f"{model} chose {told}."])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +20,16 @@ MOST_LEVELS = 12  # of an ordinal feature: whole numbers with more levels are co
 MOST_CLASSES = 20  # of a column that could be a label
 
 
-def describe(table: Table) -> dict[str, Any]:
+def describe(
+    table: Table, labelled: tuple[pd.DataFrame, pd.DataFrame] | None = None
+) -> dict[str, Any]:
     """What is in a table, as plain values.
 
     Parameters
     ----------
     table : Table
+    labelled : tuple of DataFrame, optional
+        Features and labels to look for suspects in; by default the table's own label columns.
 
     Returns
     -------
@@ -32,7 +37,8 @@ def describe(table: Table) -> dict[str, Any]:
         Numbers of samples and features; ``features`` by kind, with their names; the shares of
         missing and of tied values; ``label_columns`` with the samples of every class, and
         ``other_columns`` with why they are no labels; ``word_columns``, of which a fit makes
-        features unless they are asked for otherwise.
+        features unless they are asked for otherwise; ``suspects``, a sentence about each column
+        that separates classes perfectly and about classes that look the same.
     """
     values = table.values.to_numpy()
     names = [str(name) for name in table.values.columns]
@@ -61,7 +67,32 @@ def describe(table: Table) -> dict[str, Any]:
         "label_columns": labels,
         "other_columns": others,
         "word_columns": [name for name in table.words if is_of_words(table.annotations[name])],
+        "suspects": [
+            text
+            for features, column in (
+                _by_label(table, list(labels))
+                if labelled is None
+                else ((labelled[0], labelled[1][name]) for name in labelled[1])
+            )
+            for text in _suspects(features, column)
+        ],
     }
+
+
+def _by_label(table: Table, names: list[str]) -> Iterator[tuple[pd.DataFrame, pd.Series[Any]]]:
+    """Each label column, and the features of a fit to it: numbers, and other columns of words."""
+    for name in names:
+        words = [one for one in table.words if one != name and is_of_words(table.annotations[one])]
+        yield table.values.join(table.annotations[words]), table.annotations[name]
+
+
+def _suspects(features: pd.DataFrame, labels: pd.Series[Any]) -> Iterator[str]:
+    from rankfactor.suspects import look_alikes, suspects
+    from rankfactor.tasks import encode_labels
+
+    tasks, codes = encode_labels(labels, len(labels))
+    yield from look_alikes(tasks[0], codes[:, 0])
+    yield from map(str, suspects(features, tasks, codes))
 
 
 def kind_of(levels: Any) -> str:

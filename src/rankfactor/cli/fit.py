@@ -11,7 +11,9 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.annotated import check_annotated, write_annotated
 from rankfactor.cli.console import INTERRUPTED, note, progress, result
 from rankfactor.cli.settings import classifier_settings, numbers_of_factors, plain_settings
+from rankfactor.cli.spoken import in_options
 from rankfactor.cli.tables import Reading, read_labelled
+from rankfactor.errors import counted
 
 if TYPE_CHECKING:
     from rankfactor.cli.tables import Labelled
@@ -43,6 +45,8 @@ def fit(
             "in the report. Without them the model predicts the same.",
         ),
     ] = True,
+    drop_class: opt.DropClass = None,
+    positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
     covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
@@ -93,7 +97,13 @@ def fit(
         check_annotated(table, annotated)
     numbers = numbers_of_factors(n_factors)
     data = read_labelled(
-        table, labels, Reading.of(ctx.params), groups=groups, covariates=covariates or ()
+        table,
+        labels,
+        Reading.of(ctx.params),
+        groups=groups,
+        covariates=covariates or (),
+        drop=drop_class or (),
+        positive=positive or (),
     )
     values = data.values
     settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
@@ -113,15 +123,16 @@ def fit(
             tell("Fit to all samples", done, total)
 
         interrupted = watched_fit(fitted, values, data.labels, step, data.groups)
-    told = [one.text for one in kinds(heard)]
+    told = [in_options(one.text) for one in kinds(heard)]
     everything = {
         "model": model,
         "n_factors": fitted.n_factors,
         **({"n_factors_among": numbers} if len(numbers) > 1 else {}),
         **plain_settings(settings),
+        **data.choices(drop_class),
         "random_state": random_state,
     }
-    posterior = fitted.posterior_
+    posterior = fitted.posterior_.with_positive(data.positive)
     kept = posterior if training_samples else posterior.without_training_samples()
     provenance = {
         "table": table.name,
@@ -157,8 +168,9 @@ def fit(
         "notes": list(data.notes),
     }
     lines = [
-        f"{model}: {len(values)} samples, {len(posterior.feature_names)} features, "
-        f"{fitted.n_active_} of {fitted.n_factors} factors in use.",
+        f"{model}: {counted(len(values), 'sample')}, "
+        f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
+        f"{counted(fitted.n_factors, 'factor')} in use.",
         f"Convergence: {posterior.convergence}.",
         f"Model: {out}",
         *([] if report is None else [f"Report: {report}"]),

@@ -11,14 +11,25 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import one_line, result
-from rankfactor.cli.tables import Reading, read
+from rankfactor.cli.spoken import OPTIONS, in_options
+from rankfactor.cli.tables import Reading, read, read_labelled
 from rankfactor.convergence import Convergence
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted
 
 
 def inspect(
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="A table, or a model file.")],
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labels",
+            metavar="COLUMN|FILE:COLUMN",
+            help="Label column to look for suspects of: columns that separate its classes "
+            "perfectly; as often as needed.",
+            show_default="those found",
+        ),
+    ] = None,
     id_column: opt.IdColumn = None,
     orient: opt.OrientOption = None,
     exclude: opt.Exclude = None,
@@ -26,7 +37,7 @@ def inspect(
     sheet: opt.Sheet = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Say what is in a table (features, holes, label columns) or in a model file."""
+    """Summarise a table (features, missing values, label columns, suspects) or a model file."""
     from rankfactor.modelfile import is_model_file
 
     if not path.exists():
@@ -37,7 +48,11 @@ def inspect(
         return
     from rankfactor.cli.describe import describe
 
-    content = {"file": str(path), "kind": "table", **describe(read(path, Reading.of(ctx.params)))}
+    reading, own = Reading.of(ctx.params), None
+    if labels:
+        data = read_labelled(path, labels, reading)
+        own = (data.values, data.labels)
+    content = {"file": str(path), "kind": "table", **describe(read(path, reading), own)}
     result(as_json, content, _table_lines(content))
 
 
@@ -85,9 +100,11 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
         yield f"  {name}: {value}"
     if "n_samples" in summary:
         yield (
-            f"Fitted to {summary['n_samples']} samples and {summary['n_features']} features "
+            f"Fitted to {counted(summary['n_samples'], 'sample')} and "
+            f"{counted(summary['n_features'], 'feature')} "
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
-            f"{summary['n_factors']} factors in use, {summary['n_iter']} iterations, engine "
+            f"{counted(summary['n_factors'], 'factor')} in use, "
+            f"{counted(summary['n_iter'], 'iteration')}, engine "
             f"{summary['engine']}, training {summary['training']}"
         )
         yield f"Convergence: {Convergence(**summary['convergence'])}"
@@ -98,21 +115,24 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
     if origin.get("table"):
         yield f"Table: {origin['table']}"
     if origin.get("settings"):
-        yield "Settings: " + ", ".join(f"{key}={one}" for key, one in origin["settings"].items())
+        given = (f"{OPTIONS.get(key, key)} {one}" for key, one in origin["settings"].items())
+        yield "Settings: " + ", ".join(given)
     if content["codes_sha256"]:
         yield f"Training codes: SHA-256 {content['codes_sha256']}"
     yield f"Features: {_some(content['feature_names'])}"
 
 
 def _table_lines(content: dict[str, Any]) -> Iterator[str]:
-    yield f"{content['file']}: {content['n_samples']} samples, {content['n_features']} features"
+    samples, features = (content["n_samples"], "sample"), (content["n_features"], "feature")
+    yield f"{content['file']}: {counted(*samples)}, {counted(*features)}"
     for text in content["notes"]:
         yield f"  {text}"
     for kind, part in content["features"].items():
         yield f"  {part['count']} {kind}: {_some(part['names'])}"
     yield (
-        f"Missing: {content['missing']:.2%} of the values, in {content['features_with_missing']} "
-        f"features; {content['samples_all_missing']} samples have no value at all"
+        f"Missing: {content['missing']:.2%} of the values, in "
+        f"{counted(content['features_with_missing'], 'feature')}; "
+        f"{counted(content['samples_all_missing'], 'sample')} without any value"
     )
     yield f"Ties: {content['ties']:.1%} of the values are shared with another sample"
     if content["views"]:
@@ -128,6 +148,8 @@ def _table_lines(content: dict[str, Any]) -> Iterator[str]:
         )
     for name, why in content["other_columns"].items():
         yield f"  column {name}: {why}"
+    for text in content["suspects"]:
+        yield f"Suspect: {in_options(one_line(text))}"
 
 
 def _counts(classes: dict[str, int], missing: int) -> str:

@@ -188,6 +188,25 @@ ClassWeight = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+DropClass = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop-class",
+        metavar="[TASK:]CLASS",
+        help="Class to leave out: its samples have no label of the task, and are left out where no "
+        "other label is left; as often as needed.",
+        show_default="none",
+    ),
+]
+Positive = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--positive",
+        metavar="[TASK:]CLASS",
+        help="Class of two that decisions, coefficients and ROC speak of; once for every task.",
+        show_default="the later in alphabetical order",
+    ),
+]
 Margin = Annotated[
     str,
     typer.Option(

@@ -13,7 +13,7 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import note, result
 from rankfactor.cli.tables import Reading, new_covariates, read
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,8 @@ def predict(
         "notes": list(given.notes),
     }
     lines = [
-        f"{len(values)} samples predicted; {n_features - len(missing)} of {n_features} features "
+        f"{counted(len(values), 'sample')} predicted; {n_features - len(missing)} of "
+        f"{counted(n_features, 'feature')} "
         "found.",
         *([] if posterior.classifiers is None else [f"Predictions: {out}"]),
         *([] if scores is None else [f"Scores: {scores}"]),
@@ -170,20 +171,22 @@ def _matched(
         share = len(missing) / n_features
         if missing and missing_features == "error":
             raise InputError(
-                f"{table.source} lacks {len(missing)} of the model's {n_features} features: "
+                f"{table.source} lacks {len(missing)} of the model's "
+                f"{counted(n_features, 'feature')}: "
                 f"{listed(missing)}; add them, or leave out --missing-features error to treat "
                 "them as missing values."
             )
         if 1 - share < LEAST_SHARE and len(missing) < n_features:
             raise InputError(
-                f"{table.source} lacks {len(missing)} of the model's {n_features} features "
+                f"{table.source} lacks {len(missing)} of the model's "
+                f"{counted(n_features, 'feature')} "
                 f"({share:.0%}), too many to predict from: check that the names are of the same "
                 f"kind ({listed(missing)} are missing)."
             )
     values = model_values(posterior, given, missing_features)
     if missing:
         warnings.warn(
-            f"{table.source} lacks {len(missing)} of the model's {n_features} features "
+            f"{table.source} lacks {len(missing)} of the model's {counted(n_features, 'feature')} "
             f"({share:.1%}), which are treated as missing values: {listed(missing)}.",
             UserWarning,
             stacklevel=2,

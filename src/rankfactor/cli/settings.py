@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 # Options that are arguments of the estimator as they stand.
 _AS_GIVEN = (
@@ -95,6 +95,20 @@ def _number_or_auto(option: str, text: str) -> float | str:
         raise InputError(f"{option} must be a number or auto, not {text!r}.") from None
 
 
+def class_of_task(option: str, text: str, tasks: Sequence[str], rest: str = "") -> tuple[str, str]:
+    """Task and class of ``[TASK:]CLASS``; a task has to be named where there are several."""
+    # A class may have a colon in its name, so a task counts only if there is such a one.
+    task, colon, label = text.partition(":")
+    if colon and task in tasks:
+        return task, label
+    if len(tasks) > 1:
+        raise InputError(
+            f"{option} {text} names no task: write TASK:CLASS{rest} with one of "
+            f"{', '.join(tasks)}.{did_you_mean(task, tasks) if colon else ''}"
+        )
+    return tasks[0], text
+
+
 def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
     """None, "balanced", or weights by class, of every task where there are several."""
     if not given:
@@ -106,15 +120,7 @@ def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
     weights: dict[str, dict[str, float]] = {}
     for text in given:
         place, equals, number = text.rpartition("=")
-        # A class may have a colon in its name, so a task counts only if there is such a one.
-        task, colon, label = place.partition(":")
-        if not colon or task not in tasks:
-            task, label = tasks[0], place
-            if len(tasks) > 1:
-                raise InputError(
-                    f"--class-weight {text} names no task: write TASK:CLASS=WEIGHT with one of "
-                    f"{', '.join(tasks)}."
-                )
+        task, label = class_of_task("--class-weight", place, tasks, "=WEIGHT")
         try:
             weight = float(number)
         except ValueError:

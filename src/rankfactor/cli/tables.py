@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.cli.console import note
-from rankfactor.errors import InputError
+from rankfactor.cli.settings import class_of_task
+from rankfactor.errors import InputError, counted, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,11 +52,17 @@ class Labelled:
     covariates: tuple[str, ...]
     views: pd.Series[str] | None
     notes: tuple[str, ...]
+    positive: dict[str, str]  # by task, where one was asked for
 
     @property
     def tasks(self) -> list[str]:
         """Names of the label columns."""
         return [str(name) for name in self.labels.columns]
+
+    def choices(self, drop_class: Sequence[str] | None) -> dict[str, Any]:
+        """What was asked for about classes, as a model file and a report tell it."""
+        given = {"drop_class": list(drop_class or ()), "positive": self.positive}
+        return {name: value for name, value in given.items() if value}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -99,7 +106,10 @@ def read(
     ]
     for pattern in patterns:
         if not any(fnmatchcase(str(name), pattern) for name in (*early, *late)):
-            raise InputError(f"--exclude {pattern} matches no column of {path}: leave it out.")
+            raise InputError(
+                f"--exclude {pattern} matches no column of {path}: leave it out."
+                f"{did_you_mean(pattern, header)}"
+            )
     if len(late) == table.values.shape[1]:
         raise InputError(f"--exclude leaves no feature of {path}: narrow its patterns.")
     if late:
@@ -119,11 +129,14 @@ def read_labelled(
     *,
     groups: str | None = None,
     covariates: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    positive: Sequence[str] = (),
 ) -> Labelled:
     """Read a table, its labels, groups and covariates; say what was found."""
     import pandas as pd
 
     from rankfactor.data import column_names
+    from rankfactor.tasks import encode_labels, positive_classes
 
     header = set(column_names(path, sheet=reading.sheet))
     places = [_place(path, header, text, "--labels") for text in labels]
@@ -141,28 +154,39 @@ def read_labelled(
     known = {str(name) for frame in files.values() for name in frame.index}
     table = read(path, reading, own, sample_names=known or None)
     notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files))]
-    parts = []
+    parts: list[pd.Series[Any]] = []
+    dropped: dict[str, list[str]] = {}
+    for text in drop:
+        task, label = class_of_task("--drop-class", text, [column for _, column in places])
+        dropped.setdefault(task, []).append(label)
     for file, column in places:
         found = _column(table, file, column, files, kind="label")
+        for label in dropped.get(column, ()):
+            notes.append(_without_class(found, label))
         _check_classes(file or path, column, found)
-        missing = int(found.isna().sum())
+        parts.append(found)
+    described = pd.concat(parts, axis=1)
+    if dropped:
+        table, described = _with_some_label(table, described, notes)
+    for column in described.columns:
+        missing = int(described[column].isna().sum())
         if missing:
             notes.append(
-                f"{missing} of {len(found)} samples have no label {column!r}; they are kept, "
-                "with the label unknown."
+                f"{missing} of {counted(len(described), 'sample')} have no label {column!r}; they "
+                "are kept, with the label unknown."
             )
-        parts.append(found)
+    chosen = dict(class_of_task("--positive", text, list(described.columns)) for text in positive)
+    positive_classes(encode_labels(described, len(described))[0], chosen)
     together = None
     for file, column in group_place:
         together = _column(table, file, column, files, kind="group")
-    described = pd.concat(parts, axis=1)
     asked = {column: file for file, column in (*places, *group_place, *others)}
     notes += [
         f"the table's own column {name!r} is no feature: that of {asked[name]} was asked for."
         for name in table.words
         if asked.get(name) is not None
     ]
-    table, said = with_words(table, [name for name in table.words if name not in asked], described)
+    table, said = with_words(table, [name for name in table.words if name not in asked])
     notes += said
     for text in notes:
         note(text)
@@ -173,10 +197,36 @@ def read_labelled(
         tuple(column for _, column in others),
         table.views,
         tuple(notes),
+        chosen,
     )
 
 
-def with_words(table: Table, names: Sequence[str], labels: pd.DataFrame) -> tuple[Table, list[str]]:
+def _without_class(labels: pd.Series[Any], label: str) -> str:
+    """Make the labels of a class unknown, in place, and say how many they are."""
+    chosen = (labels == label).to_numpy()
+    if not chosen.any():
+        known = sorted(set(labels.dropna()))
+        raise InputError(
+            f"--drop-class {label} is no class of {labels.name!r} ({', '.join(known)})."
+            f"{did_you_mean(label, known)}"
+        )
+    labels[chosen] = None
+    return f"the class {label!r} of {labels.name!r} is left out: {counted(chosen.sum(), 'sample')}."
+
+
+def _with_some_label(
+    table: Table, labels: pd.DataFrame, notes: list[str]
+) -> tuple[Table, pd.DataFrame]:
+    """Leave out samples without any label, once a class is dropped."""
+    kept = labels.notna().any(axis=1).to_numpy()
+    if kept.all():
+        return table, labels
+    notes.append(f"{counted(int((~kept).sum()), 'sample')} without any label left out.")
+    table = replace(table, values=table.values[kept], annotations=table.annotations[kept])
+    return table, labels[kept]
+
+
+def with_words(table: Table, names: Sequence[str]) -> tuple[Table, list[str]]:
     """The table with these columns of text among its features, where they are of few words."""
     from rankfactor.indicators import MOST_LEVELS, is_of_words
 
@@ -197,24 +247,7 @@ def with_words(table: Table, names: Sequence[str], labels: pd.DataFrame) -> tupl
             f"columns of text that are no features (not 2 to {MOST_LEVELS} words, or numbers among "
             f"them) are left out: {_listed(left, MOST_LEVELS)}."
         )
-    for name in used:
-        for task in labels.columns:
-            if _tells(table.annotations[name], labels[task]):
-                warnings.warn(
-                    f"the column {name!r} tells the label {task!r} without error: if it is the "
-                    f"label in other words, leave it out (--exclude {name!r}), or the model is "
-                    "told the answer.",
-                    UserWarning,
-                    stacklevel=3,
-                )
     return replace(table, values=table.values.join(table.annotations[used])), said
-
-
-def _tells(words: pd.Series[Any], labels: pd.Series[Any]) -> bool:
-    """Whether every word goes along with one class only."""
-    known = words.notna() & labels.notna()
-    classes = labels[known].groupby(words[known]).nunique()
-    return len(set(labels[known])) > 1 and bool((classes == 1).all())
 
 
 def with_covariates(
@@ -251,6 +284,7 @@ def new_covariates(
         if column not in wanted:
             raise InputError(
                 f"{column!r} is no covariate of the model, which has {_listed(list(wanted))}."
+                f"{did_you_mean(column, wanted)}"
             )
     files = {file: _read_file(file, reading) for file in places.values() if file}
     # Those that are nowhere are told by whoever matches the table to the model.
@@ -266,6 +300,14 @@ def _place(table: Path, header: set[str], text: str, option: str) -> tuple[Path 
     """File (None for the table itself) and column that an option names."""
     # A column of the table may have a colon in its name, and a path one after its drive.
     file, colon, column = text.rpartition(":")
+    if text not in header and Path(text).is_file():
+        from rankfactor.data import column_names
+
+        known = [f"{text}:{name}" for name in column_names(Path(text))[1:]]
+        raise InputError(
+            f"{option} {text} is a file, and names no column of it: write {text}:COLUMN, with one "
+            f"of {_listed(known)}."
+        )
     if text in header or not colon or not file:
         return None, text
     if not column:
@@ -292,10 +334,9 @@ def _foreign(table: Table, file: Path, files: Mapping[Path, pd.DataFrame]) -> It
             "(--id-column), and which way the table lies (--orient)."
         )
     if len(foreign):
-        yield (
-            f"{len(foreign)} samples of {file} are not in the table and are left out: "
-            f"{_listed(foreign)}."
-        )
+        out = "not in the table and left out"
+        whose = counted(len(foreign), f"sample of {file} is {out}", f"samples of {file} are {out}")
+        yield f"{whose}: {_listed(foreign)}."
 
 
 def _column(
@@ -316,7 +357,7 @@ def _column(
     if column not in frame.columns:
         raise InputError(
             f"{file or table.source} has no column {column!r} to take as {kind}: its columns that "
-            f"are no features are {_listed(frame.columns)}."
+            f"are no features are {_listed(frame.columns)}.{did_you_mean(column, frame.columns)}"
         )
     if file is not None and column in table.values.columns and kind == "label":
         warnings.warn(
@@ -340,8 +381,9 @@ def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
     known = int(labels.notna().sum())
     if len(classes) > max(20, known // 3):
         raise InputError(
-            f"{source}, column {column!r} has {len(classes)} classes for {known} labelled samples: "
-            "it looks like a measurement or a name, so choose another column or bin it first."
+            f"{source}, column {column!r} has {len(classes)} classes for "
+            f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so "
+            "choose another column or bin it first."
         )
 
 

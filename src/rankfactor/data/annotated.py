@@ -23,7 +23,7 @@ from rankfactor.data.grid import Grid, Table, check_cells, check_names
 from rankfactor.data.names import some
 from rankfactor.data.opening import foreign_reader
 from rankfactor.data.packages import need
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 __all__ = ["annotated_names", "from_anndata", "from_mudata", "read_annotated", "write_back"]
 
@@ -60,6 +60,7 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
         if layer not in adata.layers:
             raise InputError(
                 f"{source} has no layer '{layer}'; it has {some(list(adata.layers)) or 'none'}."
+                f"{did_you_mean(layer, adata.layers)}"
             )
         matrix, what = adata.layers[layer], f"layer '{layer}'"
     is_sparse = hasattr(matrix, "toarray")

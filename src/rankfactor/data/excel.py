@@ -16,7 +16,7 @@ from rankfactor.data.grid import Grid
 from rankfactor.data.opening import foreign_reader
 from rankfactor.data.packages import need
 from rankfactor.data.textfile import Records, grid_of_records
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 __all__ = ["open_sheet", "read_sheet_grid"]
 
@@ -58,7 +58,10 @@ def open_sheet(path: Path, sheet: str | None = None) -> tuple[Records, tuple[str
         try:
             names = [one.title for one in book.worksheets]
             if sheet is not None and sheet not in names:
-                raise InputError(f"{path} has no sheet '{sheet}'; it has {_quoted(names)}.")
+                raise InputError(
+                    f"{path} has no sheet '{sheet}'; it has {_quoted(names)}."
+                    f"{did_you_mean(sheet, names)}"
+                )
             chosen = book[sheet] if sheet is not None else book.worksheets[0]
             rows = [_trimmed(row) for row in chosen.iter_rows(values_only=True)]
         finally:

@@ -14,6 +14,10 @@ evidence. If nothing speaks, samples stand in rows.
 **Columns of text.** A column more than half of whose filled cells are no numbers is an annotation;
 whether features are made of it (`rankfactor.indicators`) is the caller's affair. One with fewer is
 a feature with a mistake in it, and refused with its place.
+
+**Limits of detection.** In a feature whose other cells are numbers, cells such as ``<0.05`` and
+``>100`` are read as below and above every other value (`rankfactor.data.numbers.parse_limit`), with
+a note. Rank models need no more; others refuse them (`rankfactor.features.refuse_limits`).
 """
 
 from __future__ import annotations
@@ -36,8 +40,8 @@ from rankfactor.data.names import (
     plain,
     some,
 )
-from rankfactor.data.numbers import Style
-from rankfactor.errors import InputError
+from rankfactor.data.numbers import Style, parse_limit
+from rankfactor.errors import InputError, counted, did_you_mean
 
 __all__ = [
     "Grid",
@@ -170,6 +174,7 @@ def table_of_grid(
         notes.append(f"features in rows ({reason}): turned")
     elif reason:
         notes.append(f"samples in rows ({reason})")
+    notes += _read_limits(grid, axis=0 if turned else 1)
     row_kind, column_kind = ("feature", "sample") if turned else ("sample", "feature")
     check_names(grid, row_kind, column_kind)
 
@@ -206,8 +211,8 @@ def table_of_grid(
     dates = dates_among(names)
     if dates:
         notes.append(
-            f"{len(dates)} features are called like dates, as spreadsheets rename genes: "
-            f"{some(dates)}"
+            f"{counted(len(dates), 'feature is', 'features are')} called like dates, as "
+            f"spreadsheets rename genes: {some(dates)}"
         )
     automatic = [name for name in annotations if name not in wanted]
     return Table(
@@ -257,6 +262,30 @@ def _are_words(grid: Grid, row: int) -> bool:
     return len(words) >= 4 and len(set(words)) >= 2
 
 
+def _read_limits(grid: Grid, axis: int) -> list[str]:
+    """Read cells beyond a limit as numbers, in place, in rows (0) or columns (1) of numbers."""
+    lines: dict[int, dict[tuple[int, int], float | None]] = {}
+    for place, text in grid.text.items():
+        lines.setdefault(place[axis], {})[place] = parse_limit(text, grid.style)
+    told = []
+    for i, cells in sorted(lines.items()):
+        line = grid.values[i] if axis == 0 else grid.values[:, i]
+        if None in cells.values() or np.isnan(line).all():
+            continue
+        first = grid.text[next(iter(cells))].strip()
+        told.append(f"{len(cells)} in '{(grid.row_names, grid.column_names)[axis][i]}' ('{first}')")
+        for place, number in cells.items():
+            grid.values[place] = number
+            del grid.text[place]
+    if not told:
+        return []
+    more = f" and {counted(len(told) - 3, 'more feature')}" if len(told) > 3 else ""
+    return [
+        "cells beyond a limit of detection are read as below (<) or above (>) every other value: "
+        f"{', '.join(told[:3])}{more}"
+    ]
+
+
 def _mostly_text(grid: Grid, axis: int) -> list[int]:
     """Rows (0) or columns (1) more than half of whose filled cells are no numbers."""
     counts: dict[int, int] = {}
@@ -294,6 +323,7 @@ def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
         raise InputError(
             f"{grid.source} has nothing called {some(sorted(unknown))} to exclude; "
             f"its columns begin with {some(grid.column_names)}."
+            f"{did_you_mean(min(unknown), [*grid.column_names, *grid.row_names])}"
         )
     rows = [n for n, name in enumerate(grid.row_names) if name not in exclude]
     columns = [i for i, name in enumerate(grid.column_names) if name not in exclude]

@@ -21,7 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MISSING_MARKERS", "Evidence", "Style", "as_numbers", "parse_number", "parse_row"]
+__all__ = [
+    "LIMIT",
+    "MISSING_MARKERS",
+    "Evidence",
+    "Style",
+    "as_numbers",
+    "parse_limit",
+    "parse_number",
+    "parse_row",
+]
 
 MISSING_MARKERS = (
     "", "NA", "NaN", "nan", "null", "NULL", ".", "N/A", "n/a", "#N/A", "<NA>",
@@ -37,6 +46,8 @@ _COMMA_DECIMAL = re.compile(rf"[+-]?\d*,\d+{_END}|[+-]?\d+,{_END}")
 _POINT_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _POINT_GROUPS = re.compile(_GROUPS % r"\." + rf"(?:,\d*)?{_END}")
 _POINT_DECIMAL = re.compile(rf"[+-]?\d*\.\d+{_END}|[+-]?\d+\.{_END}")
+_LIMIT = re.compile(r"([<>≤≥])=?\s*(\S.*)")
+LIMIT = 1e38  # no measurement; numbers of three times the size fit into single precision
 _SPACES = re.compile("(?<=\\d)[ \u00a0\u2009\u202f'\u2019](?=\\d{3}(?:\\D|$))")
 
 
@@ -134,6 +145,20 @@ def parse_number(text: str, style: Style) -> float | None:
         return float(text.replace(",", "."))
     except ValueError:
         return None
+
+
+def parse_limit(text: str, style: Style) -> float | None:
+    """Return the number that stands for a cell such as "<0.05" or ">100", None if it is none.
+
+    All that is known of such a value is its side, so it is read as beyond every other: below
+    ``-LIMIT`` or above ``LIMIT``, in the order of the limits and the same in every table.
+    """
+    found = _LIMIT.fullmatch(text.strip())
+    number = None if found is None else parse_number(found[2], style)
+    if found is None or number is None or not abs(number) < LIMIT:
+        return None
+    place = number / (1 + abs(number))  # increasing, between -1 and 1
+    return LIMIT * (place - 2 if found[1] in "<≤" else place + 2)
 
 
 def as_numbers(cells: Iterable[str | float]) -> list[float] | None:

@@ -38,7 +38,7 @@ from rankfactor.data.grid import (
 from rankfactor.data.names import check_unique, some
 from rankfactor.data.opening import first_bytes, name_suffixes, read_as_text
 from rankfactor.data.textfile import open_records, read_text_grid
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 __all__ = ["column_names", "read_annotations", "read_table"]
 
@@ -293,7 +293,7 @@ def _check_found(table: Table, text_columns: Collection[str]) -> None:
             known = [*table.annotations.columns, *table.values.columns]
             raise InputError(
                 f"{table.source} has no column '{name}' to take as label; "
-                f"its columns begin with {some(known)}."
+                f"its columns begin with {some(known)}.{did_you_mean(name, known)}"
             )
 
 
@@ -304,6 +304,7 @@ def _without(table: Table, exclude: Collection[str]) -> Table:
             raise InputError(
                 f"{table.source} has nothing called '{name}' to exclude; "
                 f"its features begin with {some(values.columns)}."
+                f"{did_you_mean(name, [*values.columns, *annotations.columns, *values.index])}"
             )
     left_out = set(exclude)
     rows = [name not in left_out for name in values.index]
@@ -322,6 +323,7 @@ def _indexed(frame: pd.DataFrame, id_column: str | int, path: Path) -> pd.DataFr
         raise InputError(
             f"{path} has no column '{id_column}' to take as id_column; "
             f"its columns begin with {some(frame.columns)}."
+            f"{did_you_mean(id_column, frame.columns)}"
         )
     names = frame[id_column]
     if bool(names.isna().any()):

@@ -31,7 +31,7 @@ from rankfactor.data.grid import Grid
 from rankfactor.data.names import is_heading_of_names, some
 from rankfactor.data.numbers import Evidence, Style, parse_number, parse_row
 from rankfactor.data.opening import name_suffixes, read_as_text
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 __all__ = ["Records", "grid_of_records", "holds_names", "open_records", "read_text_grid"]
 
@@ -369,7 +369,7 @@ def _id_position(names: list[str], id_column: str | int | None, source: str) -> 
         if id_column not in names:
             raise InputError(
                 f"{source} has no column '{id_column}' to take as id_column; "
-                f"its columns begin with {some(names)}."
+                f"its columns begin with {some(names)}.{did_you_mean(id_column, names)}"
             )
         return names.index(id_column)
     return None

@@ -22,9 +22,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.convergence import INTERRUPTED, Convergence, counted
+from rankfactor.convergence import INTERRUPTED, Convergence
 from rankfactor.diagnostics import judged
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted, did_you_mean
 from rankfactor.estimators.classify import Labels, calibrated, classify
 from rankfactor.estimators.inputs import TrainingTable, Views, with_views
 from rankfactor.features import model_values
@@ -59,6 +59,7 @@ from rankfactor.posterior import (
     readable_order,
 )
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
+from rankfactor.suspects import check_labels
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
@@ -145,6 +146,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         coding = model.data.learn(table.values)
         self._report_constant(n_features - len(coding.columns), n_features)
+        if labels is not None:
+            check_labels(table.given, labels.tasks, labels.codes)
         observed = coding.observe(table.values)
         model = self._with_margin(model, len(coding.columns))
         predictive = self._predictive(len(coding.columns))
@@ -425,5 +428,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def registered(argument: str, name: str, registry: dict[str, Any]) -> Any:
     """Part of that name, or an error that lists the names there are."""
     if name not in registry:
-        raise InputError(f"{argument} must be one of {', '.join(registry)}, not {name!r}.")
+        raise InputError(
+            f"{argument} must be one of {', '.join(registry)}, not {name!r}."
+            f"{did_you_mean(name, registry)}"
+        )
     return registry[name]

@@ -292,6 +292,12 @@ class RankFactorClassifier(Deciding):
         groups : array-like or Series, shape (n_samples,), optional
             Samples of one group, such as those of a patient, stay together where calibration and
             ``label_weight="auto"`` divide them.
+
+        Warns
+        -----
+        LabelWarning
+            If a column separates the classes perfectly by itself, or classes differ only in case
+            or blanks (`rankfactor.suspects`).
         """
         self._check_arguments()
         self._check_training()

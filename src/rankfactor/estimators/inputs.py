@@ -21,6 +21,7 @@ from rankfactor.features import (
     column_names,
     listed,
     opened,
+    refuse_limits,
     row_names,
     split_covariates,
     table_values,
@@ -110,8 +111,11 @@ def training_table(X: Any, estimator: Any) -> TrainingTable:
     samples = row_names(given)
     if not isinstance(given, pd.DataFrame | NamedSparse):
         given = values
-    if issparse(values) and not estimator._build_model().takes_sparse:
+    model = estimator._build_model()
+    if issparse(values) and not model.takes_sparse:
         values = values.toarray()
+    if model.data.uses_values:
+        refuse_limits(values, names, "the Gaussian likelihood")
     return TrainingTable(
         values, given, names, given_names, n_given, samples, views, adjustment, indicators
     )

@@ -22,7 +22,8 @@ from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.kernels.packed import Floats
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
-from rankfactor.tasks import Task, encode_labels
+from rankfactor.suspects import LabelWarning, check_labels
+from rankfactor.tasks import Task, encode_labels, positive_classes
 
 Integers = NDArray[np.int64]
 
@@ -36,6 +37,7 @@ class _Problem:
     tasks: tuple[Task, ...]
     codes: Integers  # (n_samples, n_tasks), -1 where a label is missing
     groups: Integers | None  # (n_samples,)
+    positive: dict[str, int]  # number of the positive class, of tasks where it is not the second
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ def cross_validate(
     n_folds: int = 10,
     n_repeats: int = 1,
     groups: Any = None,
+    positive: Mapping[str, Any] | None = None,
     random_state: int | None = 0,
     n_jobs: int = 1,
     progress: Callable[[str, int, int], None] | None = None,
@@ -83,6 +86,8 @@ def cross_validate(
         How often the samples are divided anew.
     groups : array-like or Series, optional
         Samples of one group stay in one fold, for example those of one patient.
+    positive : mapping from task to class, optional
+        The class that the decisions of a task with two classes are for; by default the second.
     random_state : int or None, default 0
         Seed of the folds. The answer does not depend on ``n_jobs``.
     n_jobs : int, default 1
@@ -106,6 +111,9 @@ def cross_validate(
         If a fold cannot give an AUC, because its training part lacks a class or its test part has
         one only. Its decisions still count in the pooled AUC; a task with one class left in the
         training part is not fitted in that fold.
+    LabelWarning
+        If a column of the table separates classes perfectly by itself, or classes differ only in
+        case or blanks (`rankfactor.suspects`).
 
     Notes
     -----
@@ -126,6 +134,7 @@ def cross_validate(
     if labels.shape[1] == 0:
         raise InputError("there is no task: labels needs at least one column.")
     tasks, codes = encode_labels(labels, len(table))
+    chosen = positive_classes(tasks, positive or {})
     together = None if groups is None else group_numbers(groups, table.index)
     folds = make_folds(
         tasks,
@@ -136,7 +145,8 @@ def cross_validate(
         random_state=random_state,
     )
     warn_of_gaps(tasks, codes, folds)
-    problem = _Problem(table, labels, tasks, codes, together)
+    check_labels(table, tasks, codes)
+    problem = _Problem(table, labels, tasks, codes, together, chosen)
     # All models of a fold before the next fold: an interruption then leaves whole folds.
     jobs = [(name, models[name], fold) for fold in folds for name in models]
     outcomes: list[_Outcome] = []
@@ -201,6 +211,8 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     with recorded() as heard:
         model = _seeded(clone(estimator), fold.seed)
         answers = _fit_and_predict(model, fold, problem)
+    # What is wrong with the labels has been said of the whole table.
+    heard = [one for one in heard if not issubclass(one.category, LabelWarning)]
     seconds = time.perf_counter() - started
     rows, decisions = [], []
     for number, task in enumerate(problem.tasks):
@@ -290,6 +302,7 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
             None if chances is None else chances[j],
             classes[j],
             chosen[j],
+            problem.positive.get(problem.tasks[number].name, 1),
         )
         for j, number in enumerate(numbers)
     }
@@ -304,7 +317,7 @@ def _chances(model: Any, new: pd.DataFrame) -> Any:
 
 
 def _answer(
-    task: Task, predicted: Any, decision: Any, chance: Any, classes: Any, chosen: str
+    task: Task, predicted: Any, decision: Any, chance: Any, classes: Any, chosen: str, positive: int
 ) -> _Answer:
     number_of = {label: i for i, label in enumerate(task.classes.tolist())}
     known = np.array([number_of[label] for label in np.asarray(classes).tolist()])
@@ -313,7 +326,8 @@ def _answer(
         decision = np.column_stack([-decision, decision])
     chance = np.full(decision.shape, np.nan) if chance is None else np.asarray(chance, float)
     if task.n_rows == 1:
-        known, decision, chance = known[1:], decision[:, 1:], chance[:, 1:]
+        own = known == positive
+        known, decision, chance = known[own], decision[:, own], chance[:, own]
     codes = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
     return _Answer(codes, known, decision, chance, chosen)
 

@@ -12,7 +12,7 @@ from rankfactor.baselines import (
     PFAClassifier,
     RandomForest,
 )
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 from rankfactor.estimators import PRESETS, RankFactorClassifier
 from rankfactor.evaluation.adjusted import Adjusted
 from rankfactor.evaluation.choose_factors import ChooseFactors
@@ -59,7 +59,9 @@ def named_models(
     models: dict[str, Any] = {}
     for name in names:
         if name not in known:
-            raise InputError(f"models must be among {', '.join(known)}, not {name!r}.")
+            raise InputError(
+                f"models must be among {', '.join(known)}, not {name!r}.{did_you_mean(name, known)}"
+            )
         if name in models:
             raise InputError(f"the model {name} is named twice: name it once.")
         if name in BASELINES:

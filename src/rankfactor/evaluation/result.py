@@ -54,8 +54,9 @@ class Evaluation:
     decisions : DataFrame
         One row per labelled sample, task, model and repeat: the decision for the class ``positive``
         when the sample was in the test part, its true ``label`` and the class ``predicted``. With
-        two classes ``positive`` is the second; with more there is one row per class. Where the
-        model gives probabilities, ``probability`` is that of the class ``positive``, else NaN.
+        two classes ``positive`` is the second, unless another was asked for; with more there is one
+        row per class. Where the model gives probabilities, ``probability`` is that of the class
+        ``positive``, else NaN.
     complete : bool
         False if the cross-validation was interrupted; only finished folds are there then.
     n_planned : int

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 OTHERS = "Others"
 MOST_CLASSES = 12  # a column with more describes samples rather than classes
@@ -101,7 +101,10 @@ def found_columns(
     given = ", ".join(f"'{name}'" for name in annotations.columns)
     for name in labels:
         if name not in annotations:
-            raise InputError(f"{source} has no column '{name}'; it has {given}.")
+            raise InputError(
+                f"{source} has no column '{name}'; it has {given}."
+                f"{did_you_mean(name, annotations.columns)}"
+            )
     found = list(labels) or [
         str(name)
         for name in annotations.columns

@@ -19,7 +19,7 @@ from sklearn.utils import resample
 
 from rankfactor.data import read_table
 from rankfactor.datasets import list_datasets, load
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 from rankfactor.experiments.crossvalidated import Keep, run_folds
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.problem import Problem
@@ -174,7 +174,10 @@ def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
     infos = {info.name: info for info in list_datasets()}
     for name in sets:
         if name not in infos:
-            raise InputError(f"there is no data set '{name}'; choose among {', '.join(infos)}.")
+            raise InputError(
+                f"there is no data set '{name}'; choose among {', '.join(infos)}."
+                f"{did_you_mean(name, infos)}"
+            )
     for name in sets or infos:
         try:
             data = load(name)

@@ -137,6 +137,16 @@ class Draws:
             priors=tuple(one.reordered(order, sign) for one in self.priors),
         )
 
+    def flipped(self, sign: Floats) -> Draws:
+        """Draws whose classifiers are ``sign`` (R,) times these."""
+        small = sign.astype(np.float32).reshape(-1, *[1] * (self.coefficients.ndim - 2))
+        return replace(
+            self,
+            coefficients=self.coefficients * small,
+            classifiers=tuple(rows.flipped(sign) for rows in self.classifiers),
+            experts=tuple(replace(one, rows=one.rows.flipped(sign)) for one in self.experts),
+        )
+
     def decide(
         self, model: Model, view: View, observed: Observed, pool: Workers
     ) -> tuple[Floats, Floats]:

@@ -37,8 +37,8 @@ from typing import Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.convergence import CONVERGED, INTERRUPTED, Convergence, by_change, counted
-from rankfactor.errors import InputError
+from rankfactor.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
+from rankfactor.errors import InputError, counted
 from rankfactor.inference.globals import designs, row_prior, row_statistics, view_bound
 from rankfactor.inference.local import TILE, ObservedView, update_scores, without_intercept
 from rankfactor.inference.threads import Workers, slices

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change, counted
+from rankfactor.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
+from rankfactor.errors import counted
 from rankfactor.inference.acceleration import Momentum
 from rankfactor.inference.components import assign_block, joined, shared_out, signed_of
 from rankfactor.inference.globals import update_view, view_bound

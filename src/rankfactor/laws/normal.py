@@ -94,6 +94,10 @@ class Normal:
         cov[:, diagonal_positions(order)] = variance
         return cls(mean, cov, np.full(n, order * np.log(variance)))
 
+    def flipped(self, sign: Floats) -> Normal:
+        """Law of ``sign`` (n,) times the rows; signs do not change a covariance."""
+        return Normal(self.mean * sign[:, None], self.cov, self.log_det)
+
     @property
     def order(self) -> int:
         """Dimension K of a row."""

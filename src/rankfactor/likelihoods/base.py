@@ -181,6 +181,7 @@ class Likelihood(ABC, Generic[Params]):
     has_intercept: ClassVar[bool] = False  # the rows end in an intercept
     needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
     refreshes: ClassVar[bool] = False  # `refresh` does something
+    uses_values: ClassVar[bool] = False  # values count, and not their order alone
 
     @property
     def augments(self) -> bool:

@@ -128,6 +128,7 @@ class Gaussian(DataLikelihood[Noise]):
 
     has_intercept: ClassVar[bool] = True
     needs_variance: ClassVar[bool] = False
+    uses_values: ClassVar[bool] = True
 
     def learn(self, values: Floats) -> Scaling:
         """Mean and standard deviation of every feature that varies."""

@@ -118,6 +118,15 @@ def _two_class_tasks(
         positive = own[1] if own is not None and len(own) == _TWO else None
         if str(positive) not in set(part["label"].astype(str)):
             positive = None  # 1 against 1.0: the larger label is the model's second class too
+        elif own is not None and "positive" in part:
+            # The model's class is spoken of, whichever the cross-validation was asked for.
+            same = (part["positive"].astype(str) != str(own[0])).to_numpy()
+            turned = {"decision": -part["decision"]}
+            if "probability" in part:
+                turned["probability"] = 1 - part["probability"]
+            part = part.assign(
+                **{name: part[name].where(same, new) for name, new in turned.items()}
+            )
         yield place, str(task), part, positive
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankfactor.__about__ import __version__
 from rankfactor.certainty import CLEAR
+from rankfactor.errors import counted
 from rankfactor.plots.select import effects, leading_features
 from rankfactor.plots.style import percent, plain
 from rankfactor.posterior import Posterior
@@ -192,8 +193,8 @@ def _class_cautions(posterior: Posterior) -> list[str]:
             )
         if counts[least] < _FEW_IN_CLASS:
             found.append(
-                f"{task.name} has only {counts[least]} samples of {task.classes[least]}: what is "
-                "said about that class is uncertain."
+                f"{task.name} has only {counted(counts[least], 'sample')} of "
+                f"{task.classes[least]}: what is said about that class is uncertain."
             )
     return found
 
@@ -244,7 +245,8 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         n_chains = len(np.unique(posterior.draws.chain))
         said.append(
             f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
-            f"{len(posterior.draws.chain)} draws kept of {n_chains} chains, which start from a "
+            f"{counted(len(posterior.draws.chain), 'draw')} kept of "
+            f"{counted(n_chains, 'chain, which starts', 'chains, which start')} from a "
             "variational fit (its history is shown). Intervals and rates are those of the draws. "
             f"{clear} {posterior.convergence.sentence}"
         )

@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rankfactor.__about__ import __version__
+from rankfactor.errors import counted
 from rankfactor.files import check_destinations, written_together
 from rankfactor.plots.components import has_components
 from rankfactor.plots.style import plain
@@ -244,9 +245,9 @@ def _task_cards(
 
 def _facts(posterior: Posterior) -> list[str]:
     facts = [
-        f"{posterior.samples.n_samples} samples",
-        f"{len(posterior.feature_names)} features",
-        f"{int(posterior.active.sum())} of {posterior.n_factors} factors in use",
+        counted(posterior.samples.n_samples, "sample"),
+        counted(len(posterior.feature_names), "feature"),
+        f"{int(posterior.active.sum())} of {counted(posterior.n_factors, 'factor')} in use",
         f"fit {posterior.convergence.state}",
     ]
     if posterior.classifiers is not None:
