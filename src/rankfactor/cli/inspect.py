@@ -47,6 +47,9 @@ def _model(path: Path) -> dict[str, Any]:
     # Reading all of it checks the file, too.
     posterior = load_model(path)
     header = model_header(path)
+    summary = header.get("summary", {})
+    if summary:  # that of an older file may not know of the chains
+        summary["converged"] = posterior.converged
     return {
         "file": str(path),
         "kind": "model",
@@ -55,11 +58,8 @@ def _model(path: Path) -> dict[str, Any]:
         "library": header["library"],
         "checksum": "agrees" if "checksum" in header else "none",
         "parts": header["model"],
-        "summary": {
-            **header.get("summary", {}),
-            "converged": posterior.converged,
-            "convergence": asdict(posterior.convergence),
-        },
+        "summary": summary,
+        "convergence": asdict(posterior.convergence),
         "provenance": header.get("provenance", {}),
         "codes_sha256": posterior.codes_sha256 or None,
         "shares": posterior.shares.tolist(),
@@ -82,16 +82,16 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
             )
             value = f"{value.get('part', '')} ({rest})" if rest else value.get("part", "")
         yield f"  {name}: {value}"
-    if "n_samples" in summary:
+    if summary:
         yield (
             f"Fitted to {summary['n_samples']} samples and {summary['n_features']} features "
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
             f"{summary['n_factors']} factors in use, {summary['n_iter']} iterations, engine "
             f"{summary['engine']}, training {summary['training']}"
         )
-        yield f"Convergence: {Convergence(**summary['convergence'])}"
         for task, counts in summary["tasks"].items():
             yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"
+    yield f"Convergence: {Convergence(**content['convergence'])}"
     if origin.get("table"):
         yield f"Table: {origin['table']}"
     if origin.get("settings"):
