@@ -108,7 +108,8 @@ def check_folder(
     from rankfactor.report import Validation
 
     origin: dict[str, Any] = header.get("provenance", {})
-    ours, theirs = origin.get("data"), folder.record.get("data")
+    ours: dict[str, Any] = origin.get("data", {})
+    theirs: dict[str, Any] = folder.record.get("data", {})
     known = bool(ours and theirs)
     found = _difference(ours, theirs) if known else _visible_difference(posterior, folder)
     if found is not None:
