@@ -62,6 +62,9 @@ def _model(path: Path) -> dict[str, Any]:
     # Reading all of it checks the file, too.
     posterior = load_model(path)
     header = model_header(path)
+    summary = header.get("summary", {})
+    if summary:  # that of an older file may not know of the chains
+        summary["converged"] = posterior.converged
     return {
         "file": str(path),
         "kind": "model",
@@ -70,11 +73,8 @@ def _model(path: Path) -> dict[str, Any]:
         "library": header["library"],
         "checksum": "agrees" if "checksum" in header else "none",
         "parts": header["model"],
-        "summary": {
-            **header.get("summary", {}),
-            "converged": posterior.converged,
-            "convergence": asdict(posterior.convergence),
-        },
+        "summary": summary,
+        "convergence": asdict(posterior.convergence),
         "provenance": header.get("provenance", {}),
         "training_samples": posterior.left_out is None,
         "codes_sha256": posterior.codes_sha256 or None,
@@ -98,7 +98,7 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
             )
             value = f"{value.get('part', '')} ({rest})" if rest else value.get("part", "")
         yield f"  {name}: {value}"
-    if "n_samples" in summary:
+    if summary:
         yield (
             f"Fitted to {counted(summary['n_samples'], 'sample')} and "
             f"{counted(summary['n_features'], 'feature')} "
@@ -107,11 +107,11 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
             f"{counted(summary['n_iter'], 'iteration')}, engine "
             f"{summary['engine']}, training {summary['training']}"
         )
-        yield f"Convergence: {Convergence(**summary['convergence'])}"
         for task, counts in summary["tasks"].items():
             yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"
     if not content["training_samples"]:
         yield "Names, scores and labels of the training samples are not in the file."
+    yield f"Convergence: {Convergence(**content['convergence'])}"
     if origin.get("table"):
         yield f"Table: {origin['table']}"
     if origin.get("settings"):

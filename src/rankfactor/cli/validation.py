@@ -30,8 +30,9 @@ class Folder(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings of the folds."""
-        return [f"In the cross-validation: {text}" for text in self.record.get("warnings", ())]
+        """Warnings of the folds; that of Ctrl-C is a flaw of the whole."""
+        given = [str(text) for text in self.record.get("warnings", ())]
+        return [f"In the cross-validation: {one}" for one in given if one[:12] != "interrupted:"]
 
 
 def read_folder(path: Path, model: Path, name: str | None) -> Folder:
@@ -107,7 +108,8 @@ def check_folder(
     from rankfactor.report import Validation
 
     origin: dict[str, Any] = header.get("provenance", {})
-    ours, theirs = origin.get("data"), folder.record.get("data")
+    ours: dict[str, Any] = origin.get("data", {})
+    theirs: dict[str, Any] = folder.record.get("data", {})
     known = bool(ours and theirs)
     found = _difference(ours, theirs) if known else _visible_difference(posterior, folder)
     if found is not None:
@@ -133,7 +135,10 @@ def check_folder(
             f"those of another model: {'; '.join(differing)}."
         )
     if not record.get("complete", True):
-        flaws.append(f"The cross-validation was interrupted: {_done(record)}.")
+        flaws.append(
+            f"The cross-validation was interrupted: {_done(record)}. Its numbers are of these "
+            "folds alone."
+        )
     return Validation(_sentence(record, folder), settings, tuple(flaws))
 
 
@@ -220,7 +225,7 @@ def _value(value: Any) -> str:
 
 def _done(record: Mapping[str, Any]) -> str:
     if "folds_done" not in record:
-        return "only its finished folds count"
+        return "some folds are missing"
     return f"{record['folds_done']} of {record['folds_planned']} folds done"
 
 
