@@ -66,7 +66,9 @@ def drawn(figure):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.quick_cases("coefficients, three classes", "scores", "loadings, clustered", "network", "reliability")
+@pytest.mark.quick_cases(
+    "coefficients, three classes", "scores", "loadings, clustered", "network", "reliability"
+)
 def test_labels_lie_inside_the_figure_and_apart(name):
     figure = FIGURES[name]()
     renderer = drawn(figure)
