@@ -31,10 +31,14 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks(
-    [LinearSVM(), RBFSVM()], expected_failed_checks=lambda _: EXPECTED_FAILURES
-)
+@parametrize_with_checks([LinearSVM()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([RBFSVM()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_scikit_learn_conventions_of_the_radial_one(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

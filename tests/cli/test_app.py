@@ -221,6 +221,7 @@ def test_the_unexpected_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(result.exception, ZeroDivisionError)
 
 
+@pytest.mark.slow
 def test_exit_codes_of_the_program() -> None:
     bad = in_process_of_its_own("fit", "table.csv", "--labels", "labels.csv:nope")
     assert (bad.returncode, bad.stdout) == (2, "")

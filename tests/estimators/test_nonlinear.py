@@ -73,6 +73,7 @@ def either(request, small):
 
 
 @pytest.mark.parametrize("shape", [crossed, concentric])
+@pytest.mark.quick_cases("concentric")
 def test_classes_that_no_line_parts(shape):
     rng = np.random.default_rng(0)
     loadings = rng.standard_normal((40, 2))
@@ -309,6 +310,7 @@ def test_diagnostics_of_both_forms(sampled):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.quick_cases("mixed")
 def test_a_sampler_that_goes_on_predicts_as_if_it_had_not_stopped(form, small, tmp_path):
     X, labels = small
 
