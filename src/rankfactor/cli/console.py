@@ -13,7 +13,6 @@ from typing import Any
 from rich.console import Console
 
 BAD_INPUT = 2
-INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
 
 Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
 _warned: ContextVar[dict[str, None]] = ContextVar("warned")

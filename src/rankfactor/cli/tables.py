@@ -155,7 +155,7 @@ def read_labelled(
     together = None
     for file, column in group_place:
         together = _column(table, file, column, files, kind="group")
-    described = pd.concat(parts, axis=1)
+    described = pd.concat([pd.DataFrame(index=table.values.index), *parts], axis=1)
     asked = {column: file for file, column in (*places, *group_place, *others)}
     notes += [
         f"the table's own column {name!r} is no feature: that of {asked[name]} was asked for."

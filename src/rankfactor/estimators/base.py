@@ -34,6 +34,7 @@ from rankfactor.inference.deciders import make_decider
 from rankfactor.inference.draws import Draws, collect
 from rankfactor.inference.drawstore import open_store
 from rankfactor.inference.gibbs import pooled, sample
+from rankfactor.inference.interruption import Interruption, interruptible_once
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import encode_samples
 from rankfactor.inference.predictive import START_ITERATIONS, Predictive, train
@@ -160,7 +161,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             store = open_checkpoint(engine, model, observed, rows, stream)
             features = feature_names[coding.columns]
             disk = open_store(engine, model, observed, rows, stream, features.tolist())
-        with workers(self.n_threads) as pool:
+        with workers(self.n_threads) as pool, interruptible_once() as ctrl_c:
             seen, start = rows, None
             if predictive is not None:
                 seen = None
@@ -168,16 +169,32 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 settings = replace(settings, max_iter=most, warns=False)
             result = fit(model, coding, observed, seen, settings, rng, pool, self.progress)
             if predictive is not None and rows is not None:
-                result.z = encode_samples(model, result.data, pool)
-                start = (result.data.state.copy(), result.z.copy())
-                decider = make_decider(model, rows, result.z, rng, pool)
+                with ctrl_c.holding():
+                    result.z = encode_samples(model, result.data, pool)
+                    start = (result.data.state.copy(), result.z.copy())
+                    decider = make_decider(model, rows, result.z, rng, pool)
+                if ctrl_c.came and not result.interrupted:
+                    result.interrupted = True
+                    warnings.warn(
+                        "interrupted before predictive training; the fit so far is kept.",
+                        ConvergenceWarning,
+                        stacklevel=3,
+                    )
                 train(model, result, decider, predictive, pool, progress=self.progress)
             draws = None
-            if engine is not None:
+            if engine is not None and result.interrupted:
+                warnings.warn(
+                    "interrupted before the first sweep: the variational fit that chains start "
+                    "from is kept, and there are no draws.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            elif engine is not None:
                 records = None if disk is None else disk.records
                 draws = self._sample(
-                    model, result, engine, stream, store, records, observed, rows, pool
+                    model, result, engine, stream, store, records, observed, rows, pool, ctrl_c
                 )
+            ctrl_c.hold()
             # Last of all: a prior may depend on the order in which the factors were fitted.
             order, sign = self._order_factors(model, result)
             if draws is not None:
@@ -197,7 +214,21 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                         refit = refit_coefficients(model, scores, fitted, pool, result.prior)
                     else:
                         refit = fit_again(model, coding, observed, settings, seed, pool)
-                    classifiers = calibrated(model, labels, classifiers, scores, refit, enough)
+                    quick = predictive is None and self.calibration == "refit"
+                    try:
+                        if ctrl_c.came and not quick:
+                            raise KeyboardInterrupt
+                        with ctrl_c.holding(False):
+                            classifiers = calibrated(
+                                model, labels, classifiers, scores, refit, enough
+                            )
+                    except KeyboardInterrupt:
+                        warnings.warn(
+                            "interrupted: the fit is kept, but its probabilities are not "
+                            "calibrated.",
+                            UserWarning,
+                            stacklevel=3,
+                        )
         if disk is not None:
             disk.finish(order, sign, None if classifiers is None else classifiers.row_names())
         self._remember_names(table)
@@ -259,6 +290,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         observed: Observed,
         labels: Observed | None,
         pool: Workers,
+        ctrl_c: Interruption,
     ) -> Draws:
         """Sample from the fit on; its laws become those of the draws, in place."""
         progress = self.progress
@@ -270,6 +302,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         n_threads = thread_count(self.n_threads)
         chains = sample(model, result, engine, stream, n_threads, tell, store, records)
+        ctrl_c.hold()
         draws = collect(model, chains, observed, labels, engine.n_predict, pool)
         state = result.data.state
         state.rows = pooled([chain.rows for chain in chains])

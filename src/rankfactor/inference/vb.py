@@ -178,7 +178,9 @@ def fit(
         candidate = _start(model, coding, observed, labels, loadings, factors, rng)
         if len(factors) >= LARGE and _can_begin_small(candidate):
             _begin_small(model, candidate, coding, loadings, factors, settings, rng, pool)
-        _ascend(model, candidate, settings, pool, progress)
+        # After Ctrl-C one pass over all samples is enough to keep what there is.
+        most = 0 if candidate.interrupted else settings.max_iter
+        _ascend(model, candidate, replace(settings, max_iter=most), pool, progress)
         if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
             best = candidate
         if candidate.interrupted:
@@ -255,6 +257,7 @@ def _begin_small(
     small = _start(model, coding, table, some(fit.labels), loadings, factors[few], rng)
     _ascend(model, small, replace(settings, warns=False), pool, None)
     logger.debug("%d samples of %d: %d iterations", SMALL, len(factors), small.n_iter)
+    fit.interrupted = small.interrupted
     for item, done in zip(fit.views, small.views, strict=True):
         item.state = done.state
     rows = [item.rows() for item in fit.views]
