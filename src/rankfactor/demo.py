@@ -19,6 +19,7 @@ Progress = Callable[[str, int, int], None]  # step, how much of it is done, out 
 
 FIT_STEP = "Fit to all samples"
 REPORT_STEP = "Report"
+FILES = ("report.html", "model.rankfactor", "cross_validation.csv")
 _KEPT = "R-L-BSVM"
 _DESCRIPTION = (
     "Proteins of the cerebrospinal fluid of 333 people, and two questions at once: is the person "
@@ -71,7 +72,7 @@ def run_demo(
     ----------
     out : Path
         Folder for ``report.html``, ``model.rankfactor`` and ``cross_validation.csv``; made if it
-        is not there. Nothing is written unless everything is.
+        is not there. The model and the folds are written first, and kept if the report fails.
     n_folds : int, default 10
     n_factors : int, default 20
     random_state : int, default 0
@@ -99,9 +100,7 @@ def run_demo(
     from rankfactor.modelfile import save_model
     from rankfactor.report import Validation, write_report
 
-    report, model, folds = (
-        out / name for name in ("report.html", "model.rankfactor", "cross_validation.csv")
-    )
+    report, model, folds = (out / name for name in FILES)
     tell = progress or _ignore
     data = load_alzheimer()
 
@@ -140,23 +139,23 @@ def run_demo(
             "warnings": told,
         }
         tell(REPORT_STEP, 0, 1)
-        with written_together(model, folds, report) as (model_part, folds_part, report_part):
-            save_model(classifier.posterior_, model_part, provenance=provenance)
-            evaluation.folds.to_csv(folds_part, index=False)
-            write_report(
-                report_part,
-                classifier.posterior_,
-                title="Alzheimer's disease in the cerebrospinal fluid",
-                description=_DESCRIPTION,
-                source=data.source,
-                comparison=evaluation.summary(),
-                decisions=evaluation.decisions,
-                validation=Validation(
-                    f"Cross-validation of {data.name}: {len(data.table)} samples, {n_folds} folds."
-                ),
-                warnings=told,
-                settings=settings,
-            )
+        with written_together(folds) as (part,):
+            evaluation.folds.to_csv(part, index=False)
+        save_model(classifier.posterior_, model, provenance=provenance)
+        write_report(
+            report,
+            classifier.posterior_,
+            title="Alzheimer's disease in the cerebrospinal fluid",
+            description=_DESCRIPTION,
+            source=data.source,
+            comparison=evaluation.summary(),
+            decisions=evaluation.decisions,
+            validation=Validation(
+                f"Cross-validation of {data.name}: {len(data.table)} samples, {n_folds} folds."
+            ),
+            warnings=told,
+            settings=settings,
+        )
     tell(REPORT_STEP, 1, 1)
     return DemoResult(report, model, folds, evaluation, classifier, told)
 

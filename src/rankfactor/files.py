@@ -1,11 +1,11 @@
-"""Writing files: nothing is ever half written, and what cannot be written is said beforehand."""
+"""Writing files: never half written, and a path that cannot be written is refused beforehand."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rankfactor.errors import InputError
@@ -13,7 +13,7 @@ from rankfactor.errors import InputError
 
 @contextmanager
 def folder(path: Path) -> Iterator[None]:
-    """Make sure of a folder to write to; one made here is removed again if the block fails."""
+    """Create the output folder if needed; one created here is removed again if the block fails."""
     made = [parent for parent in (path, *path.parents) if not parent.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -21,8 +21,7 @@ def folder(path: Path) -> Iterator[None]:
         raise InputError(
             f"the folder {path} cannot be made ({error.strerror}): choose another."
         ) from error
-    if not os.access(path, os.W_OK):
-        raise InputError(f"the folder {path} cannot be written to: choose another.")
+    check_folder(path)
     try:
         yield
     except BaseException:
@@ -32,37 +31,88 @@ def folder(path: Path) -> Iterator[None]:
         raise
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a folder that cannot be written to; one that does not exist yet is accepted."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file: give a folder.")
+    if path.is_dir() and not os.access(path, os.W_OK):
+        raise InputError(f"the folder {path} cannot be written to: choose another.")
+
+
 def check_destinations(*paths: Path) -> None:
     """Refuse, before any work is done, a path that cannot be written to."""
     for path in paths:
         if path.is_dir():
             raise InputError(f"{path} is a folder: give the path of a file.")
-        if not path.parent.is_dir():
-            raise InputError(
-                f"the folder {path.parent} does not exist: make it, or choose another."
-            )
-        if not os.access(path.parent, os.W_OK):
-            raise InputError(f"the folder {path.parent} cannot be written to: choose another.")
+        # A rename would put a file in the place of a device or a pipe.
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a regular file: give the path of a file.")
+        target = _target(path)
+        if target.is_symlink():
+            raise InputError(f"{path} is a link to itself: remove it, or choose another path.")
+        parent = target.parent if path.is_symlink() else path.parent
+        if not parent.is_dir():
+            raise InputError(f"the folder {parent} does not exist: make it, or choose another.")
+        if not os.access(parent, os.W_OK):
+            raise InputError(f"the folder {parent} cannot be written to: choose another.")
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file: by links, by another spelling, or one not yet written.
+
+    Names that differ in case only count as the same while neither file exists, since on some file
+    systems they are.
+    """
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        if one.exists() or other.exists():
+            return False
+        return str(_target(one)).casefold() == str(_target(other)).casefold()
 
 
 @contextmanager
 def written_together(*paths: Path) -> Iterator[list[Path]]:
-    """Give paths beside those asked for; what is written there is renamed when all is done.
+    """Yield paths beside those asked for, and rename what is written there at the end.
 
-    If the block fails, nothing is left of its files, and older ones stay as they were.
+    If the block fails, nothing is left of its files, and older ones stay as they were. A process
+    that is killed leaves the old file or the new one. Links are followed, so that they stay links.
     """
     mark = secrets.token_hex(4)
-    # The suffix stays at the end, for writers that look at it.
-    parts = [path.with_name(f".{path.stem}.{mark}{path.suffix}") for path in paths]
+    targets = [_target(path) for path in paths]
+    # The suffix stays at the end, for writers that look at it; names have a greatest length.
+    parts = [one.with_name(f".{one.stem[:40]}.{mark}{one.suffix}") for one in targets]
     try:
         yield parts
-        for part, path in zip(parts, paths, strict=True):
-            os.replace(part, path)
+        # The content must be on the disk before the name is.
+        for part in parts:
+            _flush(part, os.O_RDWR)
+        for part, target in zip(parts, targets, strict=True):
+            os.replace(part, target)
+        for parent in {target.parent for target in targets}:
+            with suppress(OSError):  # not every system opens a folder
+                _flush(parent, os.O_RDONLY)
     except OSError as error:
+        asked = {str(part): path for part, path in zip(parts, paths, strict=True)}
+        place = asked.get(str(error.filename), error.filename or paths[0])
         raise InputError(
-            f"{error.filename or paths[0]} cannot be written ({error.strerror or error}): "
+            f"{place} cannot be written ({error.strerror or error}): "
             "free some space, or choose another place."
         ) from error
     finally:
         for part in parts:
             part.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """The file that a path leads to, whether it exists or not."""
+    return Path(os.path.realpath(path))
+
+
+def _flush(path: Path, flags: int) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    number = os.open(path, flags)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,9 +1,24 @@
-"""The command line: one file a command, all of them put together in `rankfactor.cli.app`.
+"""The command line: one file a command, all of them put together in `rankfactor.cli.program`.
 
-What takes long to import is imported inside the commands, so that ``--help`` answers at once.
-Results go to stdout; progress, notes, warnings and errors to stderr.
+What takes long to import is imported inside `main` and the commands, so that ``--help`` answers at
+once and Ctrl-C ends the program at any moment without a traceback. Results go to stdout; progress,
+notes, warnings and errors to stderr.
 """
 
-from rankfactor.cli.app import app, main
+from typing import TYPE_CHECKING, Any
+
+from rankfactor.cli.start import main
+
+if TYPE_CHECKING:
+    from rankfactor.cli.program import app
 
 __all__ = ["app", "main"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the program on first use."""
+    if name != "app":
+        raise AttributeError(f"module 'rankfactor.cli' has no attribute {name!r}")
+    from rankfactor.cli.program import app
+
+    return app

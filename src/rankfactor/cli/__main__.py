@@ -1,6 +1,6 @@
 """``python -m rankfactor.cli``, where the program ``rankfactor`` is not on the path."""
 
-from rankfactor.cli.app import main
+from rankfactor.cli.start import main
 
 if __name__ == "__main__":
     main()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.errors import InputError
+from rankfactor.files import written_together
 
 if TYPE_CHECKING:
     from rankfactor.posterior import Posterior
@@ -28,7 +29,7 @@ def check_annotated(table: Path, out: Path) -> None:
 
 
 def write_annotated(
-    table: Path, part: Path, posterior: Posterior, settings: Mapping[str, Any]
+    table: Path, out: Path, posterior: Posterior, settings: Mapping[str, Any]
 ) -> None:
     """Write a copy of a file with the factors of a fit in it."""
     from rankfactor.data import write_back
@@ -51,6 +52,6 @@ def write_annotated(
             for name, value in settings.items()
         },
     )
-    with warnings.catch_warnings():
+    with written_together(out) as (part,), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         data.write(part)

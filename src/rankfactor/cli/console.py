@@ -15,7 +15,6 @@ from rich.console import Console
 from rankfactor.cli.spoken import in_options
 
 BAD_INPUT = 2
-INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
 
 Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
 _warned: ContextVar[dict[str, None]] = ContextVar("warned")

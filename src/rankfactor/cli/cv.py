@@ -9,7 +9,8 @@ import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import INTERRUPTED, Progress, plain, progress, result
+from rankfactor.cli.console import Progress, plain, progress, result
+from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.settings import (
     classifier_settings,
     names_of,
@@ -17,6 +18,7 @@ from rankfactor.cli.settings import (
     plain_settings,
 )
 from rankfactor.cli.spoken import in_options
+from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.tables import Reading, read_labelled
 from rankfactor.errors import counted
 
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
     from rankfactor.cli.tables import Labelled
     from rankfactor.evaluation import Evaluation
 
-FILES = ("summary.csv", "folds.csv", "predictions.csv", "result.json")
+FILES = {
+    "summary.csv": table_of("a summary of `rankfactor cv`", "task", "model"),
+    "folds.csv": FOLDS,
+    "predictions.csv": table_of("a table of `rankfactor cv`", "sample", "task", "model"),
+    "result.json": json_object("a result of `rankfactor cv`", "n_folds", "summary"),
+}
 
 
 def cv(
@@ -84,6 +91,7 @@ def cv(
     n_predict: opt.NPredict = None,
     random_state: opt.RandomState = 0,
     n_threads: opt.NThreads = None,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Cross-validate models on a table and its labels.
@@ -96,6 +104,8 @@ def cv(
     from rankfactor.evaluation.watch import kinds, overheard
     from rankfactor.files import folder
 
+    read = [table, *files_of(labels, groups, covariates)]
+    check_outputs(read, in_folder("--out", out, FILES), force=force)
     numbers = numbers_of_factors(n_factors)
     data = read_labelled(
         table,

@@ -9,6 +9,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
+from rankfactor.cli.outputs import EDITABLE, Output, check_outputs
 
 datasets = typer.Typer(
     no_args_is_help=True,
@@ -43,12 +44,17 @@ def fetch(
             help="Also write the table with its label columns as CSV.", show_default="none"
         ),
     ] = None,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Make sure of a data set's files on this machine, and say where they are."""
     from rankfactor.datasets import fetch as fetch_files
 
-    paths = [str(path) for path in fetch_files(name)]
+    outputs = [] if out is None else [Output("--out", out, EDITABLE)]
+    check_outputs([], outputs, force=force)
+    found = fetch_files(name)
+    check_outputs(found, outputs, force=force)
+    paths = [str(path) for path in found]
     lines = paths or [f"{name} is bundled; --out writes it as CSV."]
     if out is not None:
         _write(name, out)
@@ -58,9 +64,8 @@ def fetch(
 
 def _write(name: str, out: Path) -> None:
     from rankfactor.datasets import load
-    from rankfactor.files import check_destinations, written_together
+    from rankfactor.files import written_together
 
-    check_destinations(out)
     data = load(name)
     whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))
     with written_together(out) as (part,):

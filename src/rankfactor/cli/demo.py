@@ -9,6 +9,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import progress, result
+from rankfactor.cli.outputs import FOLDS, MODEL, REPORT, check_outputs, in_folder
 
 
 def demo(
@@ -19,12 +20,15 @@ def demo(
     n_factors: opt.NFactors = 20,
     random_state: opt.RandomState = 0,
     n_threads: opt.NThreads = None,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Compare models on the bundled Alzheimer data and write a report."""
     from rankfactor.cli.comparison import print_comparison
-    from rankfactor.demo import run_demo
+    from rankfactor.demo import FILES, run_demo
 
+    kinds = dict(zip(FILES, (REPORT, MODEL, FOLDS), strict=True))
+    check_outputs([], in_folder("--out", out, kinds), force=force)
     with progress() as tell:
         found = run_demo(
             out,

@@ -1,7 +1,9 @@
-"""``rankfactor fit``: a model of a table and its labels."""
+"""``rankfactor fit``: a model of a table, with labels or without."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,9 +11,26 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.annotated import check_annotated, write_annotated
-from rankfactor.cli.console import INTERRUPTED, note, progress, result
-from rankfactor.cli.settings import classifier_settings, numbers_of_factors, plain_settings
+from rankfactor.cli.console import note, progress, result
+from rankfactor.cli.outputs import (
+    CHECKPOINT,
+    EDITABLE,
+    MODEL,
+    REPORT,
+    Output,
+    check_outputs,
+    files_of,
+    in_folder,
+    write_after_model,
+)
+from rankfactor.cli.settings import (
+    analysis_settings,
+    classifier_settings,
+    numbers_of_factors,
+    plain_settings,
+)
 from rankfactor.cli.spoken import in_options
+from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.tables import Reading, read_labelled
 from rankfactor.errors import counted
 
@@ -23,8 +42,10 @@ if TYPE_CHECKING:
 def fit(
     ctx: typer.Context,
     table: opt.TablePath,
-    labels: opt.Labels,
-    model: Annotated[str, typer.Option(help=opt.PRESETS + ".")] = "R-L-BSVM",
+    labels: opt.LabelsIfAny = None,
+    model: Annotated[
+        str, typer.Option(help=opt.PRESETS + ". Without labels, its first part counts.")
+    ] = "R-L-BSVM",
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.rankfactor"),
     report: Annotated[
         Path | None, typer.Option(help="Also write a report in HTML.", show_default="none")
@@ -79,26 +100,33 @@ def fit(
     checkpoint: opt.Checkpoint = None,
     random_state: opt.RandomState = 0,
     n_threads: opt.NThreads = None,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Fit a model to a table and its labels, and keep it in a file.
 
-    Ctrl-C ends a fit early and keeps what it has; the exit code is then 130.
+    Without --labels, factors are fitted to the table alone. Ctrl-C ends a fit early and keeps what
+    it has; the exit code is then 130.
     """
     from rankfactor.data import fingerprint
-    from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
-    from rankfactor.files import check_destinations, written_together
+    from rankfactor.inference.interruption import interruptible_once
     from rankfactor.modelfile import model_header, save_model
 
-    outputs = [path for path in (out, report, annotated) if path is not None]
-    check_destinations(*outputs)
+    outputs = [Output("--out", out, MODEL)]
+    outputs += [] if report is None else [Output("--report", report, REPORT)]
+    outputs += [] if annotated is None else [Output("--annotated", annotated, EDITABLE)]
+    outputs += [] if checkpoint is None else in_folder("--checkpoint", checkpoint, CHECKPOINT)
+    check_outputs([table, *files_of(labels, groups, covariates)], outputs, force=force)
     if annotated is not None:
         check_annotated(table, annotated)
     numbers = numbers_of_factors(n_factors)
+    name = model if labels else "Factor analysis"
+    alone = {} if labels else analysis_settings(ctx)
     data = read_labelled(
         table,
-        labels,
+        labels or (),
         Reading.of(ctx.params),
         groups=groups,
         covariates=covariates or (),
@@ -106,69 +134,76 @@ def fit(
         positive=positive or (),
     )
     values = data.values
-    settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
-    fitted = RankFactorClassifier(
-        model, n_factors=numbers[0], random_state=random_state, n_threads=n_threads, **settings
-    )
-    with progress() as tell, overheard() as heard:
-        if len(numbers) > 1:
-            _choose_factors(fitted, numbers, data, random_state)
-        elif groups is not None and not _divides(fitted):
-            note(
-                "--groups has no effect: with --calibration none and the number of factors and "
-                "--label-weight given, nothing of this fit divides the samples."
-            )
+    given: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
+    fitted: Any
+    if labels:
+        settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
+        fitted = RankFactorClassifier(model, n_factors=numbers[0], **given, **settings)
+    else:
+        settings = {**alone, **data.settings}
+        fitted = RankFactorAnalysis(n_factors=numbers[0], **given, **settings)
+    # From its end until it is saved, Ctrl-C cannot lose a fit.
+    with interruptible_once() as ctrl_c:
+        with progress() as tell, overheard() as heard:
+            if len(numbers) > 1:
+                _choose_factors(fitted, numbers, data, random_state)
+            elif groups is not None and not _divides(fitted):
+                note(
+                    "--groups has no effect: with --calibration none and the number of factors and "
+                    "--label-weight given, nothing of this fit divides the samples."
+                )
+            step = partial(tell, "Fit to all samples")
+            watched_fit(fitted, values, data.labels if labels else None, step, data.groups)
+            ctrl_c.hold()
+        told = [in_options(one.text) for one in kinds(heard)]
+        everything = {
+            "model": name,
+            "n_factors": fitted.n_factors,
+            **({"n_factors_among": numbers} if len(numbers) > 1 else {}),
+            **plain_settings(settings),
+            **data.choices(drop_class),
+            "random_state": random_state,
+        }
+        posterior = fitted.posterior_.with_positive(data.positive)
+        kept = posterior if training_samples else posterior.without_training_samples()
+        provenance = {
+            "table": table.name,
+            "labels": data.tasks,
+            "data": fingerprint(values, data.labels),
+            # Notes on samples that were left out name them.
+            "notes": list(data.notes) if training_samples else [],
+            "warnings": told,
+            "settings": everything,
+        }
+        save_model(kept, out, provenance=provenance)
+    more: dict[tuple[str, Path], Callable[[], object]] = {}
+    if report is not None:
+        from rankfactor.report import write_report
 
-        def step(done: int, total: int) -> None:
-            tell("Fit to all samples", done, total)
-
-        interrupted = watched_fit(fitted, values, data.labels, step, data.groups)
-    told = [in_options(one.text) for one in kinds(heard)]
-    everything = {
-        "model": model,
-        "n_factors": fitted.n_factors,
-        **({"n_factors_among": numbers} if len(numbers) > 1 else {}),
-        **plain_settings(settings),
-        **data.choices(drop_class),
-        "random_state": random_state,
-    }
-    posterior = fitted.posterior_.with_positive(data.positive)
-    kept = posterior if training_samples else posterior.without_training_samples()
-    provenance = {
-        "table": table.name,
-        "labels": [str(name) for name in data.labels.columns],
-        "data": fingerprint(values, data.labels),
-        # Notes on samples that were left out name them.
-        "notes": list(data.notes) if training_samples else [],
-        "warnings": told,
-        "settings": everything,
-    }
-    with written_together(*outputs) as parts:
-        save_model(kept, parts[0], provenance=provenance)
-        if report is not None:
-            from rankfactor.report import write_report
-
-            write_report(
-                parts[1],
-                kept,
-                title=f"{model} of {table.name}",
-                source=str(table),
-                warnings=told,
-                settings=everything,
-            )
-        if annotated is not None:
-            write_annotated(table, parts[-1], posterior, everything)
+        more["report", report] = lambda: write_report(
+            report,
+            kept,
+            title=f"{name} of {table.name}",
+            source=str(table),
+            warnings=told,
+            settings=everything,
+        )
+    if annotated is not None:
+        more["annotated table", annotated] = lambda: write_annotated(
+            table, annotated, posterior, everything
+        )
+    write_after_model(out, more)
     content = {
         "model_file": str(out),
         "report": report,
         "annotated": annotated,
-        "interrupted": interrupted,
+        "interrupted": ctrl_c.came,
         **model_header(out)["summary"],
         "settings": everything,
         "notes": list(data.notes),
     }
     lines = [
-        f"{model}: {counted(len(values), 'sample')}, "
+        f"{name}: {counted(len(values), 'sample')}, "
         f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
         f"{counted(fitted.n_factors, 'factor')} in use.",
         f"Convergence: {posterior.convergence}.",
@@ -177,7 +212,7 @@ def fit(
         *([] if annotated is None else [f"Annotated table: {annotated}"]),
     ]
     result(as_json, content, lines)
-    if interrupted:
+    if ctrl_c.came:
         raise typer.Exit(INTERRUPTED)
 
 

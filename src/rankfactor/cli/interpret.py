@@ -11,12 +11,30 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
-from rankfactor.errors import InputError
+from rankfactor.cli.outputs import (
+    COEFFICIENTS,
+    EDGES,
+    LEADERS,
+    NETWORK,
+    SETS,
+    check_outputs,
+    in_folder,
+    table_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NETWORK = "network.graphml"
+NETWORK_FILE = "network.graphml"
+FILES = {
+    "factors.csv": table_of("a table of factors", "factor", "share"),
+    "top_features.csv": LEADERS,
+    "edges.csv": EDGES,
+    "modules.csv": table_of("a table of modules", "feature", "module"),
+    "coefficients.csv": COEFFICIENTS,
+    "enrichment.csv": SETS,
+    NETWORK_FILE: NETWORK,
+}
 # q below this counts in what is printed; the file has all.
 _FOUND = 0.05
 
@@ -44,6 +62,7 @@ def interpret(
             help="Upper and lower case are the same in names of genes and features.",
         ),
     ] = False,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Write what a model says: factors, leading features, coefficients, network, gene sets.
@@ -65,8 +84,7 @@ def interpret(
     )
     from rankfactor.modelfile import load_model
 
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file: give a folder.")
+    check_outputs([model, gmt], in_folder("--out", out, FILES), force=force)
     posterior = load_model(model)
     sets = None if gmt is None else read_gmt(gmt)
     factors = factor_table(posterior)
@@ -84,14 +102,14 @@ def interpret(
     if sets is not None:
         found = enrich(posterior, sets, ignore_case=ignore_case)
         tables["enrichment.csv"] = found
-    with folder(out), written_together(*(out / name for name in (*tables, NETWORK))) as parts:
+    with folder(out), written_together(*(out / name for name in (*tables, NETWORK_FILE))) as parts:
         for part, table in zip(parts, tables.values(), strict=False):
             table.to_csv(part, index=False)
         write_graphml(graph, parts[-1])
     used = factors[factors["in_use"]]
     content: dict[str, Any] = {
         "folder": str(out),
-        "files": sorted([*tables, NETWORK]),
+        "files": sorted([*tables, NETWORK_FILE]),
         "model_file": str(model),
         "convergence": asdict(posterior.convergence),
         "factors": used.to_dict("records"),

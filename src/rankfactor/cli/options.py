@@ -73,6 +73,16 @@ Labels = Annotated[
         help="Label column, of the table or of another file; once for every task.",
     ),
 ]
+LabelsIfAny = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels",
+        metavar="COLUMN|FILE:COLUMN",
+        help="Label column, of the table or of another file; once for every task. Without it, the "
+        "factors are fitted to the table alone.",
+        show_default="none",
+    ),
+]
 Groups = Annotated[
     str | None,
     typer.Option(
@@ -361,6 +371,10 @@ NThreads = Annotated[
         help="Cores to use; the answer does not depend on it.",
         show_default="all",
     ),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace files that exist even if rankfactor did not write them."),
 ]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON, for programs to read.")

@@ -12,6 +12,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import note, result
+from rankfactor.cli.outputs import PREDICTIONS, SCORES, Output, check_outputs, files_of
 from rankfactor.cli.tables import Reading, new_covariates, read
 from rankfactor.errors import InputError, counted
 
@@ -62,10 +63,11 @@ def predict(
     layer: opt.Layer = None,
     sheet: opt.Sheet = None,
     n_threads: opt.NThreads = None,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Predict the classes of new samples, and write them to a CSV file."""
-    from rankfactor.files import check_destinations, written_together
+    from rankfactor.files import written_together
     from rankfactor.inference.threads import workers
     from rankfactor.modelfile import load_model
 
@@ -76,9 +78,9 @@ def predict(
             "scores with --scores."
         )
     frames: list[tuple[Path, pd.DataFrame]] = []
-    outputs = [] if posterior.classifiers is None else [out]
-    outputs += [] if scores is None else [scores]
-    check_destinations(*outputs)
+    outputs = [] if posterior.classifiers is None else [Output("--out", out, PREDICTIONS)]
+    outputs += [] if scores is None else [Output("--scores", scores, SCORES)]
+    check_outputs([model, table, *files_of(covariates)], outputs, force=force)
     reading = Reading.of(ctx.params)
     given = _read_new(table, reading, posterior)
     for text in given.notes:
@@ -117,8 +119,9 @@ def predict(
         "predicted": counts,
         "notes": list(given.notes),
     }
+    done = "encoded" if posterior.classifiers is None else "predicted"
     lines = [
-        f"{counted(len(values), 'sample')} predicted; {n_features - len(missing)} of "
+        f"{counted(len(values), 'sample')} {done}; {n_features - len(missing)} of "
         f"{counted(n_features, 'feature')} "
         "found.",
         *([] if posterior.classifiers is None else [f"Predictions: {out}"]),

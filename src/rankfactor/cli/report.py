@@ -11,6 +11,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
+from rankfactor.cli.outputs import REPORT, Output, check_outputs
 from rankfactor.cli.validation import check_folder, read_folder
 
 
@@ -34,15 +35,15 @@ def report(
     title: Annotated[
         str | None, typer.Option(help="Title of the page.", show_default="model and table")
     ] = None,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Write a report of a model as one HTML page that opens offline."""
-    from rankfactor.files import check_destinations
     from rankfactor.interpret import read_gmt
     from rankfactor.modelfile import load_model, model_header
     from rankfactor.report import write_report
 
-    check_destinations(out)
+    check_outputs([model, cv, gmt], [Output("--out", out, REPORT)], force=force)
     gene_sets = None if gmt is None else read_gmt(gmt)
     posterior = load_model(model)
     header = model_header(model)

@@ -33,6 +33,7 @@ def usps(
     out: own.Out = None,
     figures: own.Figures = None,
     table: own.Tabled = True,
+    force: opt.Force = False,
 ) -> None:
     """Table 2: test errors on handwritten 3 against 5 of USPS.
 
@@ -50,8 +51,10 @@ def usps(
             "random_state": random_state,
             "n_threads": n_threads,
         },
+        name="usps",
         json_file=as_json,
         out=out,
+        force=force,
         figures=figures,
         draw=experiment.pictures,
         table=table,
@@ -70,6 +73,7 @@ def mnist(
     out: own.Out = None,
     figures: own.Figures = None,
     table: own.Tabled = True,
+    force: opt.Force = False,
 ) -> None:
     """Table 3: test errors on handwritten 3 against 5 of MNIST.
 
@@ -87,8 +91,10 @@ def mnist(
             "random_state": random_state,
             "n_threads": n_threads,
         },
+        name="mnist",
         json_file=as_json,
         out=out,
+        force=force,
         figures=figures,
         draw=experiment.pictures,
         table=table,
@@ -113,6 +119,7 @@ def tb(
     gmt: own.GeneSets = None,
     table: own.Tabled = True,
     resume: own.Resume = False,
+    force: opt.Force = False,
 ) -> None:
     """Table 4: tuberculosis and HIV, all tasks by one factor model.
 
@@ -136,9 +143,12 @@ def tb(
             "n_jobs": n_jobs,
             "n_threads": n_threads,
         },
+        name="tb",
+        gmt=gmt,
         json_file=as_json,
         out=out,
-        resume="tb" if resume else None,
+        force=force,
+        resume=resume,
         figures=figures,
         draw=lambda fits: experiment.pictures(fits, sets=sets, **source),
         table=table,
@@ -180,6 +190,7 @@ def rnaseq(
     gmt: own.GeneSets = None,
     table: own.Tabled = True,
     resume: own.Resume = False,
+    force: opt.Force = False,
 ) -> None:
     """Table 5: RNA sequencing and sepsis.
 
@@ -208,9 +219,12 @@ def rnaseq(
             "n_jobs": n_jobs,
             "n_threads": n_threads,
         },
+        name="rnaseq",
+        gmt=gmt,
         json_file=as_json,
         out=out,
-        resume="rnaseq" if resume else None,
+        force=force,
+        resume=resume,
         figures=figures,
         draw=lambda fits: experiment.pictures(fits, sets=sets, **source),
         table=table,
@@ -246,6 +260,7 @@ def suite(
     as_json: own.JsonFile = None,
     out: own.Out = None,
     resume: own.Resume = False,
+    force: opt.Force = False,
 ) -> None:
     """Compare models on every data set there is: mean ranks, and where a plain SVM wins."""
     from rankfactor.cli.settings import names_of
@@ -266,9 +281,11 @@ def suite(
             "n_jobs": n_jobs,
             "n_threads": n_threads,
         },
+        name="suite",
         json_file=as_json,
         out=out,
-        resume="suite" if resume else None,
+        force=force,
+        resume=resume,
     )
 
 

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankfactor.cli.console import INTERRUPTED, note, plain, progress, say
+from rankfactor.__about__ import __version__
+from rankfactor.cli.console import note, plain, progress, say
+from rankfactor.cli.outputs import (
+    Kind,
+    Output,
+    check_outputs,
+    figures_in,
+    in_folder,
+    json_object,
+)
+from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,6 +28,7 @@ if TYPE_CHECKING:
     from rankfactor.experiments.pictures import Fits, Pictures
 
 DPI = 150
+RESULT = json_object("a result of `rankfactor reproduce`", "experiment", "fits")
 
 
 def chosen(models: str | None) -> dict[str, Any]:
@@ -34,12 +45,15 @@ def run(
     experiment: Callable[..., Outcome],
     arguments: dict[str, Any],
     *,
+    name: str,
     json_file: Path | None,
     out: Path | None,
+    gmt: Path | None = None,
+    force: bool = False,
     figures: Path | None = None,
     draw: Callable[[Fits], Pictures] | None = None,
     table: bool = True,
-    resume: str | None = None,
+    resume: bool = False,
 ) -> None:
     """Run an experiment, print its table and write what was asked for.
 
@@ -51,15 +65,21 @@ def run(
     experiment : callable
         Gives the outcome for the arguments, ``progress`` and ``keep``.
     arguments : dict
+        Those that are paths are read.
+    name : str
+        Of the experiment, and of its files in ``out``.
     json_file, out, figures : Path or None
+    gmt : Path or None
+        A file that ``draw`` has read.
+    force : bool
+        Whether files that exist are replaced, whatever they are.
     draw : callable, optional
         Gives the pictures for ``figures``.
     table : bool
         Whether the experiment is to be run at all.
-    resume : str, optional
-        Name of the experiment whose earlier run in ``out`` is to be gone on with.
+    resume : bool
+        Whether to resume the earlier run in ``out``.
     """
-    from rankfactor.files import check_destinations
     from rankfactor.files import folder as made_folder
 
     to_stdout = json_file is not None and str(json_file) == "-"
@@ -68,12 +88,20 @@ def run(
         raise InputError("--no-table leaves nothing to do: give --figures as well.")
     if not table and (json_file is not None or out is not None):
         raise InputError("--json and --out are for the table: leave --no-table out, or them.")
-    if resume is not None:
+    if resume:
         if out is None or not table:
             raise InputError("--resume goes on with the run in the folder of --out: give --out.")
-        arguments = {**arguments, "known": _earlier(out / f"{resume}.json")}
-    if file is not None:
-        check_destinations(file)
+        arguments = {**arguments, "known": _earlier(out / f"{name}.json")}
+    outputs = [] if file is None else [Output("--json", file, RESULT)]
+    if out is not None:
+        whole = out / f"{name}.json"
+        # The other files of a folder are known by the result beside them.
+        kind = Kind(RESULT.name, lambda _: RESULT.is_earlier(whole))
+        outputs += in_folder("--out", out, dict.fromkeys(_names(name), kind))
+    if figures is not None:
+        outputs += figures_in("--figures", figures)
+    read = [one for one in arguments.values() if isinstance(one, Path)]
+    check_outputs([*read, gmt], outputs, force=force)
     # A folder that stays empty is removed, whichever way the block is left.
     with ExitStack() as places:
         for place in (out, figures):
@@ -134,7 +162,9 @@ def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
 
     writers: dict[Path, Callable[[Path], Any]] = {}
     for name, figure in pictures.figures.items():
-        writers[folder / f"{name}.png"] = partial(figure.savefig, dpi=DPI)
+        writers[folder / f"{name}.png"] = partial(
+            figure.savefig, dpi=DPI, metadata={"Software": f"rankfactor {__version__}"}
+        )
     for name, frame in pictures.tables.items():
         writers[folder / f"{name}.csv"] = partial(frame.to_csv, index=False)
     for name, graph in pictures.networks.items():
@@ -164,6 +194,11 @@ def _earlier(path: Path) -> Outcome | None:
         ) from error
 
 
+def _names(name: str) -> list[str]:
+    """Files of an experiment's table in a folder."""
+    return [f"{name}{end}" for end in (".csv", "-fits.csv", ".md", ".json")]
+
+
 def _json(found: Outcome) -> str:
     import json
 
@@ -176,12 +211,13 @@ def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Pat
 
     contents: dict[Path, str] = {}
     if out is not None:
-        contents = {
-            out / f"{found.name}.csv": found.rows.to_csv(index=False),
-            out / f"{found.name}-fits.csv": found.fits.to_csv(index=False),
-            out / f"{found.name}.md": found.markdown(),
-            out / f"{found.name}.json": _json(found),
-        }
+        texts = (
+            found.rows.to_csv(index=False),
+            found.fits.to_csv(index=False),
+            found.markdown(),
+            _json(found),
+        )
+        contents = {out / file: text for file, text in zip(_names(found.name), texts, strict=True)}
     if json_file is not None:
         contents[json_file] = _json(found)
     with written_together(*contents) as parts:

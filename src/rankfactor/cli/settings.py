@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import typer
+
+from rankfactor.cli.console import note
 from rankfactor.errors import InputError, did_you_mean
 
 # Options that are arguments of the estimator as they stand.
@@ -21,6 +24,19 @@ _AS_GIVEN = (
     "tol",
     "n_restarts",
     "covariate_use",
+)
+# Options that mean nothing without labels.
+_FOR_LABELS = (
+    "groups",
+    "training",
+    "label_weight",
+    "class_weight",
+    "classifier",
+    "experts",
+    "n_components",
+    "calibration",
+    "positive",
+    "drop_class",
 )
 _GIBBS = ("n_draws", "burn_in", "thin", "n_chains", "n_predict", "checkpoint")
 
@@ -46,6 +62,48 @@ def classifier_settings(options: Mapping[str, Any], tasks: Sequence[str]) -> dic
     settings["class_weight"] = _class_weight(options["class_weight"] or (), tasks)
     settings["engine"] = _engine(options)
     return settings
+
+
+def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
+    """Arguments of `RankFactorAnalysis` that the options of ``fit`` ask for, without labels.
+
+    Raises
+    ------
+    InputError
+        For an option that concerns labels.
+    """
+    from rankfactor.estimators import PRESETS
+
+    options = ctx.params
+    for name in _FOR_LABELS:
+        if _is_given(ctx, name):
+            raise InputError(
+                f"--{name.replace('_', '-')} concerns labels, and there are none: add --labels, or "
+                "leave it out."
+            )
+    if len(numbers_of_factors(options["n_factors"])) > 1:
+        raise InputError(
+            "--n-factors with several numbers chooses by predicting labels, and there are none: "
+            "add --labels, or give one number."
+        )
+    model = options["model"]
+    if model not in PRESETS:
+        raise InputError(f"--model must be one of {', '.join(PRESETS)}, not {model!r}.")
+    likelihood = options["likelihood"] or PRESETS[model].data
+    if _is_given(ctx, "model"):
+        note(f"without --labels, --model {model} sets the likelihood of the data only.")
+    settings = {name: _text(options[name]) for name in _AS_GIVEN if name not in _FOR_LABELS}
+    return {
+        **settings,
+        "likelihood": likelihood,
+        "margin": _number_or_auto("--margin", options["margin"]),
+        "engine": _engine(options),
+    }
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    """Whether an option was written on the command line."""
+    return getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

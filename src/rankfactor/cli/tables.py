@@ -165,7 +165,7 @@ def read_labelled(
             notes.append(_without_class(found, label))
         _check_classes(file or path, column, found)
         parts.append(found)
-    described = pd.concat(parts, axis=1)
+    described = pd.concat([pd.DataFrame(index=table.values.index), *parts], axis=1)
     if dropped:
         table, described = _with_some_label(table, described, notes)
     for column in described.columns:
@@ -176,7 +176,8 @@ def read_labelled(
                 "are kept, with the label unknown."
             )
     chosen = dict(class_of_task("--positive", text, list(described.columns)) for text in positive)
-    positive_classes(encode_labels(described, len(described))[0], chosen)
+    if chosen:
+        positive_classes(encode_labels(described, len(described))[0], chosen)
     together = None
     for file, column in group_place:
         together = _column(table, file, column, files, kind="group")

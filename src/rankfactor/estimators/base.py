@@ -35,6 +35,7 @@ from rankfactor.inference.deciders import make_decider
 from rankfactor.inference.draws import Draws, collect
 from rankfactor.inference.drawstore import open_store
 from rankfactor.inference.gibbs import pooled, sample
+from rankfactor.inference.interruption import Interruption, interruptible_once
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import encode_samples
 from rankfactor.inference.predictive import START_ITERATIONS, Predictive, train
@@ -164,7 +165,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             store = open_checkpoint(engine, model, observed, rows, stream)
             features = feature_names[coding.columns]
             disk = open_store(engine, model, observed, rows, stream, features.tolist())
-        with workers(self.n_threads) as pool:
+        with workers(self.n_threads) as pool, interruptible_once() as ctrl_c:
             seen, start = rows, None
             if predictive is not None:
                 seen = None
@@ -174,16 +175,28 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 settings = replace(settings, max_iter=most, warns=warns)
             result = fit(model, coding, observed, seen, settings, rng, pool, self.progress)
             if predictive is not None and rows is not None:
-                result.z = encode_samples(model, result.data, pool)
-                start = (result.data.state.copy(), result.z.copy())
-                decider = make_decider(model, rows, result.z, rng, pool)
+                with ctrl_c.holding():
+                    result.z = encode_samples(model, result.data, pool)
+                    start = (result.data.state.copy(), result.z.copy())
+                    decider = make_decider(model, rows, result.z, rng, pool)
+                if ctrl_c.came and not result.convergence.interrupted:
+                    result.convergence = Convergence(INTERRUPTED, "the label-free start")
+                    warnings.warn(result.convergence.warning, ConvergenceWarning, stacklevel=3)
                 train(model, result, decider, predictive, pool, progress=self.progress)
             draws = None
-            if engine is not None:
+            if engine is not None and result.convergence.interrupted:
+                warnings.warn(
+                    "interrupted before the first sweep: the variational fit that chains start "
+                    "from is kept, and there are no draws.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            elif engine is not None:
                 records = None if disk is None else disk.records
                 draws = self._sample(
-                    model, result, engine, stream, store, records, observed, rows, pool
+                    model, result, engine, stream, store, records, observed, rows, pool, ctrl_c
                 )
+            ctrl_c.hold()
             # Last of all: a prior may depend on the order in which the factors were fitted.
             order, sign = self._order_factors(model, result)
             if draws is not None:
@@ -203,7 +216,24 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                         refit = refit_coefficients(model, scores, fitted, pool, result.prior)
                     else:
                         refit = fit_again(model, coding, observed, settings, seed, pool)
-                    classifiers = calibrated(model, labels, classifiers, scores, refit, enough)
+                    quick = predictive is None and self.calibration == "refit"
+                    try:
+                        if ctrl_c.came and not quick:
+                            raise KeyboardInterrupt
+                        with ctrl_c.holding(False):
+                            classifiers = calibrated(
+                                model, labels, classifiers, scores, refit, enough
+                            )
+                    except KeyboardInterrupt:
+                        result.convergence = Convergence(
+                            INTERRUPTED, criterion=f"the fit itself is {result.convergence}"
+                        )
+                        warnings.warn(
+                            "interrupted: the fit is kept, but its probabilities are not "
+                            "calibrated.",
+                            UserWarning,
+                            stacklevel=3,
+                        )
         if disk is not None:
             disk.finish(order, sign, None if classifiers is None else classifiers.row_names())
         self._remember_names(table)
@@ -229,8 +259,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             indicators=table.indicators,
             codes_sha256=hash_of_codes(observed),
         )
-        if engine is not None:
-            self._judge_chains(engine, result.convergence)
+        if engine is not None and draws is not None:
+            self._judge_chains(engine, draws)
         return self
 
     def _gibbs(self) -> Gibbs | None:
@@ -265,6 +295,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         observed: Observed,
         labels: Observed | None,
         pool: Workers,
+        ctrl_c: Interruption,
     ) -> Draws:
         """Sample from the fit on; its laws become those of the draws, in place."""
         progress = self.progress
@@ -276,6 +307,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         n_threads = thread_count(self.n_threads)
         chains = sample(model, result, engine, stream, n_threads, tell, store, records)
+        ctrl_c.hold()
         draws = collect(model, chains, observed, labels, engine.n_predict, pool)
         state = result.data.state
         state.rows = pooled([chain.rows for chain in chains])
@@ -287,16 +319,12 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             result.prior = result.prior.update(scores)
         return draws
 
-    def _judge_chains(self, engine: Gibbs, start: Convergence) -> None:
+    def _judge_chains(self, engine: Gibbs, draws: Draws) -> None:
         """Put the convergence of the chains in place of that of the fit which they start from."""
-        draws = self.posterior_.draws
-        assert draws is not None
         ends = [draws.sweep[draws.chain == number].max() for number in np.unique(draws.chain)]
         done = max((int(min(ends)) - engine.burn_in) // engine.thin, 1)
         found = judged(self.posterior_, done)
-        if start.interrupted:
-            found = replace(start, criterion=f"the chains that start there are {found}", advice="")
-        elif (~np.isnan(draws.log_likelihood)).sum(axis=1).min() < engine.last:
+        if (~np.isnan(draws.log_likelihood)).sum(axis=1).min() < engine.last:
             after = f"{done} of {counted(engine.n_draws, 'draw')} a chain"
             found = replace(found, state=INTERRUPTED, after=after)
         self.posterior_ = replace(self.posterior_, convergence=found)

@@ -21,6 +21,7 @@ from sklearn.base import clone
 from rankfactor.errors import InputError
 from rankfactor.features import NamedSparse
 from rankfactor.folds import Fold, gap, make_folds
+from rankfactor.inference.interruption import interruptible_once
 from rankfactor.inference.predictive import Predictive
 from rankfactor.measures import mean_area
 from rankfactor.tasks import Task
@@ -117,7 +118,10 @@ def _area(
         warnings.simplefilter("ignore")
         part, answers = _take(table, fold.train), labels.iloc[fold.train]
         index = part.index if hasattr(part, "index") else range(len(answers))
-        model.fit(part, answers.set_axis(index))
+        with interruptible_once() as ctrl_c:
+            model.fit(part, answers.set_axis(index))
+        if ctrl_c.came:  # a fit that was ended early says nothing of the weight
+            raise KeyboardInterrupt
         parts = model.decision_function(_take(table, fold.test))
     areas = []
     for column, part in zip(codes[fold.test].T, parts, strict=True):

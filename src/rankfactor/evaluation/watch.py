@@ -8,11 +8,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
-
-from rankfactor.convergence import INTERRUPTED, Convergence
 
 
 class Heard(NamedTuple):
@@ -84,9 +81,9 @@ def watched_fit(
 
     Parameters
     ----------
-    classifier : RankFactorClassifier
+    classifier : RankFactorClassifier or RankFactorAnalysis
     table, labels, groups
-        As for its ``fit``.
+        As for its ``fit``; labels and groups are None for an analysis.
     tell : callable
         Called with the number of iterations done and the most there can be.
 
@@ -99,14 +96,9 @@ def watched_fit(
     classifier.set_params(
         progress=lambda iteration, elbo, change: tell(iteration, classifier.max_iter)
     )
+    together = {} if groups is None else {"groups": groups}
     with interrupts() as came:
-        classifier.fit(table, labels, groups=groups)
-    if came() and not classifier.convergence_.interrupted:
-        # Ctrl-C ended a fit within the fit, such as one of its calibration.
-        classifier.posterior_ = replace(
-            classifier.posterior_,
-            convergence=Convergence(INTERRUPTED, criterion=f"the fit is {classifier.convergence_}"),
-        )
+        classifier.fit(table, labels, **together)
     # The display is no part of the model, and would not outlive this call.
     classifier.set_params(progress=None)
     tell(classifier.n_iter_, classifier.n_iter_)

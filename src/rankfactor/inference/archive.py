@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -98,16 +97,15 @@ def write(path: Path, value: Any) -> None:
     """Write a value to a zip of arrays with a JSON tree."""
     arrays: list[NDArray[Any]] = []
     tree = json.dumps({"format": FORMAT, "tree": flatten(value, arrays)})
-    with written_together(path) as (part,), part.open("wb") as file:
-        # Draws do not compress, so nothing is.
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(_TREE, tree)
-            for number, array in enumerate(arrays):
-                with archive.open(f"{number}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
-        # The renamed file must not be there before its content is.
-        file.flush()
-        os.fsync(file.fileno())
+    # Draws do not compress, so nothing is.
+    with (
+        written_together(path) as (part,),
+        zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        archive.writestr(_TREE, tree)
+        for number, array in enumerate(arrays):
+            with archive.open(f"{number}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def read(path: Path) -> Any:

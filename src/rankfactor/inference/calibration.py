@@ -276,7 +276,12 @@ def retrain(
         data = ObservedView(start.view, start.observed, start.state.copy())
         again = Fit(data, None, z.copy(), History())
         decider = make_decider(model, labels, again.z, np.random.default_rng(seed), pool)
-        train(model, again, decider, settings, pool)
+        with warnings.catch_warnings():
+            # It says that the fit is kept, and this one is not.
+            warnings.filterwarnings("ignore", "interrupted after", ConvergenceWarning)
+            train(model, again, decider, settings, pool)
+        if again.convergence.interrupted:
+            raise KeyboardInterrupt
         return _decide(model, labels, encode_samples(model, data, pool), seed, pool)
 
     return refit
@@ -293,6 +298,8 @@ def fit_again(
             # Said once, of the fit itself.
             warnings.simplefilter("ignore", ConvergenceWarning)
             again = fit(model, coding, observed, labels, settings, rng, pool)
+        if again.convergence.interrupted:
+            raise KeyboardInterrupt
         z = encode_samples(model, again.data, pool, prior=again.prior)
         return _decide(model, labels, z, seed, pool, again.prior)
 

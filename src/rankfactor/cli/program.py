@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from rankfactor.__about__ import __version__
-from rankfactor.cli.console import BAD_INPUT, INTERRUPTED, one_line, plain_warnings, say
+from rankfactor.cli.console import BAD_INPUT, one_line, plain_warnings, say
 from rankfactor.cli.cv import cv
 from rankfactor.cli.datasets import datasets
 from rankfactor.cli.demo import demo
@@ -19,6 +19,7 @@ from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
 from rankfactor.cli.reproduce import reproduce
 from rankfactor.cli.spoken import in_options
+from rankfactor.cli.start import INTERRUPTED, interruptible, is_interruption
 from rankfactor.errors import InputError
 
 
@@ -28,12 +29,16 @@ class _PlainErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with plain_warnings():
             try:
-                return super().invoke(ctx)
+                with interruptible():
+                    return super().invoke(ctx)
             except InputError as error:
                 say(f"error: {in_options(one_line(error))}", err=True)
                 raise typer.Exit(BAD_INPUT) from error
-            except KeyboardInterrupt as error:
-                say("interrupted: nothing was written.", err=True)
+            except BaseException as error:
+                if isinstance(error, typer.Exit) or not is_interruption(error):
+                    raise
+                said = str(error) if isinstance(error, KeyboardInterrupt) else ""
+                say(f"interrupted: {said or 'nothing was written'}.", err=True)
                 raise typer.Exit(INTERRUPTED) from error
 
 
@@ -87,12 +92,3 @@ app.command(
 app.command(epilog="Example: rankfactor demo --out my-demo --folds 5")(demo)
 app.add_typer(datasets, name="datasets")
 app.add_typer(reproduce, name="reproduce")
-
-
-def main() -> None:
-    """Run the command line."""
-    try:
-        app()
-    except KeyboardInterrupt:  # before a command has begun
-        say("interrupted.", err=True)
-        raise SystemExit(INTERRUPTED) from None

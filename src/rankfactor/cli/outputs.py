@@ -1,0 +1,235 @@
+"""What a command may replace: never an input, and nothing but its own earlier output.
+
+A file is recognised by its content: a model or a report is replaced by a new one, a table by a
+table with the same columns. Other files that exist are refused unless ``--force`` is given, and an
+output that is also an input always.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rankfactor.cli.console import note
+from rankfactor.errors import InputError
+from rankfactor.files import check_destinations, check_folder, same_file
+
+_HEAD = 4096  # bytes at the beginning of a file that say who wrote it
+
+
+class Kind(NamedTuple):
+    """A kind of output: its name in a sentence, and whether a file is an earlier one."""
+
+    name: str  # none for a kind of which earlier ones are not recognised
+    is_earlier: Callable[[Path], bool]
+
+
+class Output(NamedTuple):
+    """A file that a command writes, and the option that asks for it."""
+
+    option: str
+    path: Path
+    kind: Kind
+    in_new_folder: bool = False  # the command creates the folder where it does not exist
+
+
+def in_folder(option: str, folder: Path, kinds: Mapping[str, Kind]) -> list[Output]:
+    """Outputs of a command that writes several files to one folder, by name."""
+    return [Output(option, folder / name, kind, True) for name, kind in kinds.items()]
+
+
+def check_outputs(
+    inputs: Iterable[Path | None], outputs: Sequence[Output], *, force: bool = False
+) -> None:
+    """Refuse, before any work is done, outputs that would destroy something.
+
+    Parameters
+    ----------
+    inputs : iterable of Path or None
+        Files that the command reads; a folder stands for its files.
+    outputs : sequence of Output
+    force : bool
+        Whether files that exist are replaced, whatever they are. Inputs never are.
+    """
+    read = [file for path in inputs if path is not None for file in _files(path)]
+    for number, output in enumerate(outputs):
+        option, path, kind, in_new_folder = output
+        if in_new_folder:
+            check_folder(path.parent)
+        if not in_new_folder or path.parent.is_dir():
+            check_destinations(path)
+        for source in read:
+            if same_file(path, source):
+                raise InputError(
+                    f"{option} would replace {path}, which is the input {source}: choose another "
+                    "path."
+                )
+        for other in outputs[:number]:
+            if same_file(path, other.path) or (
+                # The folder of some outputs cannot be a file that is another.
+                in_new_folder and same_file(path.parent, other.path)
+            ):
+                raise InputError(
+                    f"{other.option} and {option} would both write {other.path}: give each a path "
+                    "of its own."
+                )
+        # An empty file, as programs make to reserve a name, holds nothing that could be lost.
+        if not force and path.exists() and path.stat().st_size and not kind.is_earlier(path):
+            known = f"is not {kind.name}" if kind.name else "exists"
+            raise InputError(
+                f"{option} would replace {path}, which {known}: choose another path, or add "
+                "--force."
+            )
+
+
+def write_after_model(
+    model: Path, writers: Mapping[tuple[str, Path], Callable[[], object]]
+) -> None:
+    """Write what belongs to a model that is saved already; a failure leaves the model.
+
+    Parameters
+    ----------
+    model : Path
+    writers : mapping from what is written, and where, to what writes it
+        All of them are tried.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written.
+    """
+    failures = []
+    for (what, path), write in writers.items():
+        kept = f"the model was saved to {model}, but its {what} {path} was not written"
+        try:
+            write()
+        except (InputError, OSError) as error:
+            failures.append(f"{kept}: {error}")
+        except KeyboardInterrupt as error:
+            raise KeyboardInterrupt(kept) from error
+        except Exception:
+            note(f"{kept}.")
+            raise
+    if failures:
+        raise InputError(" ".join(failures))
+
+
+def files_of(*options: str | Sequence[str] | None) -> list[Path]:
+    """Files that options of the form ``FILE:COLUMN`` name."""
+    texts = [
+        text for given in options for text in ([given] if isinstance(given, str) else given or ())
+    ]
+    return [Path(text.rpartition(":")[0]) for text in texts if ":" in text]
+
+
+def table_of(name: str, *columns: str) -> Kind:
+    """A CSV table whose header begins with these columns."""
+    return Kind(name, lambda path: _header(path)[: len(columns)] == list(columns))
+
+
+def json_object(name: str, *keys: str) -> Kind:
+    """A JSON object that has these keys."""
+
+    def is_earlier(path: Path) -> bool:
+        try:
+            found = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        return isinstance(found, dict) and set(keys) <= set(found)
+
+    return Kind(name, is_earlier)
+
+
+def marked(name: str, mark: bytes) -> Kind:
+    """A file that has a mark in its first bytes."""
+    return Kind(name, lambda path: mark in _head(path))
+
+
+def _is_model(path: Path) -> bool:
+    from rankfactor.container import is_container
+    from rankfactor.modelfile import model_header
+
+    try:
+        return is_container(path) and bool(model_header(path))
+    except InputError:
+        return False
+
+
+def _is_predictions(path: Path) -> bool:
+    """Whether all columns but the first, ``sample``, belong to a task that is predicted."""
+    first, *rest = _header(path) or [""]
+    ends = "_predicted"
+    tasks = tuple(f"{name.removesuffix(ends)}_" for name in rest if name.endswith(ends))
+    return first == "sample" and bool(tasks) and all(name.startswith(tasks) for name in rest)
+
+
+def _is_scores(path: Path) -> bool:
+    first, *rest = _header(path) or [""]
+    numbered = [f"factor{k + 1}" for k in range(len(rest))]
+    return first == "sample" and bool(rest) and rest == numbered
+
+
+MODEL = Kind("a model file", _is_model)
+REPORT = marked("a report of rankfactor", b'<meta name="generator" content="rankfactor ')
+PREDICTIONS = Kind("a table of `rankfactor predict`", _is_predictions)
+SCORES = Kind("a table of scores of `rankfactor predict`", _is_scores)
+FOLDS = table_of("a table of folds", "model", "task", "repeat", "fold")
+COEFFICIENTS = table_of("a table of coefficients", "task", "class")
+LEADERS = table_of("a table of leading features", "factor", "rank")
+EDGES = table_of("a table of edges", "feature", "other")
+SETS = table_of("a table of gene sets", "factor", "direction")
+NETWORK = marked("a network of rankfactor", b"network_rule")
+FIGURE = marked("a figure of rankfactor", b"Software\x00rankfactor ")
+# Never replaced without --force: its owner may have added to it, which its content does not show.
+EDITABLE = Kind("", lambda path: False)
+# The sampler itself refuses a folder that holds something else.
+CHECKPOINT = {"problem.zip": Kind("", lambda path: True)}
+# What `rankfactor reproduce --figures` writes, whatever the data set.
+FIGURES = {
+    re.compile(r".+-(loadings|coefficients|network).*\.png"): FIGURE,
+    re.compile(r".+-network\.graphml"): NETWORK,
+    re.compile(r".+-coefficients\.csv"): COEFFICIENTS,
+    re.compile(r".+-top-\d+\.csv"): LEADERS,
+    re.compile(r".+-network\.csv"): EDGES,
+    re.compile(r".+-enrichment\.csv"): SETS,
+}
+
+
+def figures_in(option: str, folder: Path) -> list[Output]:
+    """Files in a folder that could be in the way of figures."""
+    names = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
+    return in_folder(
+        option,
+        folder,
+        {
+            name: kind
+            for name in names
+            for pattern, kind in FIGURES.items()
+            if pattern.fullmatch(name)
+        },
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError:
+        return b""
+
+
+def _header(path: Path) -> list[str]:
+    """Column names of a CSV file; none where it cannot be read as one."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file), [])
+    except (OSError, ValueError, csv.Error):
+        return []
