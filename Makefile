@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow test-all lint types contract check bench bench-instructions gallery
+.PHONY: help venv demo test test-slow test-all test-processors lint types contract check bench bench-instructions gallery
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -30,6 +30,17 @@ test-slow: venv ## run the long tests: laws by sampling, agreement of engines, w
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-all: test test-slow ## run all tests
+
+# Linear algebra and compiled kernels round differently on other processors. Each has its own cache of kernels. Without an
+# empty NUMBA_CPU_FEATURES numba would use the machine's own vector instructions whatever the processor's name.
+NUMERICAL := tests/kernels tests/laws tests/likelihoods tests/shrinkage tests/latent tests/inference tests/estimators \
+	tests/test_modelfile.py
+HASWELL := OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell
+NEHALEM := OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=generic
+
+test-processors: venv ## run the numerical tests as two other x86-64 processors: with AVX2, without AVX
+	$(HASWELL) NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-haswell $(BIN)/python -m pytest -n 2 --dist loadfile $(NUMERICAL)
+	$(NEHALEM) NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-nehalem $(BIN)/python -m pytest -n 2 --dist loadfile $(NUMERICAL)
 
 lint: venv ## check style and format
 	$(BIN)/ruff check .
