@@ -18,9 +18,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
-from scipy.stats import gamma, kstest
+from scipy.special import gammainc, ndtr
+from scipy.stats import kstest
 from tests.inference.hand_built import LEVEL, certain, failures, z_score
+from tests.shrinkage.wrong import off_by_half
 
 from rankfactor.inference import expansion, gibbs
 from rankfactor.inference.local import ObservedView
@@ -41,7 +42,7 @@ from rankfactor.likelihoods import (
 from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.likelihoods.ordinary_rank import Boundaries, RankedValues
 from rankfactor.model import Model, View, ViewState
-from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
+from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD, tpbn
 from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGammaScales
 from rankfactor.shrinkage.normal import NormalScales
 from rankfactor.shrinkage.tpbn import TPBNScales
@@ -86,18 +87,18 @@ def scale_pivots(prior, scales):
     if isinstance(prior, TPBN):
         xi, eta, phi, top = scales.xi, scales.eta.mean, scales.phi.mean, scales.top.mean
         return {
-            "top": gamma.cdf(top, 0.5),
-            "phi": gamma.cdf(phi * top, 0.5),
-            "eta": gamma.cdf(eta * phi, prior.s),
-            "xi": gamma.cdf(xi * eta, prior.r),
+            "top": gammainc(0.5, top),
+            "phi": gammainc(0.5, phi * top),
+            "eta": gammainc(prior.s, eta * phi),
+            "xi": gammainc(prior.r, xi * eta),
         }
     if isinstance(prior, MultiplicativeGamma):
         half = 0.5 * prior.nu
         return {
-            "delta": gamma.cdf(scales.delta.mean, [prior.a1, prior.a2])[None],
-            "phi": gamma.cdf(half * scales.phi.mean, half),
+            "delta": gammainc([prior.a1, prior.a2], scales.delta.mean)[None],
+            "phi": gammainc(half, half * scales.phi.mean),
         }
-    return {"alpha": gamma.cdf(prior.rate * scales.alpha.mean, prior.shape)}
+    return {"alpha": gammainc(prior.shape, prior.rate * scales.alpha.mean)}
 
 
 def draw_view(rng, view, n_rows):
@@ -150,7 +151,7 @@ def data_pivots(rng, item, z):
     values = item.observed.array
     if isinstance(likelihood, Gaussian):
         t = params.precision[:, None]
-        noise = gamma.cdf(likelihood.rate * t, likelihood.shape)
+        noise = gammainc(likelihood.shape, likelihood.rate * t)
         return {"noise": noise, "x": ndtr((values - w) * np.sqrt(t))}
     if isinstance(likelihood, OrdinalProbit):
         # Of ordered uniforms, (u_j / u_{j+1})^j are independent and uniform.
@@ -247,7 +248,7 @@ def run(case, n_replicates, n_steps, seed, units=None):
             labels = draw_view(rng, View(Probit(), coefficients, INTERCEPT), R)
             for item in (data, labels):
                 observe(rng, item, z)
-            state = Fit(data, labels, z, History(), converged=True)
+            state = Fit(data, labels, z, History())
             before.append(pivots(rng, state))
             for number_of_step in range(n_steps):
                 state = step(state, stream.child(number, number_of_step))
@@ -263,6 +264,70 @@ def run(case, n_replicates, n_steps, seed, units=None):
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
+# The quick version: one case of every likelihood.
+@pytest.mark.parametrize("case", ["horseshoe", "multiplicative gamma, ordinal", "normal, rank"])
 def test_sweeps_leave_the_joint_law_alone(case):
-    assert run(case, 150, 2, seed=1) == {}
+    assert run(case, 120, 2, seed=1) == {}
+
+
+def test_a_wrong_shape_is_found(monkeypatch):
+    monkeypatch.setattr(tpbn, "settle", off_by_half("eta"))
+    assert run("horseshoe", 120, 2, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_sweeps_leave_the_joint_law_alone_in_many_replicates(case):
+    assert run(case, 2000, 2, seed=2) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["horseshoe", "normal, rank"])
+def test_sweeps_without_the_move_of_units_leave_the_joint_law_alone(case):
+    assert run(case, 2000, 2, seed=2, units="off") == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_the_move_of_units_alone_leaves_the_joint_law_alone(case):
+    assert run(case, 2000, 1, seed=2, units="alone") == {}
+
+
+def wrong_units(views, z, stream):
+    """The power of u too large by 1/2."""
+    law = expansion.unit_law(views, z)
+    expansion.change_units(views, z, type(law)(law.p + 0.5, law.a, law.b).draw(stream))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_wrong_units_are_found(case, monkeypatch):
+    monkeypatch.setattr(expansion, "draw_units", wrong_units)
+    assert run(case, 2000, 1, seed=2, units="alone")
+
+
+def no_jacobian(self, statistics, rows):
+    """The density of the cut points without the widths of their intervals."""
+    diagonal, beside, linear, within = target(self, statistics, rows)
+    return diagonal, beside, linear, 0.0 * within
+
+
+def short_of_w(self, observed, tile, w, params, chance=None):
+    """Latent values around 0.9 w."""
+    return refresh(self, observed, tile, 0.9 * w, params, chance)
+
+
+target, refresh = OrdinalProbit._target, OrdinaryRank.refresh
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "kind", "name", "fault"),
+    [
+        ("horseshoe, ordinal", OrdinalProbit, "_target", no_jacobian),
+        ("normal, rank", OrdinaryRank, "refresh", short_of_w),
+    ],
+)
+def test_wrong_likelihoods_are_found(case, kind, name, fault, monkeypatch):
+    monkeypatch.setattr(kind, name, fault)
+    assert run(case, 2000, 2, seed=2)

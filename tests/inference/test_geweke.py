@@ -8,17 +8,20 @@ independent, so the standard errors are those of a plain average. What is compar
 function over a chain with the function at the chain's own beginning: the difference has mean zero,
 and little variance where the chain is sticky, so the test has the power of a long chain.
 
-One long chain will not do under the horseshoe: where a loading is 1e4 the scores are known to 1e-4
-and a sweep moves the loading by as little, so the chain is not seen to go into that tail, or to
-come back. With global scales that are known and light tails it will do, and is run, too. That the
-laws of the horseshoe's own scales are right, however far out, is shown one by one in
-`tests/shrinkage/test_tpbn.py`.
+One long chain cannot test the horseshoe together with data: one sweep changes the logarithm of a
+feature's w by about 0.5 / |w|, so a chain stays at a size M for about M^2 sweeps, while the share
+of features above M falls only as 1/M. No error estimated within a chain is then valid (six chains
+of 50,000 sweeps: `benchmarks/long_chains.py`). One long chain is therefore run where it mixes: with
+light tails and known global scales, and under the whole horseshoe with nothing observed. That the
+laws are right is tested without mixing: one by one in `tests/shrinkage/test_conditionals.py` and
+`tests/shrinkage/test_tpbn.py`, and as a whole in `tests/inference/test_exact_start.py`.
 
 Horseshoe scales have no moments; functions are logarithms, bounded, or ratios of known law.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -252,6 +255,33 @@ def test_one_long_chain_where_it_mixes():
 def test_one_long_chain_finds_a_fault(monkeypatch):
     monkeypatch.setattr(tpbn, "settle", off_by_half("eta"))
     assert failures(long_chain_test(STEADY, length=4000, n_batches=50, seed=4))
+
+
+def observe_nothing(rng, state):
+    """All values and labels missing, in place of `draw_data`."""
+    state.data.observed = ObservedArray(np.full((D, N), np.nan))
+    state.labels.observed = ObservedArray(np.zeros((1, N)))
+
+
+def long_chain_without_data(monkeypatch, length, n_batches):
+    """z-scores of a chain under the horseshoe that moves freely; none of the data's functions."""
+    monkeypatch.setattr(sys.modules[__name__], "draw_data", observe_nothing)
+    scores = long_chain_test(RIGHT["horseshoe"], length, n_batches, seed=4)
+    return {k: z for k, z in scores.items() if "observed" not in k and "residual" not in k}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
+def test_one_long_chain_of_the_horseshoe_without_data(monkeypatch):
+    assert not failures(long_chain_without_data(monkeypatch, length=20_000, n_batches=100))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
+@pytest.mark.parametrize("name", ["v", "xi", "eta", "phi", "top"])
+def test_one_long_chain_of_the_horseshoe_finds_a_fault(name, monkeypatch):
+    monkeypatch.setattr(tpbn, "settle", off_by_half(name))
+    assert failures(long_chain_without_data(monkeypatch, length=2000, n_batches=40))
 
 
 class WrongEta(TPBN):

@@ -10,7 +10,7 @@ def off_by_half(name):
     """A `settle` that draws one variable from a law whose shape, or order, is 1/2 too large."""
 
     def wrong(law, stream, *labels):
-        if labels == (name,):
+        if labels[0] == name:
             if isinstance(law, Gamma):
                 law = Gamma(law.shape + 0.5, law.rate)
             else:
