@@ -126,7 +126,7 @@ def test_the_number_of_factors_is_chosen() -> None:
     )
     (line,) = (line for line in result.stderr.splitlines() if "was chosen" in line)
     assert line.startswith("note: --n-factors ")
-    chosen = int(line.split("=")[1].split()[0])
+    chosen = int(line.split()[2])
     assert load_model("model.rankfactor").n_factors == chosen
     areas = {
         int(p.split(":")[0]): float(p.split(":")[1])
