@@ -229,7 +229,7 @@ def test_exit_codes_of_the_program() -> None:
     assert bad.stderr.count("\n") == 1
     many = in_process_of_its_own("fit", "table.csv", *LABELS, "--n-factors", "50")
     assert (many.returncode, many.stdout) == (2, "")
-    assert many.stderr.startswith("error: n_factors=50 needs")
+    assert many.stderr.startswith("error: --n-factors 50 needs")
     assert many.stderr.count("\n") == 1
     usage = in_process_of_its_own("fit")
     assert usage.returncode == 2

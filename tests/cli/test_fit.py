@@ -125,8 +125,8 @@ def test_the_number_of_factors_is_chosen() -> None:
         *("--groups", "labels.csv:patient"),
     )
     (line,) = (line for line in result.stderr.splitlines() if "was chosen" in line)
-    assert line.startswith("note: n_factors=")
-    chosen = int(line.split("=")[1].split()[0])
+    assert line.startswith("note: --n-factors ")
+    chosen = int(line.split()[2])
     assert load_model("model.rankfactor").n_factors == chosen
     areas = {
         int(p.split(":")[0]): float(p.split(":")[1])
@@ -254,7 +254,7 @@ def test_bad_labels() -> None:
 
 
 def test_bad_settings() -> None:
-    fails("n_factors=50 needs", "fit", "table.csv", *LABELS, "--n-factors", "50")
+    fails("--n-factors 50 needs", "fit", "table.csv", *LABELS, "--n-factors", "50")
     fails("--n-factors must be whole numbers", "fit", "table.csv", *LABELS, "--n-factors", "2,x")
     fails("--n-factors must be whole numbers", "fit", "table.csv", *LABELS, "--n-factors", "0")
     fails("model must be one of", "fit", "table.csv", *LABELS, "--model", "X-L-BSVM")
