@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
 from rankfactor.files import folder, written_together
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
@@ -142,7 +143,7 @@ def run_demo(
         tell(REPORT_STEP, 0, 1)
         with written_together(model, folds, report) as (model_part, folds_part, report_part):
             save_model(classifier.posterior_, model_part, provenance=provenance)
-            evaluation.folds.to_csv(folds_part, index=False)
+            csv_of(evaluation.folds, folds_part)
             write_report(
                 report_part,
                 classifier.posterior_,

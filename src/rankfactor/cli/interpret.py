@@ -10,6 +10,7 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
 from rankfactor.errors import InputError
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +85,7 @@ def interpret(
         tables["enrichment.csv"] = found
     with folder(out), written_together(*(out / name for name in (*tables, NETWORK))) as parts:
         for part, table in zip(parts, tables.values(), strict=False):
-            table.to_csv(part, index=False)
+            csv_of(table, part)
         write_graphml(graph, parts[-1])
     used = factors[factors["in_use"]]
     content: dict[str, Any] = {

@@ -10,6 +10,7 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
 from rankfactor.errors import InputError
+from rankfactor.spreadsheet import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,15 +77,13 @@ def _read_folder(
     """Summary with the model's own rows first, decisions, and whether all folds were finished."""
     import json
 
-    import pandas as pd
-
     frames = []
     for part in ("summary.csv", "predictions.csv"):
         path = folder / part
         if not path.is_file():
             raise InputError(f"{folder} has no {part}: give the folder that `rankfactor cv` wrote.")
         try:
-            frames.append(pd.read_csv(path, dtype={"task": str, "model": str, "label": str}))
+            frames.append(frame_of(path, dtype={"task": str, "model": str, "label": str}))
         except (ValueError, OSError) as problem:
             raise InputError(f"{path} cannot be read ({problem}): run the cv again.") from problem
     summary, decisions = frames

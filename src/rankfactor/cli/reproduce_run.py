@@ -12,6 +12,7 @@ import typer
 
 from rankfactor.cli.console import INTERRUPTED, note, plain, progress, say
 from rankfactor.errors import InputError
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.experiments.outcome import Outcome
@@ -136,7 +137,7 @@ def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
     for name, figure in pictures.figures.items():
         writers[folder / f"{name}.png"] = partial(figure.savefig, dpi=DPI)
     for name, frame in pictures.tables.items():
-        writers[folder / f"{name}.csv"] = partial(frame.to_csv, index=False)
+        writers[folder / f"{name}.csv"] = partial(csv_of, frame)
     for name, graph in pictures.networks.items():
         writers[folder / f"{name}.graphml"] = partial(write_graphml, graph)
     with written_together(*writers) as parts, figure_style():
@@ -177,8 +178,8 @@ def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Pat
     contents: dict[Path, str] = {}
     if out is not None:
         contents = {
-            out / f"{found.name}.csv": found.rows.to_csv(index=False),
-            out / f"{found.name}-fits.csv": found.fits.to_csv(index=False),
+            out / f"{found.name}.csv": csv_of(found.rows),
+            out / f"{found.name}-fits.csv": csv_of(found.fits),
             out / f"{found.name}.md": found.markdown(),
             out / f"{found.name}.json": _json(found),
         }
