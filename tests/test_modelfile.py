@@ -1,4 +1,4 @@
-"""The model file: the same bits back, nothing of the table inside, bad files told."""
+"""The model file: the same bits back, of the table its cuts alone, bad files told."""
 
 import json
 import subprocess
@@ -147,7 +147,7 @@ def test_the_same_model_gives_the_same_bytes(fitted, tmp_path):
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_no_training_data_inside(fitted, tmp_path):
+def test_the_table_is_not_inside(fitted, tmp_path):
     """The file grows with features and scores, not with features times samples."""
     path = save_model(fitted.posterior_, tmp_path / "m")
     with zipfile.ZipFile(path) as archive:

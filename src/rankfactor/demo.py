@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
 from rankfactor.files import folder, written_together
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
@@ -140,7 +141,7 @@ def run_demo(
         }
         tell(REPORT_STEP, 0, 1)
         with written_together(folds) as (part,):
-            evaluation.folds.to_csv(part, index=False)
+            csv_of(evaluation.folds, part)
         save_model(classifier.posterior_, model, provenance=provenance)
         write_report(
             report,

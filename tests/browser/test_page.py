@@ -123,7 +123,7 @@ def test_csv_has_the_rows_that_are_shown(page):
     # Bytes, as the ends of lines are part of the format.
     text = Path(waiting.value.path()).read_bytes().decode("utf-8-sig")
     head, *rows = csv.reader(io.StringIO(text))
-    assert head == ["Factor", "Feature", "Loading", "90 % interval", "LFSR", "High in"]
+    assert head == ["Factor", "Feature", "Loading", "Low", "High", "LFSR", "High in"]
     assert {row[0] for row in rows} == {"Factor 1"}
     posterior = models.two_tasks()
     loadings = dict(
@@ -136,6 +136,7 @@ def test_csv_has_the_rows_that_are_shown(page):
     for row in rows:
         if row[1] in loadings:
             assert float(row[2]) == pytest.approx(loadings[row[1]], rel=1e-5)
+            assert float(row[3]) < float(row[2]) < float(row[4])  # an ASCII minus, and numbers
 
 
 def test_a_link_unfolds_the_factor(page):

@@ -258,6 +258,33 @@ def test_where_a_plain_svm_wins_is_said() -> None:
     assert only == "1 data set and 1 models are too few for a test of mean ranks."
 
 
+def test_settings_of_a_model_are_kept_apart() -> None:
+    table = rows(R_L_BSVM=[0.9, 0.8, 0.9], L_SVM=[0.7, 0.6, 0.5], G_L_BSVM=[0.6, 0.5, 0.6])
+    table.loc[table["model"] == "R-L-BSVM", "settings"] = "K = 20"
+    default = rows(R_L_BSVM=[0.5, 0.4, 0.4]).assign(settings="default")
+    chosen = rows(R_L_BSVM=[0.2, 0.1, 0.3], G_L_BSVM=[0.1, 0.2, 0.1]).assign(settings="chosen")
+    table = pd.concat([table, default, chosen]).assign(accuracy=0.5, seconds=1.0)
+    areas = suite.by_set(table)
+    assert areas["R-L-BSVM (K = 20)"].tolist() == [0.9, 0.8, 0.9]
+    assert areas["R-L-BSVM (default)"].tolist() == [0.5, 0.4, 0.4]
+    assert areas["R-L-BSVM (chosen)"].tolist() == [0.2, 0.1, 0.3]
+    ranks = suite.mean_ranks(areas)
+    summary = suite._summary(table, ranks)
+    assert list(zip(summary["model"], summary["settings"], strict=True)) == [
+        ("R-L-BSVM", "K = 20"),
+        ("L-SVM", "its own"),
+        ("G-L-BSVM", "its own"),
+        ("R-L-BSVM", "default"),
+        ("R-L-BSVM", "chosen"),
+        ("G-L-BSVM", "chosen"),
+    ]
+    assert summary["auc"].iloc[[0, 3]].tolist() == pytest.approx([2.6 / 3, 1.3 / 3])
+    assert ranks.mean["R-L-BSVM (K = 20)"] == 1
+    assert "R-L-BSVM (K = 20) is not to be told from" in suite.sentences(table, ranks)[0]
+    # A plain SVM is above "default" and "chosen" everywhere, and below "K = 20".
+    assert "on 0 of 3 sets" in suite.sentences(table, ranks)[1]
+
+
 def test_large_sets_are_cut_down(tmp_path: Path) -> None:
     folder = archives(tmp_path / "sets")
     found = suite.run(["L-SVM"], folder=folder, sets=["plain"], max_samples=30, n_folds=3, **QUICK)

@@ -21,6 +21,7 @@ from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.tables import Reading, read_labelled
 from rankfactor.errors import counted
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.cli.tables import Labelled
@@ -210,9 +211,9 @@ def _write(out: Path, found: Evaluation, content: dict[str, Any]) -> None:
     from rankfactor.files import written_together
 
     with written_together(*(out / name for name in FILES)) as (summary, folds, oof, whole):
-        found.summary().to_csv(summary, index=False)
-        found.folds.to_csv(folds, index=False)
-        found.decisions.to_csv(oof, index=False)
+        csv_of(found.summary(), summary)
+        csv_of(found.folds, folds)
+        csv_of(found.decisions, oof)
         whole.write_text(json.dumps(plain(content), indent=1, allow_nan=False) + "\n", "utf-8")
 
 

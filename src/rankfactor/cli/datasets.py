@@ -10,6 +10,7 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
 from rankfactor.cli.outputs import EDITABLE, Output, check_outputs
+from rankfactor.spreadsheet import csv_of
 
 datasets = typer.Typer(
     no_args_is_help=True,
@@ -69,4 +70,4 @@ def _write(name: str, out: Path) -> None:
     data = load(name)
     whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))
     with written_together(out) as (part,):
-        whole.to_csv(part, index_label="sample")
+        csv_of(whole, part, index_label="sample")

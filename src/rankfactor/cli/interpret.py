@@ -21,6 +21,7 @@ from rankfactor.cli.outputs import (
     in_folder,
     table_of,
 )
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +105,7 @@ def interpret(
         tables["enrichment.csv"] = found
     with folder(out), written_together(*(out / name for name in (*tables, NETWORK_FILE))) as parts:
         for part, table in zip(parts, tables.values(), strict=False):
-            table.to_csv(part, index=False)
+            csv_of(table, part)
         write_graphml(graph, parts[-1])
     used = factors[factors["in_use"]]
     content: dict[str, Any] = {

@@ -15,6 +15,7 @@ from rankfactor.cli.console import note, result
 from rankfactor.cli.outputs import PREDICTIONS, SCORES, Output, check_outputs, files_of
 from rankfactor.cli.tables import Reading, new_covariates, read
 from rankfactor.errors import InputError, counted
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +102,7 @@ def predict(
             frames.append((scores, frame))
     with written_together(*(path for path, _ in frames)) as parts:
         for part, (_, written) in zip(parts, frames, strict=True):
-            written.to_csv(part, index=False)
+            csv_of(written, part)
     n_features = len(posterior.table_features)
     counts = {}
     if posterior.classifiers is not None:

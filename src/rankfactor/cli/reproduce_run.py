@@ -22,6 +22,7 @@ from rankfactor.cli.outputs import (
 )
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import InputError
+from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.experiments.outcome import Outcome
@@ -166,7 +167,7 @@ def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
             figure.savefig, dpi=DPI, metadata={"Software": f"rankfactor {__version__}"}
         )
     for name, frame in pictures.tables.items():
-        writers[folder / f"{name}.csv"] = partial(frame.to_csv, index=False)
+        writers[folder / f"{name}.csv"] = partial(csv_of, frame)
     for name, graph in pictures.networks.items():
         writers[folder / f"{name}.graphml"] = partial(write_graphml, graph)
     with written_together(*writers) as parts, figure_style():
@@ -212,8 +213,8 @@ def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Pat
     contents: dict[Path, str] = {}
     if out is not None:
         texts = (
-            found.rows.to_csv(index=False),
-            found.fits.to_csv(index=False),
+            csv_of(found.rows),
+            csv_of(found.fits),
             found.markdown(),
             _json(found),
         )

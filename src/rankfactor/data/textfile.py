@@ -32,6 +32,7 @@ from rankfactor.data.names import is_heading_of_names, some
 from rankfactor.data.numbers import Evidence, Style, parse_number, parse_row
 from rankfactor.data.opening import name_suffixes, read_as_text
 from rankfactor.errors import InputError, did_you_mean
+from rankfactor.spreadsheet import unescaped
 
 __all__ = ["Records", "grid_of_records", "holds_names", "open_records", "read_text_grid"]
 
@@ -168,7 +169,7 @@ def open_records(file: IO[str], path: Path) -> Records:
     sample = [line, *islice(file, _SAMPLED_ROWS)]
     separator = forced or _find_separator(sample, name_suffixes(path)[0])
     rows = csv.reader(chain(sample, file), delimiter=separator, skipinitialspace=separator == " ")
-    names = [name.strip() for name in next(rows)]
+    names = [unescaped(name.strip()) for name in next(rows)]
     first = next(rows, [])
     if len(first) == len(names) + 1 and (first[-1].strip() or not first[0].strip()):
         names = ["", *names]
@@ -232,14 +233,14 @@ class _Cells:
         row, odd = parse_row(cells, self.style, self.often_text)
         self.values.append(row)
         for i, cell in odd.items():
-            self.text[n, i] = cell
+            self.text[n, i] = unescaped(cell)
         if len(odd) < 50:
             self.often_text.update(odd)
 
     def _keep(self, n: int, cells: list[str], positions: Collection[int]) -> None:
         for i in positions:
             if not _is_missing(cells[i]):
-                self.text[n, i] = cells[i]
+                self.text[n, i] = unescaped(cells[i])
 
 
 def grid_of_records(
@@ -290,7 +291,7 @@ def grid_of_records(
         if lead is None:
             cells.add("", row)
         else:
-            leading.append(row[lead].strip())
+            leading.append(unescaped(row[lead].strip()))
             cells.add(leading[-1], [*row[:lead], *row[lead + 1 :]])
 
     # A way of writing numbers may show only below the rows looked at first.

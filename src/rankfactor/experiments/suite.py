@@ -21,6 +21,7 @@ from rankfactor.data import read_table
 from rankfactor.datasets import list_datasets, load
 from rankfactor.errors import InputError, did_you_mean
 from rankfactor.experiments.crossvalidated import Keep, run_folds
+from rankfactor.experiments.models import CHOSEN
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
@@ -107,7 +108,7 @@ def run(
 
 
 def by_set(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean AUC over the tasks of every set (rows), by model (columns)."""
+    """Mean AUC over the tasks of every set (rows), by model and settings (columns)."""
     named = rows.assign(model=_names(rows))
     table = named.pivot_table("auc", "data", "model", sort=False, dropna=False)
     return table[list(dict.fromkeys(named["model"]))]
@@ -146,22 +147,26 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _names(rows: pd.DataFrame) -> list[str]:
+    """Name of every row: its model, with the settings where they are chosen or one of several."""
+    several = rows.drop_duplicates(["model", "settings"])["model"].value_counts() > 1
     return [
-        f"{model} (chosen)" if settings == "chosen" else str(model)
+        f"{model} ({settings})" if settings == CHOSEN or several[model] else str(model)
         for model, settings in zip(rows["model"], rows["settings"], strict=True)
     ]
 
 
 def _summary(rows: pd.DataFrame, ranks: Ranks) -> pd.DataFrame:
-    """Models by mean rank, with means over sets."""
+    """Models and settings by mean rank, with means over sets."""
     named = rows.assign(name=_names(rows))
+    first = named.drop_duplicates("name").set_index("name").loc[list(ranks.mean.index)]
     measures = ["auc", "accuracy", "seconds"]
     means = named.groupby(["data", "name"])[measures].mean().groupby("name").mean()
     best = str(ranks.mean.index[0])
     near = ranks.as_good(best)
     return pd.DataFrame(
         {
-            "model": list(ranks.mean.index),
+            "model": first["model"].to_list(),
+            "settings": first["settings"].to_list(),
             "mean_rank": ranks.mean.to_numpy(),
             **{name: means.loc[list(ranks.mean.index), name].to_numpy() for name in measures},
             "as_good_as_the_best": ["yes" if one in near else "no" for one in ranks.mean.index],

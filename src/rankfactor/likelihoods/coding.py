@@ -2,7 +2,8 @@
 
 A feature is cut at observed values c_i1 < ... < c_iJ and enters as ``code = #{j : c_ij < x}``, one
 byte an entry, 255 where missing (`rankfactor.kernels.codes`). A fitted model codes new samples
-against the same cuts and carries no training data.
+against the same cuts: these observed values, in increasing order, are all that it keeps of the
+table.
 
 A sparse table is coded without being made dense: the entries that it does not store are zeros,
 values like any other, so ties at zero are one level. A stored NaN is a missing value.

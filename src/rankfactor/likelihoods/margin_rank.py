@@ -31,8 +31,8 @@ density has a pole at 0. A temperature is nothing that a likelihood without a no
 every factor exp(-2 max(0, u)) rises as eps falls, so only the prior holds the margin up
 (docs/decisions.md).
 
-The data enter through one-byte codes only, so a fitted model codes new samples against its cuts and
-carries no training data.
+The data enter through one-byte codes only, so a fitted model codes new samples against its cuts.
+These observed values are all that it keeps of the table.
 """
 
 from __future__ import annotations

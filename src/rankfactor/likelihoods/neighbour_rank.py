@@ -20,7 +20,7 @@ E[1/lam] = E[u^2]^(-1/2), the variance of w inside:
     rho = E[1/lam^l] (w^l + eps) + 1 + E[1/lam^u] (w^u - eps) - 1.
 
 Ranks are those of at most 255 levels of a feature (`rankfactor.likelihoods.coding`), each with its
-two bounds, so new samples are coded as for `MarginRank` and no training data are kept. Ties, and
+two bounds, so new samples are coded as for `MarginRank` and only the cuts are kept. Ties, and
 values merged into a level, are free among themselves.
 """
 

@@ -20,7 +20,7 @@ the fit does, but may fall, and models are not to be compared by it.
 **New samples** have no place among the training samples' w*. The table of cuts that codes them
 (`rankfactor.likelihoods.coding`) has, at each cut, a boundary h halfway between the w* on its two
 sides, and between these a new sample's w* is an `OrdinalProbit`'s. After a fit training samples are
-encoded in the same way, so a posterior needs neither the training data nor their w*.
+encoded in the same way, so a posterior needs the cuts, not the table or its w*.
 
 **Memory.** Unlike the other likelihoods this one has state in every entry of the training table: w*
 (4 bytes; every chain its own), the rank (2 bytes, 4 above 32,767 samples) and the code (1).

@@ -101,12 +101,15 @@
         heading.setAttribute("aria-sort", down ? "descending" : "ascending");
         const rows = body(table);
         const keys = new Map(rows.map((row) => [row, valueOf(row.cells[heading.cellIndex])]));
-        const numeric = heading.classList.contains("num");
+        const numeric = heading.matches(".num, .range");
         rows.sort((a, b) => {
           const [one, other] = [keys.get(a), keys.get(b)];
           // What is not known comes last either way.
           if (one === "" || other === "") return (one === "") - (other === "");
-          const order = numeric ? one - other : one.localeCompare(other, "en", { numeric: true });
+          // Of an interval, the lower end counts.
+          const order = numeric
+            ? Number.parseFloat(one) - Number.parseFloat(other)
+            : one.localeCompare(other, "en", { numeric: true });
           return down ? -order : order;
         });
         table.tBodies[0].append(...rows);
@@ -114,20 +117,30 @@
     }
   }
 
-  /** Comma-separated text of the rows that are shown; `group` heads the column of the tables' names. */
+  /** Text with an apostrophe before it where a spreadsheet would run it; numbers as they are. */
+  function safe(text) {
+    const runs = /^'*[=+\-@\t\r]/.test(text);
+    return runs && !/^'*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text;
+  }
+  /** Comma-separated text of the rows that are shown; `group` heads the column of the tables' names.
+      A cell that holds an interval is two columns of numbers. */
   function csvOf(tables, group) {
     const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const cell = (text) => quoted(safe(text));
     const lines = [];
     for (const table of tables) {
       const kept = [...table.tHead.rows[0].cells].filter((cell) => cell.tagName === "TH");
       if (!lines.length) {
-        const head = kept.map((cell) => cell.textContent.trim());
-        lines.push((group ? [group, ...head] : head).map(quoted).join(","));
+        const head = kept.flatMap((one) => one.dataset.ends?.split("|") ?? [one.textContent.trim()]);
+        lines.push((group ? [group, ...head] : head).map(cell).join(","));
       }
       for (const row of body(table)) {
         if (row.hidden) continue;
-        const cells = kept.map((cell) => valueOf(row.cells[cell.cellIndex]));
-        lines.push((group ? [table.dataset.group, ...cells] : cells).map(quoted).join(","));
+        const cells = kept.flatMap((one) => {
+          const value = valueOf(row.cells[one.cellIndex]);
+          return one.dataset.ends ? value.split("|") : [value];
+        });
+        lines.push((group ? [table.dataset.group, ...cells] : cells).map(cell).join(","));
       }
     }
     return `${lines.join("\r\n")}\r\n`;

@@ -19,7 +19,10 @@ EDGES_IN_TABLE = 200
 
 
 class Cell(NamedTuple):
-    """A cell: its text, and the number that it is sorted and saved by (empty for text)."""
+    """A cell: its text, and the number that it is sorted and saved by (empty for text).
+
+    An interval has two, with a bar between them.
+    """
 
     text: str
     value: str = ""
@@ -46,7 +49,7 @@ class FeatureRow(NamedTuple):
 
     name: str
     loading: Cell
-    interval: str
+    interval: Cell
     lfsr: Cell
     higher_in: str
     bar: int
@@ -151,7 +154,10 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[FactorTable]:
             FeatureRow(
                 plain(row.feature),
                 cell(row.loading, digits(3)),
-                f"{number(row.low, 2)} to {number(row.high, 2)}",
+                Cell(
+                    f"{number(row.low, 2)} to {number(row.high, 2)}",
+                    f"{kept(row.low)}|{kept(row.high)}",
+                ),
                 cell(row.lfsr, rate),
                 plain(row.higher_in),
                 round(100 * abs(row.loading) / longest),
