@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
-from rankfactor.files import folder, written_together
+from rankfactor.files import after_saving, folder, written_together
 
 if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
@@ -88,7 +88,7 @@ def run_demo(
     Raises
     ------
     KeyboardInterrupt
-        At Ctrl-C; nothing is written then.
+        At Ctrl-C; unless it comes during the report, nothing is written then.
     """
     import joblib
 
@@ -142,17 +142,18 @@ def run_demo(
         with written_together(folds) as (part,):
             evaluation.folds.to_csv(part, index=False)
         save_model(classifier.posterior_, model, provenance=provenance)
-        write_report(
-            report,
-            classifier.posterior_,
-            title="Alzheimer's disease in the cerebrospinal fluid",
-            description=_DESCRIPTION,
-            source=data.source,
-            comparison=evaluation.summary(),
-            decisions=evaluation.decisions,
-            warnings=told,
-            settings=settings,
-        )
+        with after_saving(model, "report", report):
+            write_report(
+                report,
+                classifier.posterior_,
+                title="Alzheimer's disease in the cerebrospinal fluid",
+                description=_DESCRIPTION,
+                source=data.source,
+                comparison=evaluation.summary(),
+                decisions=evaluation.decisions,
+                warnings=told,
+                settings=settings,
+            )
     tell(REPORT_STEP, 1, 1)
     return DemoResult(report, model, folds, evaluation, classifier, told)
 

@@ -82,7 +82,8 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
             f"{summary['n_factors']} factors in use, {summary['n_iter']} iterations, "
             f"{'converged' if summary['converged'] else 'not converged'}, engine "
-            f"{summary['engine']}, training {summary['training']}"
+            f"{summary['engine']}"
+            + (f", training {summary['training']}" if summary["tasks"] else ", without labels")
         )
         for task, counts in summary["tasks"].items():
             yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"
