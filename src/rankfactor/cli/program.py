@@ -18,7 +18,7 @@ from rankfactor.cli.interpret import interpret
 from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
 from rankfactor.cli.reproduce import reproduce
-from rankfactor.cli.start import INTERRUPTED, interruptible, is_interruption
+from rankfactor.cli.start import INTERRUPTED, Interruptible, is_interruption
 from rankfactor.errors import InputError
 
 
@@ -28,7 +28,7 @@ class _PlainErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with plain_warnings():
             try:
-                with interruptible():
+                with Interruptible():
                     return super().invoke(ctx)
             except InputError as error:
                 say(f"error: {one_line(error)}", err=True)
