@@ -4,10 +4,10 @@ Names are imported on first use, so that the command line starts quickly.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
 
+TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
     from rankfactor.data import Dataset, load_alzheimer, read_table
     from rankfactor.errors import InputError
@@ -50,11 +50,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name from its home on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'rankfactor' has no attribute {name!r}")
-    return getattr(import_module(f"rankfactor.{_HOMES[name]}"), name)
+    value: object = getattr(import_module(f"rankfactor.{_HOMES[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
-from rankfactor.files import folder, written_together
+from rankfactor.files import after_saving, folder, written_together
 from rankfactor.spreadsheet import csv_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def run_demo(
     Raises
     ------
     KeyboardInterrupt
-        At Ctrl-C; nothing is written then.
+        At Ctrl-C; unless it comes during the report, nothing is written then.
     """
     import joblib
 
@@ -143,20 +143,21 @@ def run_demo(
         with written_together(folds) as (part,):
             csv_of(evaluation.folds, part)
         save_model(classifier.posterior_, model, provenance=provenance)
-        write_report(
-            report,
-            classifier.posterior_,
-            title="Alzheimer's disease in the cerebrospinal fluid",
-            description=_DESCRIPTION,
-            source=data.source,
-            comparison=evaluation.summary(),
-            decisions=evaluation.decisions,
-            validation=Validation(
-                f"Cross-validation of {data.name}: {len(data.table)} samples, {n_folds} folds."
-            ),
-            warnings=told,
-            settings=settings,
-        )
+        with after_saving(model, "report", report):
+            write_report(
+                report,
+                classifier.posterior_,
+                title="Alzheimer's disease in the cerebrospinal fluid",
+                description=_DESCRIPTION,
+                source=data.source,
+                comparison=evaluation.summary(),
+                decisions=evaluation.decisions,
+                validation=Validation(
+                    f"Cross-validation of {data.name}: {len(data.table)} samples, {n_folds} folds."
+                ),
+                warnings=told,
+                settings=settings,
+            )
     tell(REPORT_STEP, 1, 1)
     return DemoResult(report, model, folds, evaluation, classifier, told)
 

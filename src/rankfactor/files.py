@@ -104,6 +104,29 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
             part.unlink(missing_ok=True)
 
 
+@contextmanager
+def after_saving(model: Path, what: str, path: Path) -> Iterator[None]:
+    """Write what belongs to a model that is saved already: a failure says that the model is kept.
+
+    Raises
+    ------
+    InputError
+        If the block fails for a reason that the user can mend.
+    KeyboardInterrupt
+        With the sentence as its text, at Ctrl-C.
+    """
+    kept = f"the model was saved to {model}, but its {what} {path} was not written"
+    try:
+        yield
+    except (InputError, OSError) as error:
+        raise InputError(f"{kept}: {error}") from error
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(kept) from error
+    except Exception as error:
+        error.add_note(f"{kept}.")
+        raise
+
+
 def _target(path: Path) -> Path:
     """The file that a path leads to, whether it exists or not."""
     return Path(os.path.realpath(path))

@@ -130,7 +130,7 @@ def test_help_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["fit", "table.csv"],
+        ["cv", "table.csv"],
         ["fit", "table.csv", *LABELS, "--nonsense"],
         ["fit", "table.csv", *LABELS, "--orient", "sideways"],
         ["fit", "table.csv", *LABELS, "--max-iter", "0"],

@@ -5,17 +5,16 @@ once and Ctrl-C ends the program at any moment without a traceback. Results go t
 notes, warnings and errors to stderr.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from rankfactor.cli.start import main
 
+TYPE_CHECKING = False  # see rankfactor/__init__.py
 if TYPE_CHECKING:
     from rankfactor.cli.program import app
 
 __all__ = ["app", "main"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the program on first use."""
     if name != "app":
         raise AttributeError(f"module 'rankfactor.cli' has no attribute {name!r}")

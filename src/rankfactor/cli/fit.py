@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +20,6 @@ from rankfactor.cli.outputs import (
     check_outputs,
     files_of,
     in_folder,
-    write_after_model,
 )
 from rankfactor.cli.settings import (
     analysis_settings,
@@ -32,11 +30,13 @@ from rankfactor.cli.settings import (
 from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.tables import Reading, read_labelled
-from rankfactor.errors import counted
+from rankfactor.errors import InputError, counted
+from rankfactor.files import after_saving
 
 if TYPE_CHECKING:
     from rankfactor.cli.tables import Labelled
     from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.posterior import Posterior
 
 
 def fit(
@@ -176,23 +176,20 @@ def fit(
             "settings": everything,
         }
         save_model(kept, out, provenance=provenance)
-    more: dict[tuple[str, Path], Callable[[], object]] = {}
-    if report is not None:
-        from rankfactor.report import write_report
-
-        more["report", report] = lambda: write_report(
-            report,
-            kept,
-            title=f"{name} of {table.name}",
-            source=str(table),
-            warnings=told,
-            settings=everything,
-        )
-    if annotated is not None:
-        more["annotated table", annotated] = lambda: write_annotated(
-            table, annotated, posterior, everything
-        )
-    write_after_model(out, more)
+    failures = []
+    for what, path in (("report", report), ("annotated table", annotated)):
+        if path is None:
+            continue
+        try:
+            with after_saving(out, what, path):
+                if what == "report":
+                    _write_report(path, kept, name, table, told, everything)
+                else:
+                    write_annotated(table, path, posterior, everything)
+        except InputError as error:
+            failures.append(str(error))
+    if failures:
+        raise InputError(" ".join(failures))
     content = {
         "model_file": str(out),
         "report": report,
@@ -220,6 +217,22 @@ def _divides(fitted: RankFactorClassifier) -> bool:
     """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
     return chosen or fitted.calibration != "none"
+
+
+def _write_report(
+    path: Path,
+    posterior: Posterior,
+    name: str,
+    table: Path,
+    warnings: list[str],
+    settings: dict[str, Any],
+) -> None:
+    from rankfactor.report import write_report
+
+    title = f"{name} of {table.name}"
+    write_report(
+        path, posterior, title=title, source=str(table), warnings=warnings, settings=settings
+    )
 
 
 def _choose_factors(

@@ -105,7 +105,8 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
             f"{counted(summary['n_factors'], 'factor')} in use, "
             f"{counted(summary['n_iter'], 'iteration')}, engine "
-            f"{summary['engine']}, training {summary['training']}"
+            f"{summary['engine']}"
+            + (f", training {summary['training']}" if summary["tasks"] else ", without labels")
         )
         for task, counts in summary["tasks"].items():
             yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"

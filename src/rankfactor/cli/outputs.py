@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rankfactor.cli.console import note
 from rankfactor.errors import InputError
 from rankfactor.files import check_destinations, check_folder, same_file
 
@@ -50,12 +49,12 @@ def check_outputs(
     Parameters
     ----------
     inputs : iterable of Path or None
-        Files that the command reads; a folder stands for its files.
+        Files that the command reads.
     outputs : sequence of Output
     force : bool
         Whether files that exist are replaced, whatever they are. Inputs never are.
     """
-    read = [file for path in inputs if path is not None for file in _files(path)]
+    read = [path for path in inputs if path is not None]
     for number, output in enumerate(outputs):
         option, path, kind, in_new_folder = output
         if in_new_folder:
@@ -84,38 +83,6 @@ def check_outputs(
                 f"{option} would replace {path}, which {known}: choose another path, or add "
                 "--force."
             )
-
-
-def write_after_model(
-    model: Path, writers: Mapping[tuple[str, Path], Callable[[], object]]
-) -> None:
-    """Write what belongs to a model that is saved already; a failure leaves the model.
-
-    Parameters
-    ----------
-    model : Path
-    writers : mapping from what is written, and where, to what writes it
-        All of them are tried.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be written.
-    """
-    failures = []
-    for (what, path), write in writers.items():
-        kept = f"the model was saved to {model}, but its {what} {path} was not written"
-        try:
-            write()
-        except (InputError, OSError) as error:
-            failures.append(f"{kept}: {error}")
-        except KeyboardInterrupt as error:
-            raise KeyboardInterrupt(kept) from error
-        except Exception:
-            note(f"{kept}.")
-            raise
-    if failures:
-        raise InputError(" ".join(failures))
 
 
 def files_of(*options: str | Sequence[str] | None) -> list[Path]:
@@ -212,10 +179,6 @@ def figures_in(option: str, folder: Path) -> list[Output]:
             if pattern.fullmatch(name)
         },
     )
-
-
-def _files(path: Path) -> list[Path]:
-    return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
 def _head(path: Path) -> bytes:

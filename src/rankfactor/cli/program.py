@@ -19,7 +19,7 @@ from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
 from rankfactor.cli.reproduce import reproduce
 from rankfactor.cli.spoken import in_options
-from rankfactor.cli.start import INTERRUPTED, interruptible, is_interruption
+from rankfactor.cli.start import INTERRUPTED, Interruptible, is_interruption
 from rankfactor.errors import InputError
 
 
@@ -29,7 +29,7 @@ class _PlainErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with plain_warnings():
             try:
-                with interruptible():
+                with Interruptible():
                     return super().invoke(ctx)
             except InputError as error:
                 say(f"error: {in_options(one_line(error))}", err=True)

@@ -11,6 +11,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
+from rankfactor.cli.cv import FILES
 from rankfactor.cli.outputs import REPORT, Output, check_outputs
 from rankfactor.cli.validation import check_folder, read_folder
 
@@ -43,7 +44,8 @@ def report(
     from rankfactor.modelfile import load_model, model_header
     from rankfactor.report import write_report
 
-    check_outputs([model, cv, gmt], [Output("--out", out, REPORT)], force=force)
+    folds = () if cv is None else (cv / name for name in FILES)
+    check_outputs([model, gmt, *folds], [Output("--out", out, REPORT)], force=force)
     gene_sets = None if gmt is None else read_gmt(gmt)
     posterior = load_model(model)
     header = model_header(model)

@@ -102,6 +102,7 @@ def run(
     if figures is not None:
         outputs += figures_in("--figures", figures)
     read = [one for one in arguments.values() if isinstance(one, Path)]
+    read += [file for one in read if one.is_dir() for file in one.glob("*.npz")]
     check_outputs([*read, gmt], outputs, force=force)
     # A folder that stays empty is removed, whichever way the block is left.
     with ExitStack() as places:

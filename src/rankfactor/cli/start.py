@@ -1,53 +1,66 @@
-"""Start of the program, and Ctrl-C before, between and after the work of a command.
+"""Start of the program, and Ctrl-C before, during and after the work of a command.
 
-This module imports nothing that takes time. Until a command runs, and again when it is done,
-Ctrl-C ends the process at once: no exception is raised that could end in the midst of an import.
-Within a command it is a `KeyboardInterrupt`, as usual in Python.
+This module imports next to nothing. Until a command runs, and again when it is done, Ctrl-C ends
+the process at once: no exception is raised that could surface in the midst of an import. Within a
+command it is a `KeyboardInterrupt`, as usual in Python.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import Any
 
 INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
+
+try:
+    import signal
+except KeyboardInterrupt:
+    raise SystemExit(INTERRUPTED) from None
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
 
 def main() -> None:
     """Run the command line."""
     # A signal that is ignored, as in a background job, stays ignored.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and _is_main_thread():
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
         sys.unraisablehook = _raise_again
     from rankfactor.cli.program import app
 
-    app()
+    try:
+        app()
+    finally:
+        # Python remembers a KeyboardInterrupt that left any exec(), such as those of namedtuple,
+        # and ends by a signal instead of the exit code even if it was handled; exec() forgets it.
+        exec("")
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
     """End the process: nothing is begun yet, or all is done."""
-    with suppress(Exception):
-        os.write(2, b"interrupted.\n")
-    os._exit(INTERRUPTED)
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Make Ctrl-C a `KeyboardInterrupt` within the block; outside it ends the program."""
-    if not (_is_main_thread() and signal.getsignal(signal.SIGINT) is _leave):
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        yield
+        os.write(2, b"interrupted.\n")
     finally:
-        signal.signal(signal.SIGINT, _leave)
+        os._exit(INTERRUPTED)
+
+
+class Interruptible:
+    """Makes Ctrl-C a `KeyboardInterrupt` within a block; outside it ends the program."""
+
+    def __init__(self) -> None:
+        # Another handler, as where the commands are called from Python, stays.
+        self._ours = signal.getsignal(signal.SIGINT) is _leave
+
+    def __enter__(self) -> None:
+        if self._ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __exit__(self, *_: object) -> None:
+        if self._ours:
+            signal.signal(signal.SIGINT, _leave)
 
 
 def is_interruption(error: BaseException | None) -> bool:
@@ -60,12 +73,8 @@ def is_interruption(error: BaseException | None) -> bool:
 
 
 def _raise_again(unraisable: Any) -> None:
-    """Raise Ctrl-C once more where it came in code that cannot raise, such as a callback."""
+    """Raise Ctrl-C once more if it came in code that cannot raise, such as a callback."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
     else:
         sys.__unraisablehook__(unraisable)
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

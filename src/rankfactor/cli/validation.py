@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankfactor.errors import InputError
+from rankfactor.spreadsheet import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,8 +53,6 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
     InputError
         If a file is missing or cannot be read, or there is no result of the model.
     """
-    import pandas as pd
-
     frames = []
     for part in ("summary.csv", "predictions.csv"):
         file = path / part
@@ -61,7 +60,7 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
             raise InputError(f"{path} has no {part}: give the folder that `rankfactor cv` wrote.")
         text = dict.fromkeys(("task", "model", "label", "sample"), str)
         try:
-            frames.append(pd.read_csv(file, dtype=text))
+            frames.append(frame_of(file, dtype=text))
         except (ValueError, OSError) as problem:
             raise InputError(f"{file} cannot be read ({problem}): run the cv again.") from problem
         if not {"task", "model"} <= set(frames[-1].columns):

@@ -8,6 +8,7 @@ from typing import Any, Self
 from rankfactor.estimators.base import FactorModel
 from rankfactor.estimators.inputs import Views, training_table
 from rankfactor.inference.chain import Gibbs
+from rankfactor.inference.interruption import interruptible_once
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import DataLikelihood, MarginRank
@@ -139,7 +140,8 @@ class RankFactorAnalysis(FactorModel):
         """
         self._check_arguments()
         self._build_model()
-        return self._fit(training_table(X, self), None)
+        with interruptible_once() as ctrl_c:
+            return self._fit(training_table(X, self), None, ctrl_c)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit the factors and return the scores of the training samples."""

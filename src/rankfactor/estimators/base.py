@@ -35,7 +35,7 @@ from rankfactor.inference.deciders import make_decider
 from rankfactor.inference.draws import Draws, collect
 from rankfactor.inference.drawstore import open_store
 from rankfactor.inference.gibbs import pooled, sample
-from rankfactor.inference.interruption import Interruption, interruptible_once
+from rankfactor.inference.interruption import Interruption
 from rankfactor.inference.local import ObservedView
 from rankfactor.inference.predict import encode_samples
 from rankfactor.inference.predictive import START_ITERATIONS, Predictive, train
@@ -126,7 +126,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"missing_features must be 'error' or 'missing', not {self.missing_features!r}."
             )
 
-    def _fit(self, table: TrainingTable, labels: Labels | None) -> Self:
+    def _fit(self, table: TrainingTable, labels: Labels | None, ctrl_c: Interruption) -> Self:
         """Fit to a checked table, and to labels where there are any."""
         model = self._build_model()
         n, n_features = table.values.shape
@@ -165,7 +165,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             store = open_checkpoint(engine, model, observed, rows, stream)
             features = feature_names[coding.columns]
             disk = open_store(engine, model, observed, rows, stream, features.tolist())
-        with workers(self.n_threads) as pool, interruptible_once() as ctrl_c:
+        with workers(self.n_threads) as pool:
             seen, start = rows, None
             if predictive is not None:
                 seen = None
@@ -234,7 +234,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                             UserWarning,
                             stacklevel=3,
                         )
-        if disk is not None:
+        if disk is not None and draws is not None:
             disk.finish(order, sign, None if classifiers is None else classifiers.row_names())
         self._remember_names(table)
         self.posterior_ = Posterior(

@@ -19,6 +19,7 @@ from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features import opened_labels, refuse_shuffled
 from rankfactor.folds import group_numbers
 from rankfactor.inference.chain import Gibbs
+from rankfactor.inference.interruption import interruptible_once
 from rankfactor.inference.predictive import Predictive
 from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
@@ -317,7 +318,8 @@ class RankFactorClassifier(Deciding):
             )
         signed = signed_labels(tasks, codes, self.class_weight)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
-        return self._fit(table, Labels(tasks, codes, signed, together))
+        with interruptible_once() as ctrl_c:
+            return self._fit(table, Labels(tasks, codes, signed, together), ctrl_c)
 
     @property
     def classes_(self) -> Any:
