@@ -76,11 +76,11 @@ def test_settings_that_differ_are_flagged() -> None:
     validate("--n-factors", "3")
     told = answer(*REPORT)
     (flaw,) = told["warnings"]
-    assert "n_factors = 2 in the model, 3 in the cross-validation" in flaw
-    assert "max_cuts = 8 in the model, 16 in the cross-validation" in flaw
+    assert "--n-factors: 2 in the model, 3 in the cross-validation" in flaw
+    assert "--max-cuts: 8 in the model, 16 in the cross-validation" in flaw
     assert "tol" not in flaw
     text = Path("report.html").read_text("utf-8")
-    assert "n_factors = 2 in the model, 3 in the cross-validation" in text
+    assert "--n-factors: 2 in the model, 3 in the cross-validation" in text
     assert "Read this number with care" in text
 
 
@@ -90,7 +90,7 @@ def test_a_chosen_number_of_factors_is_compared_by_what_it_was_chosen_from() -> 
     assert answer(*REPORT)["warnings"] == []
     validate("--n-factors", "2")
     (flaw,) = answer(*REPORT)["warnings"]
-    assert "n_factors = chosen among 1, 2 in the model, 2 in the cross-validation" in flaw
+    assert "--n-factors: chosen among 1, 2 in the model, 2 in the cross-validation" in flaw
 
 
 def forget(model: bool) -> None:

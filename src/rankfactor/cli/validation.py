@@ -213,7 +213,7 @@ def _settings_that_differ(
             pairs = {name: pair for name, pair in pairs.items() if name not in _OF_GIBBS}
     for name, (own, other) in pairs.items():
         if own != other:
-            yield f"{name} = {_value(own)} in the model, {_value(other)} in the cross-validation"
+            yield f"{name}: {_value(own)} in the model, {_value(other)} in the cross-validation"
 
 
 def _value(value: Any) -> str:
