@@ -107,6 +107,7 @@ def test_its_report_says_so_and_names_no_sample(both, tmp_path):
     page = write_report(tmp_path / "r.html", loaded, title="t").read_text("utf-8")
     assert "saved without its training samples, so their scores are not shown" in page
     assert "<li>60 samples</li>" in page
+    assert "scores shown here" not in page
     assert not any(name in page for name in NAMES)
     assert "Colour by" in page  # of the script, which has no data to draw
     assert '<script type="application/json" id="scores-data">null</script>' in page

@@ -226,9 +226,10 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
                 f"a label tell {tasks} apart by a {label} (predictive training)."
             )
         local = "" if posterior.classifiers.experts is None else "of local classifiers "
+        shown = "" if posterior.left_out else "; scores shown here are label-free too"
         said.append(
             f"{how} Coefficients {local}are then fitted once more to label-free scores, the scores "
-            "that a new sample gets; scores shown here are label-free too."
+            f"that a new sample gets{shown}."
         )
     seeded = "" if seed is None else f", seed {seed}"
     clear = (
