@@ -7,6 +7,7 @@ command it is a `KeyboardInterrupt`, as usual in Python.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 
@@ -29,6 +30,8 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
         sys.unraisablehook = _raise_again
+        # Registered first, so run last: while Python takes itself down, the exit code is settled.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     from rankfactor.cli.program import app
 
     try:
