@@ -165,7 +165,7 @@ def test_cautions():
     posterior = models.two_tasks()
     assert not posterior.converged
     said = words.cautions(posterior, ["mine", "mine"])
-    assert said.count("mine") == 1
+    assert said.count("Mine") == 1
     assert any("not converged after 10 iterations" in text for text in said)
     assert any("1 of 13 features are constant" in text for text in said)
     assert not any("unbalanced" in text or "only" in text for text in said)

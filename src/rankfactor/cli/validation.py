@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rankfactor.cli.spoken import in_options
 from rankfactor.errors import InputError
 from rankfactor.spreadsheet import frame_of
 
@@ -131,7 +132,7 @@ def check_folder(
     if differing:
         flaws.append(
             "The cross-validation was made with other settings than this model, so its numbers are "
-            f"those of another model: {'; '.join(differing)}."
+            f"those of another model: {in_options('; '.join(differing))}."
         )
     if not record.get("complete", True):
         flaws.append(

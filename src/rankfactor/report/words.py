@@ -174,7 +174,7 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
         )
     # The state of the fit has been told, whether or not its warning was passed on.
     more = [str(text) for text in passed if str(text) != posterior.convergence.warning]
-    return list(dict.fromkeys([*found, *more]))
+    return list(dict.fromkeys([*found, *(text[:1].upper() + text[1:] for text in more)]))
 
 
 def _class_cautions(posterior: Posterior) -> list[str]:
