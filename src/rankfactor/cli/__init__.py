@@ -5,7 +5,10 @@ once and Ctrl-C ends the program at any moment without a traceback. Results go t
 notes, warnings and errors to stderr.
 """
 
-from rankfactor.cli.start import main
+try:
+    from rankfactor.cli.start import main
+except KeyboardInterrupt:  # before there is a handler
+    raise SystemExit(130) from None
 
 TYPE_CHECKING = False  # see rankfactor/__init__.py
 if TYPE_CHECKING:

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 
 INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
-
-try:
-    import signal
-except KeyboardInterrupt:
-    raise SystemExit(INTERRUPTED) from None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
