@@ -81,7 +81,7 @@ def test_between_the_fit_and_predictive_training(monkeypatch: pytest.MonkeyPatch
     at(monkeypatch, base, "make_decider")
     steps = at(monkeypatch, predictive, "responses", 0)
     model, said = fitted(RankFactorClassifier(training="predictive", **SETTINGS), Y)
-    assert told(said, "interrupted before predictive training")
+    assert told(said, "interrupted after the label-free start")
     assert steps() == 0
     assert model.predict(X).shape == (24,)
 
@@ -142,7 +142,7 @@ def test_sampling_that_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sampling_that_is_ended(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at(monkeypatch, gibbs, "wait")  # for the chains to end
+    at(monkeypatch, gibbs.ThreadPoolExecutor, "shutdown")  # for the chains to end
     at(monkeypatch, base, "collect")
     # In the main thread, as a terminal does it, while the chain is in a thread of its own.
     real, begun = gibbs._sweep, 0

@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 
@@ -309,13 +309,14 @@ def sample(
         )
 
     with ThreadPoolExecutor(min(n_threads, settings.n_chains)) as threads:
-        running = [threads.submit(run, number) for number in range(settings.n_chains)]
         try:
+            # Within the block: Ctrl-C may come when only some of the chains have begun.
+            running = [threads.submit(run, number) for number in range(settings.n_chains)]
             for one in running:
                 one.result()
         except KeyboardInterrupt:
             ending.set()
-            wait(running)
+            threads.shutdown()
             if min(len(chain.loadings) for chain in chains) < 2:
                 raise
             kept = sum(len(chain.loadings) for chain in chains)

@@ -186,8 +186,8 @@ def fit(
         if len(factors) >= LARGE and _can_begin_small(candidate):
             small = _begin_small(model, candidate, coding, loadings, factors, settings, rng, pool)
         if small is not None and small.interrupted:
-            # One iteration with all samples makes a fit of what there is.
-            _ascend(model, candidate, replace(settings, max_iter=1), pool, None)
+            # One pass over all samples makes a fit of what there is.
+            _ascend(model, candidate, replace(settings, max_iter=0), pool, None)
             candidate.convergence = small
         else:
             _ascend(model, candidate, settings, pool, progress)
