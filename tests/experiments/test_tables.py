@@ -24,14 +24,6 @@ from rankfactor.experiments.problem import against, one_against_the_rest
 QUICK: dict[str, Any] = {"n_factors": 2, "n_threads": 1, "way": "paper"}
 
 
-def test_the_paper_s_numbers_to_beat() -> None:
-    assert (USPS["R-L-BSVM"].error, USPS["R-NL-BSVM"].error) == (4.53, 3.23)
-    numbers = [MNIST[name].error for name in ("R-L-BSVM", "R-NL-BSVM", "RBF-SVM")]
-    assert numbers == [4.84, 2.10, 2.00]
-    assert TB["HIV(+) vs. HIV(-)"]["R-NL-BSVM"].auc == 0.959
-    assert RNASEQ["SIRS vs. SeS"]["R-L-BSVM"].accuracy == 0.87
-
-
 @pytest.mark.parametrize(("table", "paper"), [(usps, USPS), (mnist, MNIST)])
 def test_errors_on_a_given_split(table: Any, paper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "load", lambda name: split())
