@@ -215,6 +215,7 @@ def test_a_design_goes_through_json():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
 def test_within_a_pipeline_and_cross_validation():
     table = people(90)
     y = (table["g4"] > table["g4"].median()).astype(int)

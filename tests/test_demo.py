@@ -162,6 +162,7 @@ def test_ctrl_c_in_the_cross_validation_stops_the_demo(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_last_fit_stops_the_demo(tmp_path: Path) -> None:
     def interrupt(step: str, done: int, total: int) -> None:
         if (step, done) == ("Fit to all samples", 2):

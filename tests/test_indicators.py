@@ -127,7 +127,7 @@ def test_a_column_of_many_words_is_refused_with_its_place():
 @pytest.mark.parametrize("covariates", [None, ["sex"]])
 @pytest.mark.filterwarnings("ignore:.*values that it did not have in training")
 @pytest.mark.filterwarnings("ignore:.*does not vary among the training samples")
-@pytest.mark.quick_cases("None")
+@pytest.mark.slow
 def test_all_models_have_them_in_cross_validation(covariates):
     table, y = people()
     table["rare"] = ["once"] + ["often"] * 59  # in one fold there is one word to learn

@@ -77,6 +77,7 @@ def test_the_positive_class_turns_decisions_and_nothing_else() -> None:
     assert posterior.classifiers.row_names() == ["status: ill"]
 
 
+@pytest.mark.slow
 def test_cross_validation_speaks_of_the_positive_class() -> None:
     summaries, decisions = [], []
     for options in ((), ("--positive", "ill")):

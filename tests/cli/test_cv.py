@@ -46,6 +46,7 @@ def test_what_is_said_and_written() -> None:
     assert len(told["summary"]) == 6
 
 
+@pytest.mark.slow
 def test_jobs_do_not_matter() -> None:
     arguments = ("cv", "table.csv", *LABELS, *FOLDS, "--models", "G-L-BSVM,RBF-SVM")
     one = answer(*arguments, "--out", "one")
@@ -55,6 +56,7 @@ def test_jobs_do_not_matter() -> None:
     assert one["folder"] == "one"
 
 
+@pytest.mark.slow
 def test_the_number_of_factors_is_chosen_within_the_training_part() -> None:
     told = answer(
         *("cv", "table.csv", *LABELS, "--folds", "2", "--tol", "1e-2", "--threads", "1"),
@@ -134,6 +136,7 @@ def test_bad_input() -> None:
     fails("cannot be made", *cv, "--out", "table.csv/x", "--models", "L-SVM")
 
 
+@pytest.mark.slow
 def test_the_report_of_a_model_and_its_cross_validation() -> None:
     fit("table.csv", *LABELS)
     works("cv", "table.csv", *LABELS, *FOLDS, "--models", "L-SVM,R-L-BSVM")

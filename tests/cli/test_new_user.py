@@ -102,6 +102,7 @@ def test_anndata_with_a_label_in_obs_and_the_factors_written_back(expected: byte
     fails("must end in .h5ad", "fit", "cells.h5ad", "--labels", "status", "--annotated", "x.csv")
 
 
+@pytest.mark.slow
 def test_the_whole_way_through_the_real_program() -> None:
     """Semicolons, another file of labels with holes, and 5 % of the genes absent."""
     rng = np.random.default_rng(1)

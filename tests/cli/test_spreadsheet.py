@@ -44,4 +44,4 @@ def test_names_come_back_from_our_own_files() -> None:
     page = Path("r.html").read_text("utf-8")
     assert "-status: cross-validated AUC" in page
     assert "'-status" not in page
-    assert "&#39;-status" not in page
+    assert "&#39;-status:" not in page

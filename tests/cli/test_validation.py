@@ -84,6 +84,7 @@ def test_settings_that_differ_are_flagged() -> None:
     assert "Read this number with care" in text
 
 
+@pytest.mark.slow
 def test_a_chosen_number_of_factors_is_compared_by_what_it_was_chosen_from() -> None:
     fit_it("--n-factors", "1,2")
     validate("--n-factors", "2,1")
@@ -114,6 +115,7 @@ def forget(model: bool) -> None:
 
 
 @pytest.mark.parametrize("model", [True, False])
+@pytest.mark.quick_cases("True")
 def test_older_files_are_compared_by_what_they_have(model: bool) -> None:
     fit_it()
     validate()

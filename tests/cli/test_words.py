@@ -69,6 +69,7 @@ def test_a_column_that_tells_the_label_is_said(mixed: pd.DataFrame) -> None:
     assert result.stderr.count("'again' separates") == 1
 
 
+@pytest.mark.slow
 def test_cross_validation_and_inspection(mixed: pd.DataFrame) -> None:
     told = answer(
         *("cv", "mixed.csv", "--labels", "status", "--folds", "3"),

@@ -185,6 +185,7 @@ def test_factors_come_in_order_of_their_share(data):
     assert shares.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_class_weight_moves_the_intercept(data):
     table, _ = data
     rng = np.random.default_rng(0)

@@ -158,6 +158,7 @@ def test_covariates_help_where_they_drown_the_labels():
     assert small(**settings).fit(table, y).score(new, truth) > plain + 0.05
 
 
+@pytest.mark.slow
 def test_within_cross_validation_and_with_a_chosen_weight():
     table, y = people(90)
     assert cross_val_score(clone(small()), table, y, cv=3, error_score="raise").min() > 0.5

@@ -35,6 +35,7 @@ def rounded(seed=0, n=60, d=12):
 
 @settings(max_examples=8)
 @given(st.lists(st.sampled_from(sorted(INCREASING)), min_size=12, max_size=12))
+@pytest.mark.slow
 def test_increasing_transforms_leave_every_bit_alone(names):
     X, y = rounded()
     X = with_holes(X, 0.05)

@@ -101,6 +101,7 @@ def test_one_component_decides_like_the_linear_model(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.slow
 def test_classes_tasks_and_missing_labels(form):
     rng = np.random.default_rng(1)
     loadings = rng.standard_normal((40, 2))
@@ -206,6 +207,7 @@ def test_counts_of_numpy_can_be_saved(small, tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.quick_cases("per_component")
 def test_threads_do_not_matter(form, small):
     X, labels = small
     one, two = (

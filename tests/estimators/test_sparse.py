@@ -204,6 +204,7 @@ def test_a_real_annotated_object():
     assert_array_equal(model.decision_function(part), model.decision_function(data))
 
 
+@pytest.mark.slow
 def test_the_weight_of_the_labels_is_chosen_on_a_sparse_table():
     X, y = counts()
     settings = {"training": "predictive", "label_weight": "auto", "max_iter": 3}

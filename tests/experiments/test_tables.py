@@ -331,6 +331,7 @@ def test_an_interruption_keeps_what_is_finished(
         suite.run(["L-SVM"], folder=folder, n_folds=2, **QUICK)
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_handed_on_as_it_comes(tmp_path: Path) -> None:
     folder = archives(tmp_path / "sets")
     kept: list[Any] = []
@@ -347,6 +348,7 @@ def test_what_is_finished_is_handed_on_as_it_comes(tmp_path: Path) -> None:
     assert found.rows[measured].iloc[:4].equals(kept[1].rows[measured])
 
 
+@pytest.mark.slow
 def test_an_interrupted_split_keeps_models_that_are_finished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

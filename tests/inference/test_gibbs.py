@@ -181,6 +181,7 @@ def test_loadings_and_cut_points_follow_the_rank_posterior():
     assert not failures(compare(draws, points, mass, directions))
 
 
+@pytest.mark.slow
 def test_scores_follow_their_conditional():
     """Two factors, three rank features and a hinge label with an intercept; rows are known."""
     loadings = np.array([[1.2, 0.3], [-0.7, 0.9], [0.4, -1.1]])

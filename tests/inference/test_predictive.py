@@ -185,6 +185,7 @@ def test_several_tasks_with_holes_and_weights():
     assert np.mean(model.predict(simulated.X)[:, 0] == simulated.y) > 0.9
 
 
+@pytest.mark.slow
 def test_label_weight_can_be_chosen():
     model, _ = fitted(label_weight="auto")
     assert model.label_weight_ in (0.0, 1.0, 3.0, 10.0)

@@ -75,6 +75,7 @@ def ordinal_log_likelihood(codes, w, first, second):
     return np.where(first < second, total, -np.inf)
 
 
+@pytest.mark.slow
 def test_loadings_and_cut_points_follow_the_ordinal_posterior():
     """One feature of three levels, eight samples with known scores: (a, h1, h2) by quadrature."""
     precision, cut_precision = 0.5, 0.4

@@ -98,6 +98,7 @@ def test_no_calibration_without_probabilities(full, folder):
     assert not page.all("svg", id="fig-calibration-1")  # three classes
 
 
+@pytest.mark.slow
 def test_chains_and_local_classifiers_have_their_figures(folder, full):
     sampled = read(write_report(folder / "sampled.html", models.sampled(), title="t"))
     assert sampled.one("section", id="fit").one("svg", id="fig-trace")

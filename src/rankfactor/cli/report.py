@@ -58,7 +58,9 @@ def report(
     if cv is not None:
         folder = read_folder(cv, model, name)
         validation = check_folder(folder, model, posterior, header)
-        warned += folder.warnings
+        # What was said of the model itself, such as a suspect column, is not said again.
+        new = [text for text in folder.warnings if text not in warned]
+        warned += [f"In the cross-validation: {text}" for text in new]
         for text in validation.flaws:
             warnings.warn(text, UserWarning, stacklevel=2)
     written = write_report(

@@ -34,7 +34,7 @@ class Folder(NamedTuple):
     def warnings(self) -> list[str]:
         """Warnings of the folds; that of Ctrl-C is a flaw of the whole."""
         given = [str(text) for text in self.record.get("warnings", ())]
-        return [f"In the cross-validation: {one}" for one in given if one[:12] != "interrupted:"]
+        return [one for one in given if one[:12] != "interrupted:"]
 
 
 def read_folder(path: Path, model: Path, name: str | None) -> Folder:
