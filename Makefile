@@ -33,14 +33,13 @@ test-all: test test-slow ## run all tests
 
 # Linear algebra and compiled kernels round differently on other processors. Each has its own cache of kernels. Without an
 # empty NUMBA_CPU_FEATURES numba would use the machine's own vector instructions whatever the processor's name.
-NUMERICAL := tests/kernels tests/laws tests/likelihoods tests/shrinkage tests/latent tests/inference tests/estimators \
-	tests/test_modelfile.py
-HASWELL := OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell
-NEHALEM := OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=generic
+NUMERICAL := $(addprefix tests/,kernels laws likelihoods shrinkage latent inference estimators test_modelfile.py)
+AS_HASWELL := OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-haswell
+AS_NEHALEM := OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-nehalem
 
 test-processors: venv ## run the numerical tests as two other x86-64 processors: with AVX2, without AVX
-	$(HASWELL) NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-haswell $(BIN)/python -m pytest -n 2 --dist loadfile $(NUMERICAL)
-	$(NEHALEM) NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-nehalem $(BIN)/python -m pytest -n 2 --dist loadfile $(NUMERICAL)
+	$(AS_HASWELL) $(BIN)/python -m pytest -n 2 --dist loadfile $(NUMERICAL)
+	$(AS_NEHALEM) $(BIN)/python -m pytest -n 2 --dist loadfile $(NUMERICAL)
 
 lint: venv ## check style and format
 	$(BIN)/ruff check .
