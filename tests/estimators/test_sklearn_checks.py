@@ -16,8 +16,8 @@ EXPECTED_FAILURES = {
 @pytest.mark.filterwarnings("ignore:.*features are constant or all missing:UserWarning")
 @parametrize_with_checks(
     [
-        RankFactorClassifier(n_factors=2, max_iter=5, calibration="none", random_state=0),
-        RankFactorAnalysis(n_factors=2, max_iter=5, random_state=0),
+        RankFactorClassifier(n_factors=2, max_iter=10, random_state=0),
+        RankFactorAnalysis(n_factors=2, max_iter=10, random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
@@ -30,7 +30,6 @@ def test_scikit_learn(estimator, check):
 @pytest.mark.filterwarnings("ignore:.*features are constant or all missing:UserWarning")
 @parametrize_with_checks(
     [
-        RankFactorClassifier(n_factors=2, max_iter=30, random_state=0),
         RankFactorClassifier("G-L-Probit", n_factors=2, max_iter=30, random_state=0),
         RankFactorClassifier(
             "G-NL-BSVM",
