@@ -168,6 +168,7 @@ def test_large_models_are_looked_at_in_part(posterior, monkeypatch):
     assert list(part["quantities"]) == [8, 8, 8, 1]
 
 
+@pytest.mark.slow
 def test_advice_asks_for_the_draws_that_do(posterior):
     """The autocorrelation time is 19: 100 independent draws a chain take about 1,900.
 

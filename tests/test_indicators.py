@@ -105,6 +105,7 @@ def test_words_that_training_did_not_have_are_missing():
     assert_array_equal(found, model.transform(none))
 
 
+@pytest.mark.slow
 def test_views_go_with_their_columns():
     table, y = people()
     for views in ({"sex": "p", "a": "q", "pain": "p", "b": "q"}, ["p", "q", "p", "q"]):

@@ -41,6 +41,7 @@ def test_nothing_heavy_is_imported(action: str) -> None:
     assert found == "[]"
 
 
+@pytest.mark.slow
 def test_the_check_would_find_them() -> None:
     # An estimator needs most of them: a misspelt name above would be missing here, too.
     found = printed_by(
@@ -80,6 +81,7 @@ def test_a_wrong_name_is_refused_in_the_usual_words() -> None:
         exec("from rankfactor import Nothing")
 
 
+@pytest.mark.slow
 def test_a_pickled_estimator_opens_where_nothing_has_been_imported() -> None:
     text = pickle.dumps(rankfactor.RankFactorClassifier(n_factors=3))
     assert printed_by(f"import pickle; print(pickle.loads({text!r}).n_factors)") == "3"

@@ -32,6 +32,7 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks([LinearSVM()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+@pytest.mark.slow
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -21,6 +21,7 @@ def rare() -> None:
 
 
 @pytest.mark.usefixtures("rare")
+@pytest.mark.slow
 def test_a_rare_class_is_named_and_can_be_left_out() -> None:
     fails("leave it out (--drop-class 'odd')", "cv", "table.csv", *LABELS, *CV)
     told = answer("cv", "table.csv", *LABELS, *CV, "--drop-class", "odd")

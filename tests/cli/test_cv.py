@@ -72,6 +72,7 @@ def test_the_number_of_factors_is_chosen_within_the_training_part() -> None:
     assert folds.groupby(patients[folds.index].to_numpy()).nunique().max() == 1
 
 
+@pytest.mark.slow
 def test_covariates_of_baselines_too() -> None:
     told = answer(
         *("cv", "table.csv", *LABELS, *FOLDS, "--models", "G-L-BSVM,L-SVM"),

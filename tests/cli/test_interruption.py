@@ -92,12 +92,19 @@ sys.meta_path.insert(0, Press())
 from rankfactor.cli import main
 main()
 """
-SLOW = ("rich.console", "rankfactor.cli.fit", "pandas", "scipy.stats", "numpy.linalg")
+SLOW = (
+    "numba.core.types",
+    "rich.console",
+    "rankfactor.cli.fit",
+    "pandas",
+    "scipy.stats",
+    "numpy.linalg",
+)
 
 
 @pytest.mark.parametrize(
     "module",
-    ["typer", "numba.core.types", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)],
+    ["typer", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)],
 )
 def test_no_traceback_while_the_program_starts(module: str) -> None:
     run = subprocess.run(

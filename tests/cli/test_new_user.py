@@ -36,6 +36,7 @@ def same_answer(table: str, expected: bytes) -> None:
     assert Path("predictions.csv").read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_exported_from_r_with_row_names(expected: bytes) -> None:
     frame = pd.read_csv("table.csv", index_col=0)
     # write.table: everything quoted, and no heading of the row names.

@@ -58,6 +58,7 @@ def test_the_suite_and_json_on_stdout(folder: str) -> None:
     assert not list(Path().glob("*.json"))
 
 
+@pytest.mark.slow
 def test_files_hold_what_is_finished_if_the_program_dies(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

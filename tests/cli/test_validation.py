@@ -115,7 +115,7 @@ def forget(model: bool) -> None:
 
 
 @pytest.mark.parametrize("model", [True, False])
-@pytest.mark.quick_cases("True")
+@pytest.mark.slow
 def test_older_files_are_compared_by_what_they_have(model: bool) -> None:
     fit_it()
     validate()
@@ -133,6 +133,7 @@ def test_older_files_are_compared_by_what_they_have(model: bool) -> None:
     fails("other label columns ('other' there, 'status' in the model)", *REPORT)
 
 
+@pytest.mark.slow
 def test_warnings_of_folds_and_unfinished_folds_are_in_the_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -155,6 +155,7 @@ def test_several_label_columns_share_the_factors(data):
 
 
 @pytest.mark.parametrize("model", PRESETS)
+@pytest.mark.quick_cases("R-L-BSVM", "G-L-Probit", "R-NL-BSVM")
 def test_probabilities_never_disagree_with_predictions(model, data):
     table, labels = data
     fitted = small(model).fit(table, labels)

@@ -167,6 +167,7 @@ def test_centres_take_the_order_and_the_signs_of_the_factors():
     assert_allclose(after.mean, before.mean[:, order] * sign, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_unneeded_components_are_not_counted():
     rng = np.random.default_rng(0)
     X, labels = corners(300, rng, rng.standard_normal((30, 2)))
@@ -174,6 +175,7 @@ def test_unneeded_components_are_not_counted():
     assert model.fit(X, labels["two"]).n_components_used_ <= 6
 
 
+@pytest.mark.quick_cases("mixed vb", "per_component vb")
 def test_probabilities_agree_with_predictions(either, small):
     model, (X, _) = either, small
     predicted = model.predict(X)

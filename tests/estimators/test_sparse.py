@@ -74,6 +74,7 @@ def test_cuts_are_those_of_the_dense_table(table, max_cuts):
 
 
 @pytest.mark.parametrize("model", sorted(PRESETS))
+@pytest.mark.quick_cases("R-L-BSVM", "G-L-BSVM", "OR-L-Probit")
 def test_every_model_gives_the_same_bits(model):
     X, y = counts(holes=0.05)
     new = counts(seed=1, holes=0.05)[0]
@@ -139,6 +140,7 @@ def test_no_array_of_floats_of_the_size_of_the_table():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.quick_cases("csr_matrix")
 def test_annotated_data(kind, tmp_path):
     X, y = counts()
     labels = np.where(y, "case", "control")
@@ -192,6 +194,7 @@ def test_what_annotated_data_lack_is_said():
         small().fit(many, y)
 
 
+@pytest.mark.slow
 def test_a_real_annotated_object():
     anndata = pytest.importorskip("anndata")
     X, y = counts()

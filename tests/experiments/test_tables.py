@@ -46,6 +46,7 @@ def test_errors_on_a_given_split(table: Any, paper: Any, monkeypatch: pytest.Mon
     assert "Trained on 40 samples, tested on 20" in page
 
 
+@pytest.mark.slow
 def test_settings_are_chosen_on_the_training_part_only(monkeypatch: pytest.MonkeyPatch) -> None:
     data = split()
     seen: list[Any] = []

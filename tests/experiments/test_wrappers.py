@@ -125,6 +125,7 @@ def test_large_training_parts_are_represented_by_some_samples() -> None:
     assert model.settings_ == {"good": True}
 
 
+@pytest.mark.slow
 def test_factors_that_an_inner_part_has_no_samples_for_are_not_tried() -> None:
     X, y = signal(30)
     y[:] = "a"

@@ -115,7 +115,7 @@ def test_a_run_that_dies_leaves_what_it_counted(tmp_path):
 
 
 @pytest.mark.parametrize("after", [3, 13, 20])
-@pytest.mark.quick_cases("13")
+@pytest.mark.slow
 def test_a_checkpoint_goes_on_behind_its_draws(after, tmp_path):
     whole = tmp_path / "whole.zarr"
     fitted(whole)

@@ -152,6 +152,7 @@ def fitted(n_threads=1, **arguments):
 
 
 @pytest.mark.parametrize("model", ["R-L-BSVM", "R-NL-BSVM"])
+@pytest.mark.quick_cases("R-L-BSVM")
 def test_threads_do_not_change_the_answer(model):
     one, simulated = fitted(1, model=model)
     two, _ = fitted(2, model=model)

@@ -102,6 +102,7 @@ def test_loadings_and_cut_points_follow_the_ordinal_posterior():
     assert not failures(z_scores(np.array(draws), *grid_law(log_density, *grids)))
 
 
+@pytest.mark.slow
 def test_cut_points_follow_their_conditional_where_gaps_are_empty_or_narrow():
     """Three cut points, an empty level between two of them, against quadrature."""
     matrix = np.array([[3.0, 0.8, 0.0], [0.8, 4.0, 0.5], [0.0, 0.5, 2.5]])

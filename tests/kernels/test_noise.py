@@ -253,6 +253,7 @@ def uniforms():
     return erf(np.sqrt(y.astype(float))), s.astype(float), z, e
 
 
+@pytest.mark.slow
 def test_laws(uniforms):
     for u in uniforms:
         assert_fits(u, "uniform", 4)

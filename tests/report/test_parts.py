@@ -85,6 +85,7 @@ def test_data_tables_have_numbers_to_sort_by(full):
         assert float(value) == pytest.approx(100 * posterior.shares[k], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_no_calibration_without_probabilities(full, folder):
     assert "fig-calibration-0" not in [svg.attributes["id"] for svg in read(full).all("svg")]
     frame = models.decisions()
@@ -112,6 +113,7 @@ def test_chains_and_local_classifiers_have_their_figures(folder, full):
     assert not read(full).all("section", id="components")
 
 
+@pytest.mark.slow
 def test_gene_sets_are_tested(folder):
     posterior = models.two_tasks()
     awkward = frozenset(str(name) for name in posterior.feature_names[:4])
