@@ -102,7 +102,7 @@ def test_saving_it_again_keeps_it(both, tmp_path):
         assert again.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.quick_cases("two_tasks")
+@pytest.mark.slow
 def test_its_report_says_so_and_names_no_sample(both, tmp_path):
     posterior, _, loaded = both
     page = write_report(tmp_path / "r.html", loaded, title="t").read_text("utf-8")

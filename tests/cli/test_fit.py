@@ -119,6 +119,7 @@ def test_class_weights_of_several_tasks() -> None:
     assert settings["class_weight"] == {"status": {"ill": 2.0}, "kind": {"x": 3.0}}
 
 
+@pytest.mark.slow
 def test_the_number_of_factors_is_chosen() -> None:
     result = works(
         *("fit", "table.csv", *LABELS, "--n-factors", "1,2", "--tol", "1e-2", "--threads", "1"),

@@ -73,7 +73,7 @@ def either(request, small):
 
 
 @pytest.mark.parametrize("shape", [crossed, concentric])
-@pytest.mark.quick_cases("concentric")
+@pytest.mark.slow
 def test_classes_that_no_line_parts(shape):
     rng = np.random.default_rng(0)
     loadings = rng.standard_normal((40, 2))

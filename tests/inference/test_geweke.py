@@ -315,6 +315,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_the_test_can_fail():
     assert failures(joint_test(WRONG["eta"], n_chains=200, length=3, seed=3))
 
