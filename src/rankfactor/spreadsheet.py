@@ -34,7 +34,7 @@ def unescaped(value: Any) -> Any:
 
 
 def _would_run(text: str) -> bool:
-    # Apostrophes before it count, so that every text can be told from every escaped one.
+    # Leading apostrophes count, so that escaping can be undone for every text.
     return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
 
 

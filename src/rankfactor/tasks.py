@@ -66,7 +66,7 @@ class Task:
             unknown = [label for label in class_weight if label not in set(self.classes.tolist())]
             if unknown:
                 raise InputError(
-                    f"class_weight names {unknown[0]!r}, which is no class of {self.name!r} "
+                    f"class_weight names {unknown[0]!r}, which is not a class of {self.name!r} "
                     f"({', '.join(map(str, self.classes))})."
                     f"{did_you_mean(unknown[0], self.classes)}"
                 )
@@ -130,7 +130,7 @@ def positive_classes(tasks: Sequence[Task], positive: Mapping[str, Any]) -> dict
         classes = [str(one) for one in known[name]]
         if str(label) not in classes:
             raise InputError(
-                f"positive names {str(label)!r}, which is no class of {name!r} "
+                f"positive names {str(label)!r}, which is not a class of {name!r} "
                 f"({', '.join(classes)}).{did_you_mean(label, classes)}"
             )
         if len(classes) != 2:

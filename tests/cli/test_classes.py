@@ -50,7 +50,7 @@ def test_samples_with_another_label_stay() -> None:
 def test_a_class_that_there_is_not(option: str) -> None:
     result = call("fit", "table.csv", *LABELS, option, "wel")
     assert result.exit_code == 2
-    assert "is no class of 'status' (ill, well). Did you mean 'well'?" in result.stderr
+    assert "is not a class of 'status' (ill, well). Did you mean 'well'?" in result.stderr
     assert f"error: {option} " in result.stderr
 
 

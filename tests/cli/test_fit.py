@@ -263,7 +263,7 @@ def test_bad_settings() -> None:
     fails("--label-weight must be", "fit", "table.csv", *LABELS, "--label-weight", "much")
     fails("--margin must be", "fit", "table.csv", *LABELS, "--margin", "wide")
     fails("--class-weight must be", "fit", "table.csv", *LABELS, "--class-weight", "ill=-1")
-    fails("which is no class of", "fit", "table.csv", *LABELS, "--class-weight", "nobody=2")
+    fails("which is not a class of", "fit", "table.csv", *LABELS, "--class-weight", "nobody=2")
     fails("--n-draws is for Gibbs sampling", "fit", "table.csv", *LABELS, "--n-draws", "5")
     fails("the folder no does not exist", "fit", "table.csv", *LABELS, "--out", "no/model")
     Path("folder").mkdir()

@@ -263,7 +263,7 @@ BAD = {
     "max_iter": ({"max_iter": 0}, "max_iter must be a whole number"),
     "threads": ({"n_threads": 0}, "n_threads must be a whole number"),
     "class_weight": ({"class_weight": "even"}, "class_weight must be None, 'balanced'"),
-    "class_weight class": ({"class_weight": {"maybe": 2.0}}, "is no class of 'sick'"),
+    "class_weight class": ({"class_weight": {"maybe": 2.0}}, "is not a class of 'sick'"),
     "class_weight sign": ({"class_weight": {"yes": -2.0}}, "positive, finite numbers"),
     "missing_features": ({"missing_features": "guess"}, "must be 'error' or 'missing'"),
 }

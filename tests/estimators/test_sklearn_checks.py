@@ -30,6 +30,8 @@ def test_scikit_learn(estimator, check):
 @pytest.mark.filterwarnings("ignore:.*features are constant or all missing:UserWarning")
 @parametrize_with_checks(
     [
+        RankFactorClassifier(n_factors=2, max_iter=30, random_state=0),
+        RankFactorAnalysis(n_factors=2, max_iter=30, random_state=0),
         RankFactorClassifier("G-L-Probit", n_factors=2, max_iter=30, random_state=0),
         RankFactorClassifier(
             "G-NL-BSVM",
@@ -42,5 +44,5 @@ def test_scikit_learn(estimator, check):
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
-def test_scikit_learn_of_other_models(estimator, check):
+def test_scikit_learn_after_more_iterations_and_of_other_models(estimator, check):
     check(estimator)

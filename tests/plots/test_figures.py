@@ -235,7 +235,7 @@ def test_history_starts_after_the_starting_point():
         (lambda: plots.coefficient_figure(models.two_tasks(), 2), "the model has 2"),
         (lambda: plots.score_figure(models.two_tasks(), factors=(0, 9)), "between 0 and 2"),
         (lambda: plots.roc_figure(models.decisions(), "stage"), "has 3"),
-        (lambda: plots.roc_figure(models.decisions(), "group", positive="x"), "'x' is no class"),
+        (lambda: plots.roc_figure(models.decisions(), "group", positive="x"), "'x' is not a class"),
         (lambda: plots.roc_figure(pd.DataFrame({"task": []}), "group"), "'model'"),
         (lambda: plots.comparison_figure(pd.DataFrame({"task": []})), "'model'"),
     ],

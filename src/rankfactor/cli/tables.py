@@ -208,7 +208,7 @@ def _without_class(labels: pd.Series[Any], label: str) -> str:
     if not chosen.any():
         known = sorted(set(labels.dropna()))
         raise InputError(
-            f"--drop-class {label} is no class of {labels.name!r} ({', '.join(known)})."
+            f"--drop-class {label} is not a class of {labels.name!r} ({', '.join(known)})."
             f"{did_you_mean(label, known)}"
         )
     labels[chosen] = None
@@ -357,8 +357,8 @@ def _column(
     frame = table.annotations if file is None else files[file]
     if column not in frame.columns:
         raise InputError(
-            f"{file or table.source} has no column {column!r} to take as {kind}: its columns that "
-            f"are no features are {_listed(frame.columns)}.{did_you_mean(column, frame.columns)}"
+            f"{file or table.source} has no column {column!r} to take as {kind}: its other "
+            f"columns than features are {_listed(frame.columns)}.{did_you_mean(column, frame.columns)}"
         )
     if file is not None and column in table.values.columns and kind == "label":
         warnings.warn(

@@ -65,7 +65,7 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
         except (ValueError, OSError) as problem:
             raise InputError(f"{file} cannot be read ({problem}): run the cv again.") from problem
         if not {"task", "model"} <= set(frames[-1].columns):
-            raise InputError(f"{file} is no table of `rankfactor cv`.")
+            raise InputError(f"{file} is not a table of `rankfactor cv`.")
     if name is None or name not in set(frames[0]["model"]):
         raise InputError(
             f"{path} has no results of {name or 'the model'} of {model}: run `rankfactor cv` "

@@ -170,7 +170,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if predictive is not None:
                 seen = None
                 most = min(self.max_iter, START_ITERATIONS)
-                # Without weight there is no training after it.
+                # Without a label weight, no training follows.
                 warns = predictive.label_weight == 0
                 settings = replace(settings, max_iter=most, warns=warns)
             result = fit(model, coding, observed, seen, settings, rng, pool, self.progress)

@@ -65,7 +65,7 @@ def reliability_figure(
         raise InputError(f"reliability needs labels of two classes, but there are {len(classes)}.")
     hit = classes[1] if positive is None else positive
     if hit not in classes:
-        raise InputError(f"positive is {hit!r}, which is no class of the labels.")
+        raise InputError(f"positive is {hit!r}, which is not a class of the labels.")
     if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
         raise InputError(f"n_bins must be a whole number of at least 1, not {n_bins!r}.")
     named = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}

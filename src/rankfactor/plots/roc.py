@@ -66,7 +66,7 @@ def roc_figure(
         raise InputError(f"an ROC needs two classes, but task {task!r} has {len(classes)} here.")
     hit = str(classes[1] if positive is None else positive)
     if hit not in {str(label) for label in classes}:
-        raise InputError(f"{hit!r} is no class of the decisions of task {task!r}.")
+        raise InputError(f"{hit!r} is not a class of the decisions of task {task!r}.")
     with figure_style():
         figure = new_figure(4.6, 4.5)
         axes = figure.subplots()
