@@ -53,7 +53,7 @@ def test_decisions_turn_and_predictions_stay(model, settings) -> None:
     back = other.with_positive({"two": 1})
     assert (back.classifiers.rows.mean == usual.classifiers.rows.mean).all()
     assert usual.with_positive({"two": 1}) is usual
-    with pytest.raises(InputError, match="no class of 'two'"):
+    with pytest.raises(InputError, match="not a class of 'two'"):
         usual.with_positive({"two": 2})
     with pytest.raises(InputError, match="Did you mean 'two'"):
         usual.with_positive({"tow": 1})
