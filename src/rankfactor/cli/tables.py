@@ -357,8 +357,9 @@ def _column(
     frame = table.annotations if file is None else files[file]
     if column not in frame.columns:
         raise InputError(
-            f"{file or table.source} has no column {column!r} to take as {kind}: its other "
-            f"columns than features are {_listed(frame.columns)}.{did_you_mean(column, frame.columns)}"
+            f"{file or table.source} has no column {column!r} to take as {kind}; the columns "
+            f"beside its features are {_listed(frame.columns)}."
+            f"{did_you_mean(column, frame.columns)}"
         )
     if file is not None and column in table.values.columns and kind == "label":
         warnings.warn(
