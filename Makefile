@@ -33,7 +33,7 @@ test-all: test test-slow ## run all tests
 
 # Linear algebra and compiled kernels round differently on other processors. Each has its own cache of kernels. Without an
 # empty NUMBA_CPU_FEATURES numba would use the machine's own vector instructions whatever the processor's name.
-NUMERICAL := $(addprefix tests/,kernels laws likelihoods shrinkage latent inference estimators test_modelfile.py)
+NUMERICAL := $(addprefix tests/,kernels laws likelihoods shrinkage latent steps classifiers engine posterior estimators storage)
 AS_HASWELL := OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-haswell
 AS_NEHALEM := OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-nehalem
 

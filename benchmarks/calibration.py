@@ -36,8 +36,8 @@ from sklearn.svm import LinearSVC
 
 from rankfactor import RankFactorClassifier
 from rankfactor.data import data_directory, read_npz_split
-from rankfactor.inference.threads import workers
 from rankfactor.plots import reliability_figure
+from rankfactor.steps.workers import workers
 
 MODELS = ("R-L-BSVM", "G-L-BSVM", "G-L-Probit", "R-NL-BSVM")
 TRAINING = ("bayes", "predictive")

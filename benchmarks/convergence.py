@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-import rankfactor.inference.acceleration as acceleration
-import rankfactor.inference.vb as vb
+import rankfactor.engine.vb as vb
+import rankfactor.steps.acceleration as acceleration
 from rankfactor import RankFactorClassifier
 from rankfactor.likelihoods import MarginRank
 

@@ -32,14 +32,14 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import resample
 
 from rankfactor import RankFactorClassifier
-from rankfactor.baselines import LinearSVM
+from rankfactor.classifiers.linear import decisions, fit_experts, refit_labels
 from rankfactor.data import data_directory
+from rankfactor.evaluation.baselines import LinearSVM
 from rankfactor.experiments.wrappers import LogScale
-from rankfactor.inference.predict import decisions, fit_experts, refit_labels
-from rankfactor.inference.threads import workers
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import ObservedArray
 from rankfactor.shrinkage import TPBN, NormalARD
+from rankfactor.steps.workers import workers
 
 N_FOLDS = 5
 MOST_FEATURES = 1000  # of wide tables as many are drawn, without a look at the labels

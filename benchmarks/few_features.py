@@ -24,8 +24,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from rankfactor import RankFactorAnalysis, RankFactorClassifier
-from rankfactor.baselines import LinearSVM
 from rankfactor.data import data_directory
+from rankfactor.evaluation.baselines import LinearSVM
 from rankfactor.experiments.wrappers import LogScale
 
 MARGINS = (0.05, 0.1, 0.2, 0.4)

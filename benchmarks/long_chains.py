@@ -3,7 +3,7 @@
     PYTHONPATH=. .venv/bin/python benchmarks/long_chains.py [SWEEPS]
 
 Each chain starts at a draw from the prior and draws its data anew before every sweep (the model of
-tests/inference/test_geweke.py). First table: z-scores of the chains' means against the prior, one
+tests/engine/test_geweke.py). First table: z-scores of the chains' means against the prior, one
 chain at a time with errors from 100 batches, then all chains with the error across chains. Second
 table: how far one sweep changes log(size of w), by the size of w. 50,000 sweeps take 100 s a chain.
 """
@@ -11,7 +11,7 @@ table: how far one sweep changes log(size of w), by the size of w. 50,000 sweeps
 import sys
 
 import numpy as np
-from tests.inference import test_geweke as joint
+from tests.engine import test_geweke as joint
 
 from rankfactor.kernels.rng import Stream
 

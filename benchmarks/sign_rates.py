@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from rankfactor import Gibbs, RankFactorAnalysis
-from rankfactor.certainty import loading_rates
 from rankfactor.interpret import top_features
+from rankfactor.posterior.certainty import loading_rates
 
 D, K = 60, 3
 

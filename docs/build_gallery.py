@@ -23,7 +23,7 @@ from PIL import Image
 from rankfactor import Gibbs, RankFactorClassifier, load_alzheimer, plots
 from rankfactor.demo import run_demo
 from rankfactor.interpret import feature_network
-from rankfactor.modelfile import load_model
+from rankfactor.storage.model_file import load_model
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"

@@ -19,7 +19,7 @@ from rankfactor.data import Dataset
 from rankfactor.demo import run_demo
 from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorClassifier
-from rankfactor.modelfile import load_model
+from rankfactor.storage.model_file import load_model
 
 MODELS = ["R-L-BSVM", "G-L-BSVM", "Linear SVM"]
 

@@ -56,7 +56,7 @@ class Ours:
     least = 3
 
     def __init__(self, X, y, threads, n_factors=20, max_cuts=8, engine="vb"):
-        import rankfactor.inference.chain  # noqa: F401 - before memory is measured
+        import rankfactor.engine.chain  # noqa: F401 - before memory is measured
 
         self.X, self.y = X, y
         self.engine, self.threads = engine, threads
@@ -74,7 +74,7 @@ class Ours:
         return RankFactorClassifier(**self.arguments, **arguments)
 
     def _sampler(self, sweeps):
-        from rankfactor.inference.chain import Gibbs
+        from rankfactor.engine.chain import Gibbs
 
         # A chain runs on one thread; with two threads there are two, and a sweep of either counts.
         return Gibbs(n_draws=2, burn_in=sweeps, n_chains=self.threads, n_predict=2)
@@ -118,7 +118,7 @@ class Ours:
         The sum over entries comes out of the sites' kernel, where it is one addition more a cut;
         that addition is not in this figure.
         """
-        from rankfactor.inference import vb
+        from rankfactor.engine import vb
         from rankfactor.latent.standard_normal import StandardNormal
 
         spent = 0.0

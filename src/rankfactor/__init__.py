@@ -10,26 +10,26 @@ from rankfactor.__about__ import __version__
 TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
     from rankfactor.data import Dataset, load_alzheimer, read_table
+    from rankfactor.engine.chain import Gibbs
+    from rankfactor.engine.stored_draws import open_draws
     from rankfactor.errors import InputError
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
-    from rankfactor.inference.chain import Gibbs
-    from rankfactor.inference.storedraws import open_draws
-    from rankfactor.modelfile import load_model, save_model
     from rankfactor.posterior import Posterior
     from rankfactor.report import write_report
+    from rankfactor.storage.model_file import load_model, save_model
 
 _HOMES = {
     "Dataset": "data",
-    "Gibbs": "inference.chain",
+    "Gibbs": "engine.chain",
     "InputError": "errors",
     "Posterior": "posterior",
     "RankFactorAnalysis": "estimators",
     "RankFactorClassifier": "estimators",
     "load_alzheimer": "data",
-    "load_model": "modelfile",
-    "open_draws": "inference.storedraws",
+    "load_model": "storage.model_file",
+    "open_draws": "engine.stored_draws",
     "read_table": "data",
-    "save_model": "modelfile",
+    "save_model": "storage.model_file",
     "write_report": "report",
 }
 

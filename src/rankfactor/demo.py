@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
-from rankfactor.files import after_saving, folder, written_together
-from rankfactor.spreadsheet import csv_of
+from rankfactor.storage.files import after_saving, folder, written_together
+from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
@@ -93,13 +93,13 @@ def run_demo(
     """
     import joblib
 
-    from rankfactor.baselines import LinearSVM
     from rankfactor.data import load_alzheimer
     from rankfactor.estimators import RankFactorClassifier
     from rankfactor.evaluation import cross_validate
+    from rankfactor.evaluation.baselines import LinearSVM
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
-    from rankfactor.modelfile import save_model
     from rankfactor.report import Validation, write_report
+    from rankfactor.storage.model_file import save_model
 
     report, model, folds = (out / name for name in FILES)
     tell = progress or _ignore

@@ -11,7 +11,7 @@ import pytest
 from tests.plots import models
 
 from rankfactor.report import write_report
-from rankfactor.spreadsheet import escaped, unescaped
+from rankfactor.storage.spreadsheet import escaped, unescaped
 
 NAMES = ['=HYPERLINK("x")', "-omega", "+3", "@SUM(A1)", "'=x", "-1.5e-3", "a=b", "o'-x"]
 

@@ -9,7 +9,7 @@ import signal
 import pytest
 from tests.cli.running import LABELS, call
 
-from rankfactor.inference import vb
+from rankfactor.engine import vb
 
 
 def test_ctrl_c_is_told_by_every_command(monkeypatch: pytest.MonkeyPatch) -> None:

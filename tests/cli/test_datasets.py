@@ -9,7 +9,7 @@ import pytest
 from tests.cli.running import answer, fails, works
 
 from rankfactor import load_alzheimer
-from rankfactor.datasets import list_datasets
+from rankfactor.data.collection import list_datasets
 
 
 def test_list() -> None:

@@ -21,7 +21,7 @@ from tests.cli.running import (
     works,
 )
 
-from rankfactor.modelfile import load_model, model_header
+from rankfactor.storage.model_file import load_model, model_header
 
 
 def test_fit_says_what_it_did() -> None:
@@ -271,7 +271,7 @@ def test_bad_settings() -> None:
 
 
 def test_ctrl_c_during_a_fit_keeps_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    import rankfactor.inference.vb as vb
+    import rankfactor.engine.vb as vb
 
     record = vb.record
 

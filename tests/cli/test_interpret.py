@@ -11,7 +11,7 @@ from tests.cli.running import LABELS, answer, fails, fit, works
 
 from rankfactor import RankFactorAnalysis, save_model
 from rankfactor.interpret import coefficient_table, factor_table, top_features
-from rankfactor.modelfile import load_model
+from rankfactor.storage.model_file import load_model
 
 GMT = "rising\tthe first three\ta\tb\tc\nothers\t\td\te\n"
 

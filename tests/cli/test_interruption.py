@@ -15,20 +15,20 @@ from tests.cli.running import LABELS, call, environment
 from tests.estimators.test_interruption import at
 
 import rankfactor.cli.fit
-from rankfactor import modelfile
 from rankfactor.cli import start
+from rankfactor.engine import vb
+from rankfactor.engine.interruption import FINISHING
 from rankfactor.estimators import base
 from rankfactor.evaluation import watch
-from rankfactor.inference import vb
-from rankfactor.inference.interruption import FINISHING
-from rankfactor.modelfile import load_model
+from rankfactor.storage import model_file
+from rankfactor.storage.model_file import load_model
 
 QUICK = ("--n-factors", "2", "--threads", "1")
 
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(base, "classify"), (modelfile, "save_model"), (modelfile, "write_container")],
+    [(base, "classify"), (model_file, "save_model"), (model_file, "write_container")],
 )
 @pytest.mark.parametrize("early", [True, False])
 def test_neither_the_final_step_nor_the_saving_can_be_interrupted(

@@ -18,7 +18,7 @@ from tests.cli.running import (
     works,
 )
 
-from rankfactor.modelfile import load_model
+from rankfactor.storage.model_file import load_model
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import rankfactor.report
 from rankfactor.cli.outputs import MODEL, PREDICTIONS, REPORT, SCORES, Output, check_outputs
 from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorClassifier
-from rankfactor.modelfile import load_model, save_model
+from rankfactor.storage.model_file import load_model, save_model
 
 QUICK = ("--n-factors", "1", "--max-iter", "2", "--threads", "1", "--calibration", "none")
 INPUT = "which is the input"
@@ -159,7 +159,7 @@ def test_an_annotated_copy_is_replaced_by_force_only() -> None:
 
 def test_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fails("which exists", "datasets", "fetch", "alzheimer", "--out", "table.csv")
-    monkeypatch.setattr("rankfactor.datasets.fetch", lambda name: [tmp_path / "table.csv"])
+    monkeypatch.setattr("rankfactor.data.collection.fetch", lambda name: [tmp_path / "table.csv"])
     fails(INPUT, "datasets", "fetch", "alzheimer", "--out", "table.csv", "--force")
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 from tests.cli.running import LABELS, N, answer, fails, fit, works
 
 from rankfactor import RankFactorAnalysis, save_model
-from rankfactor.features import model_values
-from rankfactor.inference.threads import Workers
-from rankfactor.modelfile import load_model
+from rankfactor.features.matching import model_values
+from rankfactor.steps.workers import Workers
+from rankfactor.storage.model_file import load_model
 
 
 def test_what_is_written() -> None:

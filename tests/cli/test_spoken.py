@@ -15,8 +15,8 @@ from rankfactor import RankFactorClassifier
 from rankfactor.cli import app
 from rankfactor.cli.spoken import OPTIONS, in_options
 from rankfactor.data import read_table
+from rankfactor.engine.chain import Gibbs
 from rankfactor.evaluation import cross_validate
-from rankfactor.inference.chain import Gibbs
 
 # Arguments that no option sets.
 WITHOUT = {

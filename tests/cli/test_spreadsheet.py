@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from tests.cli.running import QUICK, fit, works
 
-from rankfactor.modelfile import load_model
+from rankfactor.storage.model_file import load_model
 
 
 def test_names_come_back_from_our_own_files() -> None:

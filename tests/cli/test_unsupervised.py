@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from tests.cli.running import QUICK, N, answer, fails, works
 
-from rankfactor.modelfile import load_model
+from rankfactor.storage.model_file import load_model
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.running import LABELS, QUICK, N, answer, call, fails, works
 
 from rankfactor.estimators import RankFactorClassifier
-from rankfactor.modelfile import model_header
+from rankfactor.storage.model_file import model_header
 
 MODEL = ("--models", "G-L-BSVM")
 REPORT = ("report", "model.rankfactor", "--cv", "rankfactor-cv")

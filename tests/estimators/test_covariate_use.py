@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from rankfactor import InputError, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
-from rankfactor.covariates import RankResiduals
-from rankfactor.features import model_values
-from rankfactor.inference.chain import Gibbs
-from rankfactor.inference.threads import Workers
+from rankfactor.engine.chain import Gibbs
+from rankfactor.estimators.rank_residuals import RankResiduals
+from rankfactor.features.matching import model_values
+from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -105,8 +105,8 @@ def test_predictions_are_the_same_in_another_process(use, engine, tmp_path):
     code = f"""
 import numpy as np, pandas as pd
 from rankfactor import load_model
-from rankfactor.features import model_values
-from rankfactor.inference.threads import Workers
+from rankfactor.features.matching import model_values
+from rankfactor.steps.workers import Workers
 model = load_model({str(path)!r})
 values = model_values(model, pd.read_pickle({str(tmp_path / "new")!r}), "error")
 np.save({str(tmp_path / "p.npy")!r}, model.probabilities(model.decide(values, Workers()))[0])

@@ -6,9 +6,9 @@ import pytest
 from tests.simulate import simulate
 
 from rankfactor import InputError, RankFactorClassifier
+from rankfactor.engine import calibration
 from rankfactor.estimators import label_weight
 from rankfactor.evaluation import ChooseFactors
-from rankfactor.inference import calibration
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

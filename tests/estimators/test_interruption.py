@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
+from rankfactor.engine import calibration, gibbs, predictive, vb
+from rankfactor.engine.interruption import FINISHING, interruptible_once
 from rankfactor.estimators import base
-from rankfactor.inference import calibration, gibbs, predictive, vb
-from rankfactor.inference.interruption import FINISHING, interruptible_once
 
 RNG = np.random.default_rng(0)
 Y = np.arange(24) % 2

@@ -7,18 +7,18 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from tests.inference.test_mixture import concentric, crossed, table
-from tests.inference.test_vb import labels_of, run
+from tests.engine.test_mixture import concentric, crossed, table
+from tests.engine.test_vb import labels_of, run
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, InputError, RankFactorClassifier, load_model, save_model
-from rankfactor.diagnostics import convergence
+from rankfactor.classifiers.linear import encode_samples
 from rankfactor.estimators.base import FactorModel
-from rankfactor.inference.predict import encode_samples
-from rankfactor.inference.threads import Workers
 from rankfactor.latent import DPMixture, MixedExperts, Mixture, StandardNormal
 from rankfactor.likelihoods import Gaussian, Hinge
 from rankfactor.model import Model
+from rankfactor.posterior.diagnostics import convergence
+from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FORMS = ("mixed", "per_component")

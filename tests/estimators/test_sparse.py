@@ -14,9 +14,9 @@ from scipy import sparse
 
 from rankfactor import InputError, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.estimators import PRESETS
-from rankfactor.features import model_values
-from rankfactor.inference.threads import Workers
+from rankfactor.features.matching import model_values
 from rankfactor.likelihoods.coding import learn_cuts
+from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -14,9 +14,9 @@ from rankfactor import (
     save_model,
 )
 from rankfactor.data import from_mudata
-from rankfactor.inference.chain import Gibbs
-from rankfactor.inference.threads import Workers
+from rankfactor.engine.chain import Gibbs
 from rankfactor.shrinkage import ByView
+from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from rankfactor.baselines import (
+from rankfactor.errors import InputError
+from rankfactor.estimators import PRESETS
+from rankfactor.evaluation import ChooseFactors, named_models
+from rankfactor.evaluation.adjusted import Adjusted
+from rankfactor.evaluation.baselines import (
     RBFSVM,
     LinearSVM,
     NormalScoresPCASVM,
     PFAClassifier,
     RandomForest,
 )
-from rankfactor.errors import InputError
-from rankfactor.estimators import PRESETS
-from rankfactor.evaluation import ChooseFactors, named_models
-from rankfactor.evaluation.adjusted import Adjusted
 
 
 def test_every_name() -> None:

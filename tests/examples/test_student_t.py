@@ -10,19 +10,19 @@ from examples.student_t import StudentT
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
-from tests.inference.test_vb import labels_of, run
+from tests.engine.test_vb import labels_of, run
 from tests.likelihoods import test_all
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, RankFactorClassifier
 from rankfactor.errors import InputError
-from rankfactor.inference.threads import Workers
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import BareColumns
 from rankfactor.likelihoods import CODINGS, DATA_LIKELIHOODS, PARAMETERS, Gaussian, Hinge
 from rankfactor.likelihoods.gaussian import Noise, Scaling
 from rankfactor.model import Model
-from rankfactor.modelfile import load_model, save_model
+from rankfactor.steps.workers import Workers
+from rankfactor.storage.model_file import load_model, save_model
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from numpy.testing import assert_array_equal
 from tests.experiments.sets import archives, series, signal, split
 
 import rankfactor.experiments.crossvalidated as crossvalidated
-from rankfactor import datasets
-from rankfactor.baselines import RandomForest
 from rankfactor.data import Dataset
+from rankfactor.data import collection as datasets
 from rankfactor.errors import InputError
+from rankfactor.evaluation.baselines import RandomForest
 from rankfactor.experiments import mnist, rnaseq, suite, tb, usps
 from rankfactor.experiments.paper import MNIST, RNASEQ, TB, USPS
 from rankfactor.experiments.problem import against, one_against_the_rest

@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from tests.experiments.sets import signal
 
-from rankfactor.baselines import LinearSVM, NormalScoresPCASVM
 from rankfactor.errors import InputError
 from rankfactor.evaluation import cross_validate
+from rankfactor.evaluation.baselines import LinearSVM, NormalScoresPCASVM
 from rankfactor.experiments.models import Entry, build, candidates, entries
 from rankfactor.experiments.wrappers import ChooseSettings, LogScale, is_raw, possible_folds
 

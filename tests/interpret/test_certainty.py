@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from rankfactor import certainty
-from rankfactor.modelfile import load_model
+from rankfactor.posterior import certainty
+from rankfactor.storage.model_file import load_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankfactor.certainty import CLEAR, clear_coefficients, coefficient_certainty
 from rankfactor.interpret import coefficient_table, factor_table
 from rankfactor.interpret.directions import task_effects
 from rankfactor.laws.normal import Normal
-from rankfactor.modelfile import load_model
 from rankfactor.plots import coefficient_figure
 from rankfactor.plots.select import effects
 from rankfactor.plots.style import UNCLEAR
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import CLEAR, clear_coefficients, coefficient_certainty
 from rankfactor.report import words
+from rankfactor.storage.model_file import load_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 from tests.plots.models import CHINESE, QUOTES, SCRIPT, two_tasks
 
-from rankfactor.certainty import loading_rates
 from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorAnalysis
 from rankfactor.interpret import correlation, edge_table, feature_network, modules, write_graphml
-from rankfactor.modelfile import load_model
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import loading_rates
+from rankfactor.storage.model_file import load_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -14,8 +14,8 @@ from tests.plots.models import two_tasks as fitted
 
 from rankfactor.errors import InputError
 from rankfactor.interpret import coefficient_table, factor_table, top_features
-from rankfactor.modelfile import load_model, save_model
 from rankfactor.posterior import Posterior
+from rankfactor.storage.model_file import load_model, save_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FIRST = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from tests.inference.hand_built import certain
+from tests.engine.hand_built import certain
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.packed import pack, unpack

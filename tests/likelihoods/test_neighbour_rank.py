@@ -7,11 +7,11 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.simulate import simulate, with_holes
 
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
-from rankfactor.inference import vb
-from rankfactor.inference.chain import Gibbs
-from rankfactor.inference.threads import Workers, workers
+from rankfactor.engine import vb
+from rankfactor.engine.chain import Gibbs
 from rankfactor.likelihoods import NeighbourRank
 from rankfactor.model import Model
+from rankfactor.steps.workers import Workers, workers
 
 
 def refreshed(bounds, table, w):

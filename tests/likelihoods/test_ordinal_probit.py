@@ -6,9 +6,8 @@ from scipy.special import log_ndtr, ndtr
 from tests.simulate import simulate, with_holes
 
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
-from rankfactor.inference import vb
-from rankfactor.inference.chain import Gibbs
-from rankfactor.inference.threads import Workers, workers
+from rankfactor.engine import vb
+from rankfactor.engine.chain import Gibbs
 from rankfactor.kernels.ordinal import excess, interval, log_upper, raise_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
@@ -16,6 +15,7 @@ from rankfactor.likelihoods import MarginRank, OrdinalProbit
 from rankfactor.likelihoods.base import Chance
 from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.model import Model
+from rankfactor.steps.workers import Workers, workers
 
 
 def exact_interval(l, u):  # noqa: E741

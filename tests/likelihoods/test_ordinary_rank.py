@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.simulate import simulate, with_holes
 
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
-from rankfactor.inference import vb
-from rankfactor.inference.chain import Gibbs
-from rankfactor.inference.threads import Workers, workers
+from rankfactor.engine import vb
+from rankfactor.engine.chain import Gibbs
 from rankfactor.kernels.rank_draws import rank_draws, rank_means
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
@@ -17,6 +16,7 @@ from rankfactor.likelihoods import OrdinalProbit, OrdinaryRank
 from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.likelihoods.ordinary_rank import Boundaries
 from rankfactor.model import Model
+from rankfactor.steps.workers import Workers, workers
 
 RANKS = np.array([[1, 0, -1, 3, 1, 2, 3], [0, 1, 2, 3, 4, 5, 6]], np.int16)
 

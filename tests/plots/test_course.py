@@ -10,9 +10,9 @@ from sklearn.metrics import roc_curve
 from tests.plots import models
 
 from rankfactor import plots
-from rankfactor.diagnostics import convergence
 from rankfactor.errors import InputError
 from rankfactor.plots.roc import fold_band
+from rankfactor.posterior.diagnostics import convergence
 
 
 def test_values_and_w_stand_against_ranks_with_their_cuts():

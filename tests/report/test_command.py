@@ -7,7 +7,7 @@ from tests.plots import models
 from typer.testing import CliRunner
 
 from rankfactor.cli import app
-from rankfactor.modelfile import save_model
+from rankfactor.storage.model_file import save_model
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.plots import models
 
 from rankfactor import Gibbs, RankFactorAnalysis
-from rankfactor.convergence import Convergence
+from rankfactor.engine.convergence import Convergence
 from rankfactor.plots.select import effects
 from rankfactor.report import words
 from rankfactor.report.comparison import Score
 from rankfactor.report.enrichment import small
-from rankfactor.report.tables import rate
+from rankfactor.report.page_tables import rate
 
 
 def score(model, auc, sd=0.05):

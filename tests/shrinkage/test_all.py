@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.simulate import simulate
 
 from rankfactor import RankFactorClassifier, load_model, save_model
-from rankfactor.inference import vb
-from rankfactor.inference.threads import Workers, workers
+from rankfactor.engine import vb
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import SHRINKAGE, MultiplicativeGamma, NormalARD
+from rankfactor.steps.workers import Workers, workers
 
 
 @pytest.mark.parametrize("name", SHRINKAGE)

@@ -8,12 +8,12 @@ from numpy.testing import assert_array_equal
 from tests.simulate import simulate
 
 from rankfactor import InputError
-from rankfactor.inference import vb
-from rankfactor.inference.threads import workers
+from rankfactor.engine import vb
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Gaussian, MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import SHRINKAGE, TPBN, ByView, NormalARD
+from rankfactor.steps.workers import workers
 
 BASES = [*(kind() for kind in SHRINKAGE.values()), TPBN(scope="row"), NormalARD(scope="row")]
 MIXED = [0, 1, 0, 1, 1, 0, 0]  # rows of two views, not side by side

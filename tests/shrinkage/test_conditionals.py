@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from tests.inference.test_expansion import K, draw_scales, log_density
+from tests.engine.test_expansion import K, draw_scales, log_density
 from tests.shrinkage import wrong
 from tests.shrinkage.test_tpbn import log_linked
 

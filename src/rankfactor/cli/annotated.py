@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.errors import InputError
-from rankfactor.files import written_together
+from rankfactor.storage.files import written_together
 
 if TYPE_CHECKING:
     from rankfactor.posterior import Posterior

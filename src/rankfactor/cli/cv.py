@@ -11,6 +11,7 @@ from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import Progress, plain, progress, result
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
+from rankfactor.cli.reading import Reading, read_labelled
 from rankfactor.cli.settings import (
     classifier_settings,
     names_of,
@@ -19,12 +20,11 @@ from rankfactor.cli.settings import (
 )
 from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
-from rankfactor.cli.tables import Reading, read_labelled
 from rankfactor.errors import counted
-from rankfactor.spreadsheet import csv_of
+from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
-    from rankfactor.cli.tables import Labelled
+    from rankfactor.cli.reading import Labelled
     from rankfactor.evaluation import Evaluation
 
 FILES = {
@@ -103,7 +103,7 @@ def cv(
     from rankfactor.data import fingerprint
     from rankfactor.evaluation import cross_validate, named_models
     from rankfactor.evaluation.watch import kinds, overheard
-    from rankfactor.files import folder
+    from rankfactor.storage.files import folder
 
     read = [table, *files_of(labels, groups, covariates)]
     check_outputs(read, in_folder("--out", out, FILES), force=force)
@@ -208,7 +208,7 @@ def _states(found: Evaluation) -> dict[str, dict[str, int]]:
 def _write(out: Path, found: Evaluation, content: dict[str, Any]) -> None:
     import json
 
-    from rankfactor.files import written_together
+    from rankfactor.storage.files import written_together
 
     with written_together(*(out / name for name in FILES)) as (summary, folds, oof, whole):
         csv_of(found.summary(), summary)

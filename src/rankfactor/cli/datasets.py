@@ -10,7 +10,7 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
 from rankfactor.cli.outputs import EDITABLE, Output, check_outputs
-from rankfactor.spreadsheet import csv_of
+from rankfactor.storage.spreadsheet import csv_of
 
 datasets = typer.Typer(
     no_args_is_help=True,
@@ -24,7 +24,7 @@ def list_all(as_json: opt.Json = False) -> None:
     """List the data sets by name, with what they are and where they come from."""
     from dataclasses import asdict
 
-    from rankfactor.datasets import list_datasets
+    from rankfactor.data.collection import list_datasets
 
     found = [{**asdict(one), "bundled": one.bundled} for one in list_datasets()]
     lines = [
@@ -49,7 +49,7 @@ def fetch(
     as_json: opt.Json = False,
 ) -> None:
     """Make sure of a data set's files on this machine, and say where they are."""
-    from rankfactor.datasets import fetch as fetch_files
+    from rankfactor.data.collection import fetch as fetch_files
 
     outputs = [] if out is None else [Output("--out", out, EDITABLE)]
     check_outputs([], outputs, force=force)
@@ -64,8 +64,8 @@ def fetch(
 
 
 def _write(name: str, out: Path) -> None:
-    from rankfactor.datasets import load
-    from rankfactor.files import written_together
+    from rankfactor.data.collection import load
+    from rankfactor.storage.files import written_together
 
     data = load(name)
     whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankfactor.data import as_classes
-from rankfactor.indicators import is_of_words
+from rankfactor.features.words import is_of_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ def _by_label(table: Table, names: list[str]) -> Iterator[tuple[pd.DataFrame, pd
 
 
 def _suspects(features: pd.DataFrame, labels: pd.Series[Any]) -> Iterator[str]:
-    from rankfactor.suspects import look_alikes, suspects
+    from rankfactor.features.suspects import look_alikes, suspects
     from rankfactor.tasks import encode_labels
 
     tasks, codes = encode_labels(labels, len(labels))

@@ -21,6 +21,7 @@ from rankfactor.cli.outputs import (
     files_of,
     in_folder,
 )
+from rankfactor.cli.reading import Reading, read_labelled
 from rankfactor.cli.settings import (
     analysis_settings,
     classifier_settings,
@@ -29,12 +30,11 @@ from rankfactor.cli.settings import (
 )
 from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
-from rankfactor.cli.tables import Reading, read_labelled
 from rankfactor.errors import InputError, counted
-from rankfactor.files import after_saving
+from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
-    from rankfactor.cli.tables import Labelled
+    from rankfactor.cli.reading import Labelled
     from rankfactor.estimators import RankFactorClassifier
     from rankfactor.posterior import Posterior
 
@@ -109,10 +109,10 @@ def fit(
     it has; the exit code is then 130.
     """
     from rankfactor.data import fingerprint
+    from rankfactor.engine.interruption import interruptible_once
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
-    from rankfactor.inference.interruption import interruptible_once
-    from rankfactor.modelfile import model_header, save_model
+    from rankfactor.storage.model_file import model_header, save_model
 
     outputs = [Output("--out", out, MODEL)]
     outputs += [] if report is None else [Output("--report", report, REPORT)]

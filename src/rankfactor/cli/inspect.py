@@ -11,9 +11,9 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import one_line, result
+from rankfactor.cli.reading import Reading, read, read_labelled
 from rankfactor.cli.spoken import OPTIONS, in_options
-from rankfactor.cli.tables import Reading, read, read_labelled
-from rankfactor.convergence import Convergence
+from rankfactor.engine.convergence import Convergence
 from rankfactor.errors import InputError, counted
 
 
@@ -38,7 +38,7 @@ def inspect(
     as_json: opt.Json = False,
 ) -> None:
     """Summarise a table (features, missing values, label columns, suspects) or a model file."""
-    from rankfactor.modelfile import is_model_file
+    from rankfactor.storage.model_file import is_model_file
 
     if not path.exists():
         raise InputError(f"{path} does not exist: check its name.")
@@ -57,7 +57,7 @@ def inspect(
 
 
 def _model(path: Path) -> dict[str, Any]:
-    from rankfactor.modelfile import load_model, model_header
+    from rankfactor.storage.model_file import load_model, model_header
 
     # Reading all of it checks the file, too.
     posterior = load_model(path)

@@ -21,7 +21,7 @@ from rankfactor.cli.outputs import (
     in_folder,
     table_of,
 )
-from rankfactor.spreadsheet import csv_of
+from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,6 @@ def interpret(
     The folder has factors.csv, top_features.csv, network.graphml, edges.csv and modules.csv; with
     labels coefficients.csv, with --gmt enrichment.csv.
     """
-    from rankfactor.files import folder, written_together
     from rankfactor.interpret import (
         coefficient_table,
         edge_table,
@@ -83,7 +82,8 @@ def interpret(
         top_features,
         write_graphml,
     )
-    from rankfactor.modelfile import load_model
+    from rankfactor.storage.files import folder, written_together
+    from rankfactor.storage.model_file import load_model
 
     check_outputs([model, gmt], in_folder("--out", out, FILES), force=force)
     posterior = load_model(model)

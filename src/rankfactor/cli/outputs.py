@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rankfactor.errors import InputError
-from rankfactor.files import check_destinations, check_folder, same_file
+from rankfactor.storage.files import check_destinations, check_folder, same_file
 
 _HEAD = 4096  # bytes at the beginning of a file that say who wrote it
 
@@ -117,8 +117,8 @@ def marked(name: str, mark: bytes) -> Kind:
 
 
 def _is_model(path: Path) -> bool:
-    from rankfactor.container import is_container
-    from rankfactor.modelfile import model_header
+    from rankfactor.storage.container import is_container
+    from rankfactor.storage.model_file import model_header
 
     try:
         return is_container(path) and bool(model_header(path))

@@ -13,9 +13,9 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import note, result
 from rankfactor.cli.outputs import PREDICTIONS, SCORES, Output, check_outputs, files_of
-from rankfactor.cli.tables import Reading, new_covariates, read
+from rankfactor.cli.reading import Reading, new_covariates, read
 from rankfactor.errors import InputError, counted
-from rankfactor.spreadsheet import csv_of
+from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,9 +68,9 @@ def predict(
     as_json: opt.Json = False,
 ) -> None:
     """Predict the classes of new samples, and write them to a CSV file."""
-    from rankfactor.files import written_together
-    from rankfactor.inference.threads import workers
-    from rankfactor.modelfile import load_model
+    from rankfactor.steps.workers import workers
+    from rankfactor.storage.files import written_together
+    from rankfactor.storage.model_file import load_model
 
     posterior = load_model(model)
     if posterior.classifiers is None and scores is None:
@@ -160,7 +160,7 @@ def _matched(
     posterior: Posterior, table: Table, frame: pd.DataFrame, missing_features: str
 ) -> tuple[Any, list[str]]:
     """Values in the columns of training, and the names of the features that were not found."""
-    from rankfactor.features import listed, model_values
+    from rankfactor.features.matching import listed, model_values
 
     names = posterior.table_features.tolist()
     n_features = len(names)

@@ -41,8 +41,8 @@ def report(
 ) -> None:
     """Write a report of a model as one HTML page that opens offline."""
     from rankfactor.interpret import read_gmt
-    from rankfactor.modelfile import load_model, model_header
     from rankfactor.report import write_report
+    from rankfactor.storage.model_file import load_model, model_header
 
     folds = () if cv is None else (cv / name for name in FILES)
     check_outputs([model, gmt, *folds], [Output("--out", out, REPORT)], force=force)

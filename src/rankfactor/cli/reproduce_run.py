@@ -22,7 +22,7 @@ from rankfactor.cli.outputs import (
 )
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import InputError
-from rankfactor.spreadsheet import csv_of
+from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.experiments.outcome import Outcome
@@ -81,7 +81,7 @@ def run(
     resume : bool
         Whether to resume the earlier run in ``out``.
     """
-    from rankfactor.files import folder as made_folder
+    from rankfactor.storage.files import folder as made_folder
 
     to_stdout = json_file is not None and str(json_file) == "-"
     file = None if to_stdout else json_file
@@ -158,9 +158,9 @@ def _draw(draw: Callable[[Fits], Pictures], arguments: dict[str, Any], folder: P
 
 def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
     """Write all of them or none."""
-    from rankfactor.files import written_together
     from rankfactor.interpret import write_graphml
     from rankfactor.plots.style import figure_style
+    from rankfactor.storage.files import written_together
 
     writers: dict[Path, Callable[[Path], Any]] = {}
     for name, figure in pictures.figures.items():
@@ -209,7 +209,7 @@ def _json(found: Outcome) -> str:
 
 def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Path]:
     """Write all files or none."""
-    from rankfactor.files import written_together
+    from rankfactor.storage.files import written_together
 
     contents: dict[Path, str] = {}
     if out is not None:

@@ -195,7 +195,7 @@ def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
 def _engine(options: Mapping[str, Any]) -> Any:
     given = {name: options[name] for name in _GIBBS if options.get(name) is not None}
     if str(options["engine"]) == "gibbs":
-        from rankfactor.inference.chain import Gibbs
+        from rankfactor.engine.chain import Gibbs
 
         return Gibbs(**given)
     if given:

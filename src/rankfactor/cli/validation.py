@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankfactor.cli.spoken import in_options
 from rankfactor.errors import InputError
-from rankfactor.spreadsheet import frame_of
+from rankfactor.storage.spreadsheet import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,12 +12,12 @@ features ("gene", "ID_REF", ...); the names of one side are identifiers of genes
 evidence. If nothing speaks, samples stand in rows.
 
 **Columns of text.** A column more than half of whose filled cells are no numbers is an annotation;
-whether features are made of it (`rankfactor.indicators`) is the caller's affair. One with fewer is
-a feature with a mistake in it, and refused with its place.
+the caller decides whether it becomes features (`rankfactor.features.words`). One with fewer is a
+feature with a mistake in it, and refused with its place.
 
 **Limits of detection.** In a feature whose other cells are numbers, cells such as ``<0.05`` and
 ``>100`` are read as below and above every other value (`rankfactor.data.numbers.parse_limit`), with
-a note. Rank models need no more; others refuse them (`rankfactor.features.refuse_limits`).
+a note. Rank models need no more; others refuse them (`rankfactor.features.matching.refuse_limits`).
 """
 
 from __future__ import annotations

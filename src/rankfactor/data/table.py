@@ -6,7 +6,7 @@
 | ``.txt`` that begins with ``!Series_`` | GEO series matrix, `rankfactor.data.geo` |
 | ``.xlsx``, ``.xlsm`` | Excel, `rankfactor.data.excel` (``rankfactor[excel]``) |
 | ``.parquet``, ``.pq`` | Parquet (``rankfactor[parquet]``) |
-| ``.npz`` | NumPy archive, `rankfactor.data.archive` |
+| ``.npz`` | NumPy archive, `rankfactor.data.npz` |
 | ``.h5ad``, ``.h5mu`` | AnnData, MuData, `rankfactor.data.annotated` (``rankfactor[anndata]``) |
 
 Text may be compressed: ``.gz``, ``.xz``, ``.bz2``, ``.zst`` (``rankfactor[zstd]``). How a table
@@ -23,7 +23,6 @@ from typing import IO, Literal
 import pandas as pd
 
 from rankfactor.data.annotated import annotated_names, read_annotated
-from rankfactor.data.archive import archive_names, read_archive
 from rankfactor.data.classes import as_classes
 from rankfactor.data.excel import open_sheet, read_sheet_grid
 from rankfactor.data.frames import grid_of_frame, parquet_names, read_parquet_frame
@@ -36,6 +35,7 @@ from rankfactor.data.grid import (
     table_of_grid,
 )
 from rankfactor.data.names import check_unique, some
+from rankfactor.data.npz import archive_names, read_archive
 from rankfactor.data.opening import first_bytes, name_suffixes, read_as_text
 from rankfactor.data.textfile import open_records, read_text_grid
 from rankfactor.errors import InputError, did_you_mean

@@ -32,7 +32,7 @@ from rankfactor.data.names import is_heading_of_names, some
 from rankfactor.data.numbers import Evidence, Style, parse_number, parse_row
 from rankfactor.data.opening import name_suffixes, read_as_text
 from rankfactor.errors import InputError, did_you_mean
-from rankfactor.spreadsheet import unescaped
+from rankfactor.storage.spreadsheet import unescaped
 
 __all__ = ["Records", "grid_of_records", "holds_names", "open_records", "read_text_grid"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from rankfactor.engine.chain import Gibbs
+from rankfactor.engine.interruption import interruptible_once
+from rankfactor.engine.vb import Settings
 from rankfactor.estimators.base import FactorModel
-from rankfactor.estimators.inputs import Views, training_table
-from rankfactor.inference.chain import Gibbs
-from rankfactor.inference.interruption import interruptible_once
-from rankfactor.inference.vb import Settings
+from rankfactor.features.plan import Views, training_table
 from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import DataLikelihood, MarginRank
 from rankfactor.model import Model
@@ -44,7 +44,7 @@ class RankFactorAnalysis(FactorModel):
         is one level per value. New tables need them as well.
     covariate_use : {"regress", "view"}, default "regress"
         "regress" takes from each feature what the covariates say of it on the rank scale
-        (`rankfactor.covariates.RankResiduals`); "view" enters them as features of a view
+        (`rankfactor.estimators.RankResiduals`); "view" enters them as features of a view
         "covariates".
     engine : {"vb", "gibbs"} or Gibbs, default "vb"
         Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,

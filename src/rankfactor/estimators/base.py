@@ -22,25 +22,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.convergence import INTERRUPTED, Convergence
-from rankfactor.diagnostics import judged
+from rankfactor.classifiers.deciders import make_decider
+from rankfactor.classifiers.linear import encode_samples
+from rankfactor.engine.calibration import ENOUGH, fit_again, refit_coefficients, retrain
+from rankfactor.engine.chain import Gibbs, Record
+from rankfactor.engine.checkpoint import Checkpoint, open_checkpoint
+from rankfactor.engine.convergence import INTERRUPTED, Convergence
+from rankfactor.engine.draw_store import open_store
+from rankfactor.engine.draws import Draws, collect
+from rankfactor.engine.gibbs import pooled, sample
+from rankfactor.engine.interruption import Interruption
+from rankfactor.engine.predictive import START_ITERATIONS, Predictive, train
+from rankfactor.engine.vb import Fit, Settings, fit
 from rankfactor.errors import InputError, counted, did_you_mean
 from rankfactor.estimators.classify import Labels, calibrated, classify
-from rankfactor.estimators.inputs import TrainingTable, Views, with_views
-from rankfactor.features import model_values
-from rankfactor.inference.calibration import ENOUGH, fit_again, refit_coefficients, retrain
-from rankfactor.inference.chain import Gibbs, Record
-from rankfactor.inference.checkpoint import Checkpoint, open_checkpoint
-from rankfactor.inference.deciders import make_decider
-from rankfactor.inference.draws import Draws, collect
-from rankfactor.inference.drawstore import open_store
-from rankfactor.inference.gibbs import pooled, sample
-from rankfactor.inference.interruption import Interruption
-from rankfactor.inference.local import ObservedView
-from rankfactor.inference.predict import encode_samples
-from rankfactor.inference.predictive import START_ITERATIONS, Predictive, train
-from rankfactor.inference.threads import Workers, thread_count, workers
-from rankfactor.inference.vb import Fit, Settings, fit
+from rankfactor.features.matching import model_values
+from rankfactor.features.plan import TrainingTable, Views, with_views
+from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import (
@@ -52,7 +50,8 @@ from rankfactor.likelihoods import (
     margin_for,
 )
 from rankfactor.model import Model, check_count
-from rankfactor.posterior import (
+from rankfactor.posterior.diagnostics import judged
+from rankfactor.posterior.posterior import (
     Posterior,
     Strings,
     hash_of_codes,
@@ -60,7 +59,8 @@ from rankfactor.posterior import (
     readable_order,
 )
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
-from rankfactor.suspects import check_labels
+from rankfactor.steps.score import ObservedView
+from rankfactor.steps.workers import Workers, thread_count, workers
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}

@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from rankfactor.engine.chain import Gibbs
+from rankfactor.engine.interruption import interruptible_once
+from rankfactor.engine.predictive import Predictive
+from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import registered
 from rankfactor.estimators.classify import Labels
 from rankfactor.estimators.deciding import Deciding
-from rankfactor.estimators.inputs import Views, training_table
 from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
-from rankfactor.features import opened_labels, refuse_shuffled
+from rankfactor.features.matching import opened_labels, refuse_shuffled
+from rankfactor.features.plan import Views, training_table
 from rankfactor.folds import group_numbers
-from rankfactor.inference.chain import Gibbs
-from rankfactor.inference.interruption import interruptible_once
-from rankfactor.inference.predictive import Predictive
-from rankfactor.inference.vb import Settings
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent import MixedExperts, StandardNormal
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
@@ -100,7 +100,7 @@ class RankFactorClassifier(Deciding):
         is one level per value. New tables need them as well.
     covariate_use : {"regress", "view"}, default "regress"
         "regress" takes from each feature what the covariates say of it on the rank scale
-        (`rankfactor.covariates.RankResiduals`); "view" enters them as features of a view
+        (`rankfactor.estimators.RankResiduals`); "view" enters them as features of a view
         "covariates".
     engine : {"vb", "gibbs"} or Gibbs, default "vb"
         Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,
@@ -285,7 +285,7 @@ class RankFactorClassifier(Deciding):
         X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
             NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
             Gaussian and ordinary rank likelihoods and where covariates are regressed out. Columns
-            of words become 0/1 features (`rankfactor.indicators`).
+            of words become 0/1 features (`rankfactor.features.words`).
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
             One or more label columns; NaN or None = unknown. A Series or DataFrame with the same
             index as a DataFrame X in another order is refused rather than matched by position.
@@ -298,7 +298,7 @@ class RankFactorClassifier(Deciding):
         -----
         LabelWarning
             If a column separates the classes perfectly by itself, or classes differ only in case
-            or blanks (`rankfactor.suspects`).
+            or blanks (`rankfactor.features.suspects`).
         """
         self._check_arguments()
         self._check_training()

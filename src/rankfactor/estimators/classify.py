@@ -8,20 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.inference.calibration import Refit, calibrate
-from rankfactor.inference.chain import Moments
-from rankfactor.inference.draws import Draws, certain
-from rankfactor.inference.experts import fit_rows, gate_major
-from rankfactor.inference.gated import Experts
-from rankfactor.inference.predict import fit_experts, refit_labels
-from rankfactor.inference.threads import Workers
-from rankfactor.inference.vb import Fit
+from rankfactor.classifiers.experts import fit_rows, gate_major
+from rankfactor.classifiers.gated import Experts
+from rankfactor.classifiers.linear import fit_experts, refit_labels
+from rankfactor.engine.calibration import Refit, calibrate
+from rankfactor.engine.chain import Moments
+from rankfactor.engine.draws import Draws, certain
+from rankfactor.engine.vb import Fit
 from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior import Classifiers
+from rankfactor.steps.workers import Workers
 from rankfactor.tasks import Task
 
 

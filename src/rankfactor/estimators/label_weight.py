@@ -18,11 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankfactor.engine.interruption import interruptible_once
+from rankfactor.engine.predictive import Predictive
 from rankfactor.errors import InputError
-from rankfactor.features import NamedSparse
+from rankfactor.features.matching import NamedSparse
 from rankfactor.folds import Fold, gap, make_folds
-from rankfactor.inference.interruption import interruptible_once
-from rankfactor.inference.predictive import Predictive
 from rankfactor.measures import mean_area
 from rankfactor.tasks import Task
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rankfactor.features import split_covariates, table_values
-from rankfactor.indicators import coded
-from rankfactor.rank_regression import Adjustment
+from rankfactor.features.covariates import Adjustment
+from rankfactor.features.matching import split_covariates, table_values
+from rankfactor.features.words import coded
 
 
 class Adjusted(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]

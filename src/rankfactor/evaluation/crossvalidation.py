@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from rankfactor.convergence import Convergence
+from rankfactor.engine.convergence import Convergence
 from rankfactor.errors import InputError
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
 from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
+from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.kernels.packed import Floats
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
-from rankfactor.suspects import LabelWarning, check_labels
 from rankfactor.tasks import Task, encode_labels, positive_classes
 
 Integers = NDArray[np.int64]
@@ -113,7 +113,7 @@ def cross_validate(
         training part is not fitted in that fold.
     LabelWarning
         If a column of the table separates classes perfectly by itself, or classes differ only in
-        case or blanks (`rankfactor.suspects`).
+        case or blanks (`rankfactor.features.suspects`).
 
     Notes
     -----

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rankfactor.baselines import (
+from rankfactor.errors import InputError, did_you_mean
+from rankfactor.estimators import PRESETS, RankFactorClassifier
+from rankfactor.evaluation.adjusted import Adjusted
+from rankfactor.evaluation.baselines import (
     RBFSVM,
     LinearSVM,
     NormalScoresPCASVM,
     PFAClassifier,
     RandomForest,
 )
-from rankfactor.errors import InputError, did_you_mean
-from rankfactor.estimators import PRESETS, RankFactorClassifier
-from rankfactor.evaluation.adjusted import Adjusted
 from rankfactor.evaluation.choose_factors import ChooseFactors
 
 BASELINES: dict[str, Callable[..., Any]] = {

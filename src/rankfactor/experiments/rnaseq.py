@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from rankfactor.data import align_labels, read_annotations, read_table
-from rankfactor.datasets import load
+from rankfactor.data.collection import load
 from rankfactor.errors import InputError
 from rankfactor.experiments.crossvalidated import Published, run_folds
 from rankfactor.experiments.outcome import Outcome

@@ -1,9 +1,9 @@
 """The suite: every data set there is, all models, and what can be said over all of them.
 
-Sets are those of `rankfactor.datasets`, or the NumPy archives of a folder of the user's own, of the
-form of `rankfactor.data.archive`: ``X``, the label ``y``, and columns ``lab_*``, of which one with
-the name patient, individual, subject, donor or groups keeps samples together. A set counts once in
-the ranks, with the mean AUC over its tasks.
+Sets are those of `rankfactor.data.collection`, or the NumPy archives of a folder of the user's own,
+of the form of `rankfactor.data.npz`: ``X``, the label ``y``, and columns ``lab_*``, of which one
+with the name patient, individual, subject, donor or groups keeps samples together. A set counts
+once in the ranks, with the mean AUC over its tasks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.utils import resample
 
 from rankfactor.data import read_table
-from rankfactor.datasets import list_datasets, load
+from rankfactor.data.collection import list_datasets, load
 from rankfactor.errors import InputError, did_you_mean
 from rankfactor.experiments.crossvalidated import Keep, run_folds
 from rankfactor.experiments.models import CHOSEN
@@ -26,7 +26,7 @@ from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
 from rankfactor.experiments.rnaseq import sepsis_tasks
-from rankfactor.indicators import coded
+from rankfactor.features.words import coded
 
 MODELS = (
     "R-L-BSVM",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rankfactor.datasets import load
+from rankfactor.data.collection import load
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.paper import USPS
 from rankfactor.experiments.pictures import Fits, Pictures, digit_pictures

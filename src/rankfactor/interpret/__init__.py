@@ -9,7 +9,7 @@ from rankfactor.interpret.enrichment import enrich
 from rankfactor.interpret.genesets import read_gmt
 from rankfactor.interpret.gsea import preranked
 from rankfactor.interpret.network import edge_table, feature_network, write_graphml
-from rankfactor.interpret.tables import coefficient_table, factor_table, top_features
+from rankfactor.interpret.overview import coefficient_table, factor_table, top_features
 
 __all__ = [
     "coefficient_table",

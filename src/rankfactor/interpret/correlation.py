@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankfactor.certainty import Floats, Integers
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import Floats, Integers
 
 BLOCK = 512
 _DRAWS = 50  # that correlations are averaged over, spread evenly

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfactor.certainty import Certainty, coefficient_certainty
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import Certainty, coefficient_certainty
 
 HELD_FIXED = "other factors held fixed"
 
@@ -35,7 +35,7 @@ class Effect:
     coefficient : float
         Per unit of the factor's standard deviation.
     clear : bool
-        As `rankfactor.certainty` has it.
+        As `rankfactor.posterior.certainty` has it.
     agrees : bool
         Whether the class means of the scores differ in the same direction.
     """

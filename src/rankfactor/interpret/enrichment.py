@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from rankfactor.certainty import CLEAR, Floats, loading_rates
 from rankfactor.errors import InputError
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.tables import chosen_factors, leading_rows, table_rows
+from rankfactor.interpret.overview import chosen_factors, leading_rows, table_rows
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import CLEAR, Floats, loading_rates
 
 # The paper looked at the 200 leading genes of a factor.
 MOST_FEATURES = 200

@@ -16,7 +16,7 @@ from rankfactor.data.packages import need
 from rankfactor.errors import InputError
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.tables import chosen_factors, table_rows
+from rankfactor.interpret.overview import chosen_factors, table_rows
 from rankfactor.posterior import Posterior
 
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rankfactor.certainty import CLEAR, Floats, Integers, loading_rates
 from rankfactor.errors import InputError
-from rankfactor.files import check_destinations, written_together
 from rankfactor.interpret.communities import module_numbers
 from rankfactor.interpret.correlation import Wide, of_loadings, through_factors
-from rankfactor.interpret.tables import chosen_factors
+from rankfactor.interpret.overview import chosen_factors
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import CLEAR, Floats, Integers, loading_rates
+from rankfactor.storage.files import check_destinations, written_together
 
 MEASURES = {"w": through_factors, "loadings": of_loadings}
 RULES = ("top", "threshold", "nearest")

@@ -5,7 +5,7 @@ r"""Dirichlet-process mixture of the factor scores, truncated at T components.
     mu_t ~ N(0, I / nu),                psi_t ~ Ga(psi_s, psi_r)            (shape, rate)
 
 and every component has a row of coefficients of its own for every label, which the labels' view
-holds (`rankfactor.inference.components`). With R_nt = q(t_n = t), N_t its sum over n, and
+holds (`rankfactor.classifiers.per_component`). With R_nt = q(t_n = t), N_t its sum over n, and
 ``D_nt = E|z_n - mu_t|^2``, mean field (Blei and Jordan 2006) has
 
     log R_nt = E[log q_t] + K/2 E[log psi_t] - E[psi_t]/2 D_nt + evidence of the labels + const
@@ -33,7 +33,7 @@ worth less, it leaves the scale to chance. Mean field moves along c by very smal
 stops at the usual tolerance has scores near the unit spread that they started with, and only very
 long fits to tight clusters are seen to go on to a larger one. The labels' shrinkage prior learns
 its scale as that of A does, so decisions hardly depend on c. The sampler draws c
-(`rankfactor.inference.expansion`).
+(`rankfactor.engine.expansion`).
 """
 
 from __future__ import annotations

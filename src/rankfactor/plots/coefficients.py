@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankfactor.certainty import is_clear
 from rankfactor.interpret import coefficient_table
 from rankfactor.plots.select import classifiers_of, shown_factors, task_number
 from rankfactor.plots.style import (
@@ -24,6 +23,7 @@ from rankfactor.plots.style import (
     tidy,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import is_clear
 
 _SHOWN = ["coefficient", "low", "high", "lfsr"]
 

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from rankfactor.diagnostics import MAX_R_HAT, MIN_DRAWS, convergence
 from rankfactor.errors import InputError
 from rankfactor.plots.history import thousands
 from rankfactor.plots.style import (
@@ -20,6 +19,7 @@ from rankfactor.plots.style import (
     tidy,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.diagnostics import MAX_R_HAT, MIN_DRAWS, convergence
 
 
 def trace_figure(posterior: Posterior) -> Figure:

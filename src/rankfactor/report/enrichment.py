@@ -11,7 +11,7 @@ import pandas as pd
 from rankfactor.interpret import enrich
 from rankfactor.plots.style import plain
 from rankfactor.posterior import Posterior
-from rankfactor.report.tables import Column, Table, digits, table_of
+from rankfactor.report.page_tables import Column, Table, digits, table_of
 from rankfactor.report.words import number
 
 SETS_IN_TABLE = 200

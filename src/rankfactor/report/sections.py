@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from rankfactor.diagnostics import MAX_R_HAT
 from rankfactor.interpret import coefficient_table, feature_network
 from rankfactor.plots import (
     coefficient_figure,
@@ -24,6 +23,7 @@ from rankfactor.plots.network import module_members
 from rankfactor.plots.select import classifiers_of, effects, shown_factors
 from rankfactor.plots.style import percent, plain
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.diagnostics import MAX_R_HAT
 from rankfactor.report.figures import InlineFigure, inline_figure
 from rankfactor.report.words import joined, number
 

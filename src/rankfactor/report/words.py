@@ -10,11 +10,11 @@ from importlib import metadata
 import numpy as np
 
 from rankfactor.__about__ import __version__
-from rankfactor.certainty import CLEAR
 from rankfactor.errors import counted
 from rankfactor.plots.select import effects, leading_features
 from rankfactor.plots.style import percent, plain
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import CLEAR
 from rankfactor.report.comparison import Score
 
 CITATION = (

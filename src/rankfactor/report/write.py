@@ -20,15 +20,15 @@ from markupsafe import Markup
 
 from rankfactor.__about__ import __version__
 from rankfactor.errors import counted
-from rankfactor.files import check_destinations, written_together
 from rankfactor.plots.components import has_components
 from rankfactor.plots.style import plain
 from rankfactor.posterior import Posterior
-from rankfactor.report import accuracy, sections, tables, words
+from rankfactor.report import accuracy, page_tables, sections, words
 from rankfactor.report.comparison import Score, scores_by_task
 from rankfactor.report.enrichment import enriched
 from rankfactor.report.explorer import as_json, explorer_data, shown_samples
 from rankfactor.report.validation import Validation
+from rankfactor.storage.files import check_destinations, written_together
 
 
 def write_report(
@@ -128,7 +128,7 @@ def render(
     factors = words.largest(posterior) if posterior.classifiers is None else []
     # The strongest factor of every task is unfolded; the others are a click away.
     opened = {k for card in tasks for k, _ in card["strongest"][:1]} | {k for k, _ in factors[:1]}
-    feature_tables = tables.factor_tables(posterior, opened)
+    feature_tables = page_tables.factor_tables(posterior, opened)
     seed = settings.get("seed", settings.get("random_state"))
     roc = accuracy.roc_figures(posterior, decisions)
     supervised = posterior.classifiers is not None
@@ -186,12 +186,12 @@ def render(
         share_figure=sections.share_overview(posterior),
         score_figures=sections.score_figures(posterior),
         loading_figure=sections.loading_overview(posterior),
-        factor_table=tables.factor_overview(posterior),
-        coefficient_table=tables.coefficients_in_full(posterior) if supervised else None,
+        factor_table=page_tables.factor_overview(posterior),
+        coefficient_table=page_tables.coefficients_in_full(posterior) if supervised else None,
         tables=feature_tables,
-        features_in_table=tables.FEATURES_IN_TABLE,
+        features_in_table=page_tables.FEATURES_IN_TABLE,
         network_figure=None if graph is None else sections.network_overview(graph),
-        edge_table=None if graph is None else tables.edge_overview(graph),
+        edge_table=None if graph is None else page_tables.edge_overview(graph),
         enrichment=found,
         component_figures=components,
         history_figure=sections.history_overview(posterior),

@@ -3,7 +3,7 @@
 A prior gives the entries of a view's rows independent normals of uncertain scale,
 ``a_ik ~ N(0, xi_ik)``; inference needs E[1/xi] for the rows and updates the scales from E[a^2].
 
-The Gibbs sampler also changes the unit of a factor (`rankfactor.inference.expansion`): column k of
+The Gibbs sampler also changes the unit of a factor (`rankfactor.engine.expansion`): column k of
 the rows becomes ``sqrt(u_k)`` times what it was, and the scales may go along with it. What a prior
 has to say of u is its own density at the new rows and scales, Jacobian included, which for all
 priors here has the form of `Stretch`.

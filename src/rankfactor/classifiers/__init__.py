@@ -1,0 +1,1 @@
+"""What decides on factor scores: linear, gated and per-component classifiers."""

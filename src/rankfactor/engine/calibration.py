@@ -1,0 +1,306 @@
+r"""The scale of decisions at which probabilities are calibrated.
+
+A decision f ~ N(m, v) becomes probabilities by the labels' likelihood. That likelihood fits the
+coefficients, but nothing in it makes its probabilities come true for new samples: the hinge is a
+pseudo-likelihood, coefficients are fitted to the same samples, and loadings may be, too. So every
+task has a scale s > 0, and its probabilities are those of s f, that is of N(s m, s^2 v). The order
+and the signs of decisions stay, and with them the predicted classes.
+
+s maximises
+
+    sum_n c_n log p_n(y_n; s)  -  (log s)^2 / 2,
+
+c_n being the weight of a label, over decisions on samples whose own labels were hidden from what
+decides. The second term is a prior, log s ~ N(0, 1): without it, s would go to infinity where
+hidden labels are told without error, and to zero where they cannot be told at all.
+
+Samples are dealt into five folds, each with its share of every class. A hidden label is a missing
+one: the sample keeps its place in the table, and only the labels' part of the fit is done again.
+What that part is:
+
+- `refit_coefficients`: coefficients at fixed label-free scores, from where they are, by a few
+  steps. Cheap, but loadings that have seen all labels in the joint fit are kept.
+- `retrain`: predictive training from the label-free fit that it began at, and the coefficients. The
+  beginning has seen no label, so nothing of the hidden ones is left. As it costs a training each
+  time, folds are hidden only until they have 100 samples.
+- `fit_again`: the whole joint fit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfactor.classifiers.deciders import make_decider
+from rankfactor.classifiers.experts import fit_rows
+from rankfactor.classifiers.gated import Design, Experts, fit_gated
+from rankfactor.classifiers.linear import decisions, encode_samples, fit_experts, refit_labels
+from rankfactor.engine.predictive import Predictive, train
+from rankfactor.engine.vb import Fit, History, Settings, fit
+from rankfactor.kernels.packed import Floats
+from rankfactor.latent import Mixture, ScorePrior
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding, LabelLikelihood, Observed, ObservedArray
+from rankfactor.model import Model, ViewState
+from rankfactor.steps.row import designs, update_view
+from rankfactor.steps.score import ObservedView
+from rankfactor.steps.workers import Workers
+from rankfactor.tasks import Task
+
+Integers = NDArray[np.int64]
+# Decisions (N, rows), mean and variance, of all training samples, by labels some of which are
+# hidden.
+Refit = Callable[[ObservedArray], tuple[Floats, Floats]]
+
+N_FOLDS = 5
+ENOUGH = 100  # samples whose labels are hidden where that takes a training each time
+REFIT_STEPS = 20  # of linear coefficients, from those that saw all labels
+EXPERT_STEPS = 10  # of local ones, which cost more
+EXPERT_TOL = 1e-2  # in units of a decision
+LOG_SCALES = np.linspace(-5.0, 5.0, 21)
+
+
+def class_probabilities(
+    label: LabelLikelihood, mean: Floats, variance: Floats, scale: float = 1.0
+) -> Floats:
+    """Class probabilities of one task, shape (N, n_classes), of its decisions (N, rows).
+
+    With two classes, the averaged pseudo-likelihood. With more, each class's own probability,
+    averaged with the sample's mean variance over the classes and normalised: all classes go through
+    the same increasing function, so the largest is that of the largest decision.
+    """
+    mean, variance = scale * mean, scale**2 * variance
+    if mean.shape[1] == 1:
+        positive = label.probability(mean[:, 0], variance[:, 0])
+        return np.column_stack([1.0 - positive, positive])
+    each = label.probability(mean, variance.mean(axis=1, keepdims=True))
+    each = np.maximum(each, np.finfo(float).tiny)
+    return np.asarray(each / each.sum(axis=1, keepdims=True))
+
+
+def best_scale(
+    label: LabelLikelihood, mean: Floats, variance: Floats, codes: Integers, weight: Floats
+) -> float:
+    """Scale s of one task.
+
+    Parameters
+    ----------
+    label : LabelLikelihood
+    mean, variance : array, shape (n, rows)
+        Decisions on samples whose labels were hidden.
+    codes : int array, shape (n,)
+        Class numbers of these samples, none missing.
+    weight : array, shape (n,)
+        Weights of their labels.
+    """
+    samples = np.arange(len(codes))
+
+    def loss(log_scale: float) -> float:
+        found = class_probabilities(label, mean, variance, float(np.exp(log_scale)))
+        chance = np.maximum(found[samples, codes], np.finfo(float).tiny)
+        return 0.5 * log_scale**2 - float(weight @ np.log(chance))
+
+    # The objective need not have one maximum only, so a grid finds the neighbourhood of the best.
+    place = int(np.argmin([loss(value) for value in LOG_SCALES]))
+    ends = LOG_SCALES[[max(place - 1, 0), min(place + 1, len(LOG_SCALES) - 1)]]
+    found = minimize_scalar(loss, bounds=tuple(ends), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(found.x))
+
+
+def deal(codes: Integers, first: Floats, groups: Integers | None = None) -> list[Integers]:
+    """Folds of samples, each with its share of every combination of labels.
+
+    Samples are put in order of their labels, by ``first`` among equals, and dealt out in turn: no
+    random numbers, and nothing depends on the order of the samples.
+
+    Parameters
+    ----------
+    codes : int array, shape (N, n_tasks)
+        Class numbers, -1 where missing.
+    first : array, shape (N,)
+        Any decision on the samples.
+    groups : int array, shape (N,), optional
+        Group numbers from 0: whole groups are dealt out, in the order of their first samples.
+    """
+    order = np.lexsort((first, *codes.T[::-1]))
+    if groups is None:
+        return [np.sort(order[start::N_FOLDS]) for start in range(N_FOLDS)]
+    place = np.empty(groups.max() + 1, np.int64)
+    place[list(dict.fromkeys(groups[order].tolist()))] = np.arange(len(place))
+    return [np.flatnonzero(place[groups] % N_FOLDS == start) for start in range(N_FOLDS)]
+
+
+def _large_enough(column: Integers, n_classes: int, folds: Sequence[Integers]) -> bool:
+    """Whether every class has a label for every fold, and some outside each."""
+    counts = np.bincount(column[column >= 0], minlength=n_classes)
+    if counts.min() < N_FOLDS:
+        return False
+    inside = [np.bincount(column[fold][column[fold] >= 0], minlength=n_classes) for fold in folds]
+    return bool((counts > np.array(inside)).all())
+
+
+def calibrate(
+    label: LabelLikelihood,
+    tasks: Sequence[Task],
+    codes: Integers,
+    signed: Floats,
+    refit: Refit,
+    first: Floats,
+    enough: int | None = None,
+    groups: Integers | None = None,
+) -> Floats:
+    """Scales of all tasks, shape (n_tasks,).
+
+    The scale of a task with fewer labels of a class than folds is 1.
+
+    Parameters
+    ----------
+    label : LabelLikelihood
+    tasks : sequence of Task
+    codes : int array, shape (N, n_tasks)
+        Class numbers, -1 where missing.
+    signed : array, shape (rows, N)
+        Signed weights of the labels.
+    refit : callable
+        What decides, fitted to labels given.
+    first : array, shape (N,)
+        Any decision on the samples, which makes the folds alike.
+    enough : int, optional
+        Number of samples that are enough: no further fold is hidden after them.
+    groups : int array, shape (N,), optional
+        Group numbers from 0; a group is never divided.
+    """
+    scale = np.ones(len(tasks))
+    folds = deal(codes, first, groups)
+    able = [
+        _large_enough(column, len(task.classes), folds)
+        for task, column in zip(tasks, codes.T, strict=True)
+    ]
+    if not any(able):
+        return scale
+    mean, variance = np.empty(signed.T.shape), np.empty(signed.T.shape)
+    told = np.zeros(len(codes), bool)
+    for fold in folds:
+        if enough is not None and told.sum() >= enough:
+            break
+        hidden = signed.copy()
+        hidden[:, fold] = 0.0
+        f, var_f = refit(ObservedArray(hidden))
+        mean[fold], variance[fold] = f[fold], var_f[fold]
+        told[fold] = True
+    stop = 0
+    for number, task in enumerate(tasks):
+        rows = slice(stop, stop + task.n_rows)
+        stop = rows.stop
+        known = told & (codes[:, number] >= 0)
+        if able[number]:
+            scale[number] = best_scale(
+                label,
+                mean[known, rows],
+                variance[known, rows],
+                codes[known, number],
+                np.abs(signed[rows.start, known]),
+            )
+    return scale
+
+
+def refit_coefficients(
+    model: Model,
+    z: Normal,
+    fitted: ViewState | Experts,
+    pool: Workers,
+    prior: ScorePrior | None = None,
+) -> Refit:
+    """Only the coefficients, at label-free scores (N, K), from those ``fitted`` to all labels.
+
+    Those of a mixture, the ``prior`` of the scores, are fitted from the start.
+    """
+    if isinstance(prior, Mixture):
+        return lambda labels: _decide(model, labels, z, 0, pool, prior)
+
+    def linear(labels: ObservedArray) -> tuple[Floats, Floats]:
+        assert isinstance(fitted, ViewState)
+        item = ObservedView(model.label_view, labels, fitted.copy())
+        columns = designs(item, z)
+        for _ in range(REFIT_STEPS):
+            update_view(item, z, pool, columns=columns)
+        return decisions(item.state.rows, z)
+
+    def local(labels: ObservedArray) -> tuple[Floats, Floats]:
+        assert isinstance(fitted, Experts)
+        assert model.experts is not None
+        assert model.label is not None
+        design = Design.at(z, fitted.gates)
+        rows = fit_gated(
+            model.label,
+            labels.array,
+            design,
+            model.experts.prior_precision(fitted.gates, model.label_view.intercept_precision),
+            start=fitted.rows,
+            tol=EXPERT_TOL,
+            max_steps=EXPERT_STEPS,
+        )
+        f, var_f = design.decisions(rows)
+        return f.T, var_f.T
+
+    return local if isinstance(fitted, Experts) else linear
+
+
+def _decide(
+    model: Model,
+    labels: Observed,
+    z: Normal,
+    seed: int,
+    pool: Workers,
+    prior: ScorePrior | None = None,
+) -> tuple[Floats, Floats]:
+    """Decisions at scores (N, K) by classifiers that are fitted to them."""
+    if isinstance(prior, Mixture):
+        return fit_rows(model, labels, z, prior, pool).decisions(z)
+    if model.experts is None:
+        return decisions(refit_labels(model, labels, z, pool).rows, z)
+    return fit_experts(model, labels, z, np.random.default_rng(seed)).decisions(z)
+
+
+def retrain(
+    model: Model, start: ObservedView, z: Normal, settings: Predictive, seed: int, pool: Workers
+) -> Refit:
+    """Predictive training from a label-free fit to the table and its scores (N, K)."""
+
+    def refit(labels: ObservedArray) -> tuple[Floats, Floats]:
+        data = ObservedView(start.view, start.observed, start.state.copy())
+        again = Fit(data, None, z.copy(), History())
+        decider = make_decider(model, labels, again.z, np.random.default_rng(seed), pool)
+        with warnings.catch_warnings():
+            # It says that the fit is kept, and this one is not.
+            warnings.filterwarnings("ignore", "interrupted after", ConvergenceWarning)
+            train(model, again, decider, settings, pool)
+        if again.convergence.interrupted:
+            raise KeyboardInterrupt
+        return _decide(model, labels, encode_samples(model, data, pool), seed, pool)
+
+    return refit
+
+
+def fit_again(
+    model: Model, coding: Coding, observed: Observed, settings: Settings, seed: int, pool: Workers
+) -> Refit:
+    """The whole joint fit to the table and the labels."""
+
+    def refit(labels: ObservedArray) -> tuple[Floats, Floats]:
+        rng = np.random.default_rng(seed)
+        with warnings.catch_warnings():
+            # Said once, of the fit itself.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            again = fit(model, coding, observed, labels, settings, rng, pool)
+        if again.convergence.interrupted:
+            raise KeyboardInterrupt
+        z = encode_samples(model, again.data, pool, prior=again.prior)
+        return _decide(model, labels, z, seed, pool, again.prior)
+
+    return refit

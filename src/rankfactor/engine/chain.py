@@ -1,0 +1,302 @@
+"""What a chain of the Gibbs sampler is: its settings, its moments, and what it leaves.
+
+Means and covariances are summed on line over all draws, so they need no memory a draw; loadings,
+parameters and scales are kept draw by draw, as many as fit into `Gibbs.memory`, evenly spaced.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.engine.scale_draws import OneDraw, kept_scales
+from rankfactor.engine.vb import Fit
+from rankfactor.errors import InputError
+from rankfactor.kernels.packed import Floats, packed_size
+from rankfactor.latent import Mixture, ScorePrior, StandardNormal
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import RowArrays
+from rankfactor.model import Model, check_count
+from rankfactor.steps.score import BLOCK
+
+
+@dataclass(frozen=True)
+class Gibbs:
+    """The Gibbs engine: how long to sample, and what to keep.
+
+    Attributes
+    ----------
+    n_draws : int
+        Draws of a chain that count.
+    burn_in : int
+        Sweeps before the first of them.
+    thin : int
+        Sweeps from one of them to the next.
+    n_chains : int
+        Chains, each from a draw of its own from the variational posterior.
+    n_predict : int
+        Draws, spread over all chains, that predictions average over.
+    memory : float
+        Megabytes for the draws kept of loadings, coefficients, parameters and scales. Where all
+        would not fit, as many as do are kept, evenly spaced; means and covariances always use all
+        of them.
+    block : int
+        Samples worked on together; changes the result by rounding only.
+    checkpoint : path, optional
+        Folder that the chains are written to as they run. A fit of the same problem with the same
+        folder goes on from there, and so does one that only asks for more draws.
+    checkpoint_every : int
+        Sweeps from one such writing to the next; the end and Ctrl-C write, too.
+    store : path, optional
+        Zarr group that every draw is written to, whatever the memory has room for
+        (`rankfactor.open_draws` reads it). Needs the extra ``rankfactor[zarr]``.
+    align : {"auto", "permute", "rotate"}
+        How draws are matched to the starting point: by the order and the signs of the factors, or
+        by a rotation of them. Only where the priors of all rows are the same in every direction
+        does "auto" rotate. Rotated draws have no scales.
+    """
+
+    n_draws: int = 500
+    burn_in: int = 500
+    thin: int = 1
+    n_chains: int = 2
+    n_predict: int = 20
+    memory: float = 500.0
+    block: int = BLOCK
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: int = 50
+    store: str | os.PathLike[str] | None = None
+    align: Literal["auto", "permute", "rotate"] = "auto"
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no chain."""
+        for name in ("n_draws", "thin", "n_chains", "n_predict", "block", "checkpoint_every"):
+            check_count(name, getattr(self, name))
+        if self.n_draws < 2:
+            raise InputError(f"n_draws must be at least 2, not {self.n_draws!r}.")
+        if isinstance(self.burn_in, bool) or self.burn_in != 0:
+            check_count("burn_in", self.burn_in)
+        if not (isinstance(self.memory, numbers.Real) and self.memory > 0):
+            raise InputError(f"memory must be a positive number of megabytes, not {self.memory!r}.")
+        for name, what in (("checkpoint", "a folder"), ("store", "a Zarr group")):
+            path = getattr(self, name)
+            if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
+                raise InputError(f"{name} must be the path of {what} or None, not {path!r}.")
+        if self.align not in ("auto", "permute", "rotate"):
+            raise InputError(f"align must be 'auto', 'permute' or 'rotate', not {self.align!r}.")
+
+    @property
+    def last(self) -> int:
+        """Sweeps of a chain, burn-in included."""
+        return self.burn_in + self.n_draws * self.thin
+
+    def rotates(self, model: Model) -> bool:
+        """Whether draws of a model are rotated."""
+        if self.align != "auto":
+            return self.align == "rotate"
+        labelled = model.label is not None
+        return model.loading_shrinkage.rotation_invariant and (
+            not labelled or model.coefficient_shrinkage.rotation_invariant
+        )
+
+    def spacing(self, draw_bytes: int) -> int:
+        """Every how many draws one is kept, so that all chains' fit into the memory.
+
+        A power of two, so that a longer chain keeps none but draws that a shorter one kept and can
+        continue it; two draws are kept in any case.
+        """
+        room = max(int(1e6 * self.memory / (draw_bytes * self.n_chains)), 1)
+        power = (-(-self.n_draws // room) - 1).bit_length()
+        return 1 << min(power, (self.n_draws // 2).bit_length() - 1)
+
+
+@dataclass
+class Moments:
+    """Mean and second moment of rows, summed on line over draws."""
+
+    count: int
+    total: Floats  # (n, K)
+    second: Floats  # (n, P)
+
+    @classmethod
+    def empty(cls, n: int, order: int) -> Moments:
+        """Nothing summed yet."""
+        return cls(0, np.zeros((n, order)), np.zeros((n, packed_size(order))))
+
+    def add(self, draw: Normal) -> None:
+        """Take one draw in."""
+        self.count += 1
+        self.total += draw.mean
+        self.second += draw.second
+
+    def law(self) -> Normal:
+        """Normal law with the draws' mean and covariance."""
+        mean = self.total / self.count
+        outer = Normal(mean, np.zeros_like(self.second), np.zeros(len(mean))).second
+        return Normal(mean, self.second / self.count - outer, np.zeros(len(mean)))
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw as it is kept, factors matched.
+
+    Attributes
+    ----------
+    loadings : float32 array, shape (d, K) or (d, K + 1)
+        Rows of the table's view.
+    coefficients : float32 array, shape (R, K + 1) or (R, T, K + 1), or None
+        Rows of the labels' view, where there are labels; with a mixture, of every component.
+    params : RowArrays
+        Parameters of the data likelihood.
+    scales : dict of float32 arrays
+        Shrinkage scales of both views (`rankfactor.engine.scale_draws`).
+    prior : ScorePrior
+        Of the scores, without the training samples' components.
+    """
+
+    loadings: NDArray[np.float32]
+    coefficients: NDArray[np.float32] | None
+    params: RowArrays
+    scales: OneDraw
+    prior: ScorePrior = StandardNormal()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        return _size(self)
+
+
+def _size(value: object) -> int:
+    """Bytes of all arrays within a value."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    if is_dataclass(value):
+        return sum(_size(getattr(value, one.name)) for one in fields(value))
+    return 0
+
+
+class Record(Protocol):
+    """Where all draws of a chain go, whether it keeps them or not (`Gibbs.store`)."""
+
+    def begin(self, count: int) -> None:
+        """Forget all but the first ``count`` draws: the chain goes on from there."""
+        ...
+
+    def add(self, number: int, draw: Draw, log_likelihood: float) -> None:
+        """Take in draw ``number`` of the chain."""
+        ...
+
+    def flush(self) -> None:
+        """Write what has been taken in."""
+        ...
+
+
+@dataclass
+class Chain:
+    """What a chain leaves, factors matched to the start.
+
+    Attributes
+    ----------
+    loadings : list of float32 arrays, shape (d, K) or (d, K + 1)
+        Rows of the table's view, at the draws kept.
+    coefficients : list of float32 arrays, shape (R, K + 1) or (R, T, K + 1)
+        Rows of the labels' view, at scores that have seen the labels; empty without labels.
+    params : list of RowArrays
+        Parameters of the data likelihood, at the draws kept.
+    scales : list of dict of float32 arrays
+        Shrinkage scales of both views, at the draws kept.
+    rows, scores : Moments
+        Of the rows, and of the scores that have seen the labels, over all draws.
+    log_likelihood, sd_w : list of float
+        One per sweep, burn-in included.
+    state : Fit
+        The state after the last sweep.
+    sweep : int
+        Number of sweeps done.
+    kept : list of int
+        Number of sweeps done at each of the draws kept.
+    record : Record or None
+        Where all draws go.
+    priors : list of ScorePrior
+        Of the scores, at the draws kept.
+    """
+
+    loadings: list[NDArray[np.float32]]
+    coefficients: list[NDArray[np.float32]]
+    params: list[RowArrays]
+    rows: Moments
+    scores: Moments
+    state: Fit
+    sweep: int = 0
+    log_likelihood: list[float] = field(default_factory=list)
+    sd_w: list[float] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    scales: list[OneDraw] = field(default_factory=list)
+    record: Record | None = None
+    priors: list[ScorePrior] = field(default_factory=list)
+
+    def keep(self, draw: Draw) -> None:
+        """Keep a draw of the present sweep."""
+        self.loadings.append(draw.loadings)
+        self.params.append(draw.params)
+        self.scales.append(draw.scales)
+        self.priors.append(draw.prior)
+        self.kept.append(self.sweep)
+        if draw.coefficients is not None:
+            self.coefficients.append(draw.coefficients)
+
+
+class Store(Protocol):
+    """Where chains are kept from one run to the next (`rankfactor.engine.checkpoint`)."""
+
+    def reference(self, loadings: Floats) -> Floats:
+        """The loadings that draws are matched to: those of the first run."""
+        ...
+
+    def load(self, number: int, fit: Fit, settings: Gibbs, spacing: int) -> Chain | None:
+        """A chain as it was left, None if it has not been begun."""
+        ...
+
+    def save(self, number: int, chain: Chain) -> None:
+        """Write what is new of a chain."""
+        ...
+
+
+def draw_spacing(fit: Fit, settings: Gibbs) -> int:
+    """Every how many draws one is kept."""
+    rows, prior = fit.data.state.rows, fit.prior.fresh(0)
+    return settings.spacing(as_draw(fit, rows, label_rows(fit), prior).nbytes)
+
+
+def label_rows(fit: Fit) -> Normal | None:
+    """Rows of the labels' view, where there are labels."""
+    return None if fit.labels is None else fit.labels.state.rows
+
+
+def as_draw(
+    fit: Fit,
+    loadings: Normal,
+    coefficients: Normal | None,
+    prior: ScorePrior,
+    order: NDArray[np.int64] | None = None,
+    rotated: bool = False,
+) -> Draw:
+    """What is kept of a state, given what was matched of it, and the order of the factors."""
+    rows = None if coefficients is None else coefficients.mean.astype(np.float32)
+    if rows is not None and isinstance(prior, Mixture):
+        rows = rows.reshape(-1, prior.n_components, rows.shape[1])
+    return Draw(
+        loadings.mean.astype(np.float32),
+        rows,
+        # Some parameters are the sampler's own: a copy leaves them behind.
+        fit.data.state.params.copy(),
+        {} if rotated else kept_scales(fit, order),
+        prior,
+    )

@@ -1,0 +1,380 @@
+"""Variational Bayes: coordinate ascent on the evidence lower bound.
+
+One iteration is, for likelihoods that augment, one pass over the table
+(`rankfactor.steps.fused`) and then the labels' view; its ELBO is that of the state before. For
+others it is the local step over all blocks of samples, then the global step over all tiles of
+features and the labels; the sites of the latter are taken at (rows before it, scores after the
+local step), and complete the ELBO of exactly that state. With a mixture the samples'
+responsibilities come with their scores, and the mixture's parameters last. Every update maximises
+the ELBO in its own block of the posterior, so the sequence never decreases (but for rounding, and
+for steps that went further and are then given up: `rankfactor.steps.acceleration`).
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfactor.classifiers.centres import class_aware_centres, label_groups
+from rankfactor.classifiers.per_component import assign_block, joined, shared_out, signed_of
+from rankfactor.engine.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
+from rankfactor.engine.start import principal_components
+from rankfactor.errors import counted
+from rankfactor.kernels.packed import Floats
+from rankfactor.latent import ScorePrior, StandardNormal
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
+from rankfactor.model import Model, ViewState
+from rankfactor.steps.acceleration import Momentum
+from rankfactor.steps.fused import update_jointly
+from rankfactor.steps.row import update_view, view_bound
+from rankfactor.steps.score import BLOCK, ObservedView, update_scores
+from rankfactor.steps.workers import Workers, slices
+
+logger = logging.getLogger(__name__)
+
+# With so many samples a fit begins with a few of them, and finds the scores of all in some steps.
+LARGE, SMALL, SCORE_STEPS = 8192, 2048, 5
+# A factor counts as active if it has at least this share of the squared standardised loadings.
+ACTIVE_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long and how carefully to fit.
+
+    Attributes
+    ----------
+    max_iter : int
+    tol : float
+        Relative change of the ELBO at which the fit has converged.
+    n_restarts : int
+        Starting points tried; the first is the principal components as they are, the others are
+        rotated at random. The fit with the highest ELBO is kept.
+    block : int
+        Samples worked on together; changes the result by rounding only.
+    warns : bool
+        Whether to warn of a fit that has not converged; one that others go on from need not.
+    """
+
+    max_iter: int = 500
+    tol: float = 2e-4
+    n_restarts: int = 1
+    block: int = BLOCK
+    warns: bool = True
+
+
+@dataclass
+class History:
+    """What happened at every iteration."""
+
+    elbo: list[float] = field(default_factory=list)
+    sd_w: list[float] = field(default_factory=list)
+    n_active: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Fit:
+    """A fitted model: the views as they ended, the scores that saw the labels, the history.
+
+    With a mixture (`prior`) the labels are those of its components
+    (`rankfactor.classifiers.per_component`).
+    """
+
+    data: ObservedView
+    labels: ObservedView | None
+    z: Normal
+    history: History
+    prior: ScorePrior = StandardNormal()
+    convergence: Convergence = UNDECIDED
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return len(self.history.elbo) - 1
+
+    @property
+    def views(self) -> list[ObservedView]:
+        """The table and, if there are any, the labels."""
+        return [self.data] if self.labels is None else [self.data, self.labels]
+
+    def assign(self, parts: Sequence[ScorePrior]) -> None:
+        """Take in the priors of consecutive blocks of samples, in place."""
+        self.prior = joined(self.prior, parts)
+        if self.labels is not None:
+            self.labels.observed = shared_out(self.labels.observed, self.prior)
+
+
+Progress = Callable[[int, float, float], None]  # iteration, ELBO, relative change
+
+
+def second_moment(scores: Floats) -> Floats:
+    """E[z z^T] over the samples, shape (K, K), of scores (N, K)."""
+    return np.asarray(scores.T @ scores / len(scores))
+
+
+def loading_units(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
+    """What turns loadings into standardised ones, shape (d, K).
+
+    A standardised loading is ``a_ik sd(z_k) / sd(w_i + noise_i)``: between -1 and 1, comparable
+    across features whatever their number of levels, like a correlation. ``moment`` is the scores'
+    `second_moment`.
+    """
+    variance = _variance(loadings, moment) + noise
+    return np.asarray(np.sqrt(np.diag(moment) / variance[:, None]))
+
+
+def factor_shares(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
+    """Share of each factor in the squares of all standardised loadings, shape (K,)."""
+    return _shares(loadings, moment, _variance(loadings, moment) + noise)
+
+
+def _shares(loadings: Floats, moment: Floats, variance: Floats) -> Floats:
+    power = np.diag(moment) * ((1.0 / variance) @ loadings**2)
+    return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
+
+
+def _variance(loadings: Floats, moment: Floats) -> Floats:
+    """Variance of w by feature, shape (d,)."""
+    return np.asarray(np.einsum("ik,ik->i", loadings @ moment, loadings))
+
+
+def fit(
+    model: Model,
+    coding: Coding,
+    observed: Observed,
+    labels: Observed | None,
+    settings: Settings,
+    rng: np.random.Generator,
+    pool: Workers,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit a model to a coded table and its labels.
+
+    Parameters
+    ----------
+    model : Model
+    coding : Coding
+        The coding of the table.
+    observed : Observed
+        The coded table, features by samples.
+    labels : Observed or None
+        Signed labels, rows by samples; None fits without labels.
+    settings : Settings
+    rng : numpy.random.Generator
+    pool : Workers
+    progress : callable, optional
+        Called after every iteration.
+    """
+    scores = model.data.normal_scores(observed)
+    loadings, factors = principal_components(scores, model.n_factors, rng, pool)
+    best: Fit | None = None
+    for restart in range(settings.n_restarts):
+        if restart:
+            # Any rotation of the components fits the table equally well at the start, but leads to
+            # another optimum of the sparse loadings.
+            turn = np.linalg.qr(rng.standard_normal((model.n_factors,) * 2))[0]
+            loadings, factors = loadings @ turn, factors @ turn
+        candidate = _start(model, coding, observed, labels, loadings, factors, rng)
+        small = None
+        if len(factors) >= LARGE and _can_begin_small(candidate):
+            small = _begin_small(model, candidate, coding, loadings, factors, settings, rng, pool)
+        if small is not None and small.interrupted:
+            # One pass over all samples makes a fit of what there is.
+            _ascend(model, candidate, replace(settings, max_iter=0), pool, None)
+            candidate.convergence = small
+        else:
+            _ascend(model, candidate, settings, pool, progress)
+        if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
+            best = candidate
+        if candidate.convergence.interrupted:
+            if best is not candidate:
+                best.convergence = replace(
+                    candidate.convergence,
+                    after=f"{restart} of {settings.n_restarts} starts",
+                    criterion=f"the best of them is {best.convergence}",
+                )
+            break
+    assert best is not None
+    # Training samples are encoded as new ones are: without what only the fit needs.
+    best.data.state.params = best.data.state.params.copy()
+    ended = best.convergence
+    if ended.interrupted or (settings.warns and not ended.converged):
+        warnings.warn(ended.warning, ConvergenceWarning, stacklevel=2)
+    return best
+
+
+def _start(
+    model: Model,
+    coding: Coding,
+    observed: Observed,
+    labels: Observed | None,
+    loadings: Floats,
+    factors: Floats,
+    rng: np.random.Generator,
+) -> Fit:
+    """State at the starting loadings (d, K) and factor scores (N, K)."""
+    n_factors = model.n_factors
+
+    def view_state(view: Any, loadings: Floats, params: Any) -> ViewState:
+        mean = np.column_stack([loadings, np.zeros((len(loadings), int(view.has_intercept)))])
+        scales = view.shrinkage.start(len(loadings), n_factors)
+        rows = Normal.isotropic(mean, 0.01, view.likelihood.dtype)
+        scales = view.shrinkage.update(scales, rows.squares[:, :n_factors])
+        return ViewState(rows, params, scales)
+
+    params = model.data.start(coding, observed, loadings)
+    data = ObservedView(model.data_view, observed, view_state(model.data_view, loadings, params))
+    z = Normal.isotropic(factors.copy(), 0.05)
+    groups = np.full(len(factors), -1) if labels is None else label_groups(signed_of(labels))
+    prior = model.latent.start(z, lambda count: class_aware_centres(z.mean, groups, count, rng))
+    label_view = None
+    if labels is not None:
+        labels = shared_out(labels, prior)
+        nothing = np.zeros((labels.shape[0], n_factors))
+        state = view_state(model.label_view, nothing, NoParameters())
+        label_view = ObservedView(model.label_view, labels, state)
+    return Fit(data, label_view, z, History(), prior)
+
+
+def _can_begin_small(fit: Fit) -> bool:
+    """Whether samples can be taken out of all the observations."""
+    return isinstance(fit.prior, StandardNormal) and all(
+        isinstance(item.observed, ObservedArray) for item in fit.views
+    )
+
+
+def _begin_small(
+    model: Model,
+    fit: Fit,
+    coding: Coding,
+    loadings: Floats,
+    factors: Floats,
+    settings: Settings,
+    rng: np.random.Generator,
+    pool: Workers,
+) -> Convergence:
+    """Take rows, parameters and scales from a fit to some of the samples, in place; how it ended.
+
+    An iteration costs what its samples cost, and most of the way is the same for a few of them.
+    """
+    few = np.sort(rng.choice(len(factors), SMALL, replace=False))
+
+    def some(item: ObservedView | None) -> Observed | None:
+        return None if item is None else ObservedArray(item.observed.tile(slice(None), few))
+
+    table = some(fit.data)
+    assert table is not None
+    small = _start(model, coding, table, some(fit.labels), loadings, factors[few], rng)
+    _ascend(model, small, settings, pool, None)
+    logger.debug("%d samples of %d: %d iterations", SMALL, len(factors), small.n_iter)
+    for item, done in zip(fit.views, small.views, strict=True):
+        item.state = done.state
+    rows = [item.rows() for item in fit.views]
+
+    def find(samples: slice) -> None:
+        z = Normal.isotropic(np.zeros_like(fit.z.mean[samples]), 1.0)
+        for _ in range(SCORE_STEPS):
+            z = update_scores(fit.views, fit.prior, z, samples, rows=rows)
+        fit.z.put(samples, z)
+
+    pool.map(find, slices(len(factors), settings.block))
+    return replace(small.convergence, criterion=f"only {SMALL} of {len(factors)} samples were used")
+
+
+def _ascend(
+    model: Model, fit: Fit, settings: Settings, pool: Workers, progress: Progress | None
+) -> None:
+    """Iterate to convergence, in place."""
+    likelihood = fit.data.view.likelihood
+    momentum, previous, change = Momentum(), -np.inf, np.nan
+    try:
+        for iteration in range(settings.max_iter + 1):
+            if likelihood.augments:
+                elbo = _iterate_jointly(fit, settings.block, pool, momentum)
+            else:
+                # Scores come first, so the first pass only fits the rows to the starting ones.
+                elbo = (_iterate if iteration else _fit_rows)(fit, settings.block, pool)
+                # Where bounds are refreshed no joint density says whether means went too far.
+                if not likelihood.refreshes:
+                    momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)
+            fit.prior = fit.prior.update(fit.z)
+            change = (elbo - previous) / max(abs(elbo), 1.0)
+            record(fit, elbo)
+            logger.debug("iteration %d: ELBO %.6g, change %.2g", iteration, elbo, change)
+            if progress is not None and iteration:
+                progress(iteration, elbo, change)
+            if iteration > 1 and abs(change) < settings.tol:
+                break
+            previous = elbo
+        fit.convergence = by_change(
+            "ELBO",
+            change,
+            settings.tol,
+            counted(fit.n_iter, "iteration"),
+            "raise max_iter, or raise tol if that change is small enough for you",
+        )
+    except KeyboardInterrupt:
+        if not fit.history.elbo:
+            raise
+        done = counted(fit.n_iter, "iteration")
+        fit.convergence = Convergence(INTERRUPTED, done)
+
+
+def _fit_rows(fit: Fit, block: int, pool: Workers) -> float:
+    """Update all but the scores; the ELBO before."""
+    elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
+    return elbo + sum(update_view(item, fit.z, pool, block) for item in fit.views)
+
+
+def _iterate(fit: Fit, block: int, pool: Workers) -> float:
+    """Scores, then all else; the ELBO in between."""
+    rows = [item.rows() for item in fit.views]
+
+    def local_step(samples: slice) -> ScorePrior:
+        prior = fit.prior.take(samples)
+        z = update_scores(fit.views, prior, fit.z.take(samples), samples, rows=rows)
+        fit.z.put(samples, z)
+        return assign_block(prior, fit.labels, z, samples)
+
+    fit.assign(pool.map(local_step, slices(len(fit.z.mean), block)))
+    return _fit_rows(fit, block, pool)
+
+
+def _iterate_jointly(fit: Fit, block: int, pool: Workers, momentum: Momentum) -> float:
+    """The same in one pass over the table (`rankfactor.steps.fused`); the ELBO before it.
+
+    Loadings and scores are carried on by ``momentum``.
+    """
+    elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
+
+    def assign(prior: ScorePrior, z: Normal, samples: slice) -> ScorePrior:
+        return assign_block(prior, fit.labels, z, samples)
+
+    bound, priors = update_jointly(fit.views, fit.prior, fit.z, pool, block, assign)
+    fit.assign(priors)
+    elbo += bound
+    momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)
+    if fit.labels is not None:
+        update_view(fit.labels, fit.z, pool, block)
+    return elbo
+
+
+def record(fit: Fit, elbo: float) -> None:
+    """Add an iteration to the history."""
+    loadings = fit.data.state.rows.mean[:, : fit.z.order]
+    moment = second_moment(fit.z.mean)
+    variance = _variance(loadings, moment)
+    likelihood = fit.data.view.likelihood
+    assert isinstance(likelihood, DataLikelihood)
+    noise = likelihood.noise_variance(fit.data.state.params)
+    shares = _shares(loadings, moment, variance + noise)
+    fit.history.elbo.append(elbo)
+    fit.history.sd_w.append(float(np.sqrt(variance.mean())))
+    fit.history.n_active.append(int((shares >= ACTIVE_SHARE).sum()))

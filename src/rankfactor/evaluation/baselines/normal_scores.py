@@ -1,0 +1,155 @@
+"""Normal scores, principal components and a linear SVM: the cheap rival of a rank factor model.
+
+A value x of a feature with n known training values becomes the normal quantile of its mid-rank,
+
+    Phi^-1((number below x + half the number equal to x) / n),
+
+held between 1/2n and 1 - 1/2n; a missing value and a constant feature become 0. The table then does
+not depend on any increasing transform of a feature, as in the rank likelihood, and ``n_factors``
+principal components of it are label-free scores. What it lacks is a likelihood, shrinkage, and
+labels that shape the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline, make_pipeline
+from threadpoolctl import threadpool_limits
+
+from rankfactor.evaluation.baselines.svm import FALLBACK_C, GRID, LinearMachine, Setting, TunedSVM
+from rankfactor.kernels.packed import Floats
+from rankfactor.model import check_count
+
+
+@njit(cache=True, nogil=True)
+def _twice_ranks(values, ordered, known):  # type: ignore[no-untyped-def]
+    """Number below plus number up to every value (N, D), among the first known (D,) ordered ones.
+
+    Of a missing value it is the number of known ones, the middle.
+    """
+    n, d = values.shape
+    found = np.empty((n, d))
+    for i in range(d):
+        count = known[i]
+        column = ordered[i, :count]
+        for s in range(n):
+            value = values[s, i]
+            if value != value:
+                found[s, i] = count
+                continue
+            below = np.searchsorted(column, value, side="left")
+            found[s, i] = below + np.searchsorted(column, value, side="right")
+    return found
+
+
+class NormalScores(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Values to normal scores by the ranks of the training values, feature by feature.
+
+    Attributes
+    ----------
+    ordered_ : array, shape (n_features, n_samples)
+        Training values of every feature in increasing order, NaN last.
+    known_ : int array, shape (n_features,)
+        Number of known ones.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the training values of an array (N, D); NaN = missing."""
+        self.ordered_ = np.sort(np.asarray(X, float).T, axis=1)
+        self.known_ = (~np.isnan(self.ordered_)).sum(axis=1)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Normal scores of an array (N, D), of the same shape."""
+        twice = _twice_ranks(np.asarray(X, float), self.ordered_, self.known_)
+        count = np.maximum(self.known_, 1)
+        shares = np.clip(0.5 * twice / count, 0.5 / count, 1.0 - 0.5 / count)
+        # The middle of nothing is the middle.
+        return np.asarray(ndtri(np.where(self.known_ > 0, shares, 0.5)))
+
+
+class _Components(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal components without random numbers; as many as there can be, up to ``most``.
+
+    By the eigenvectors of the smaller of the two products of the centred table with itself: a
+    complete singular value decomposition takes many times as long, and LAPACK's threads get in
+    one another's way on a busy machine.
+    """
+
+    def __init__(self, most: int = 20) -> None:
+        self.most = most
+
+    def fit(self, X: Floats, y: Any = None) -> Self:
+        """Learn the components of an array (N, D)."""
+        n, d = X.shape
+        count = min(self.most, n - 1, d)
+        self.mean_ = X.mean(axis=0)
+        centred = X - self.mean_
+        with threadpool_limits(limits=1, user_api="blas"):
+            if n > d:
+                axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :count].T
+            else:
+                squares, vectors = np.linalg.eigh(centred @ centred.T)
+                length = np.sqrt(np.maximum(squares[::-1][:count], 0.0))
+                # A direction without variance is rounding, and stays zero.
+                some = length > 1e-7 * max(length.max(initial=0.0), 1e-300)
+                axes = np.zeros((count, d))
+                axes[some] = (centred.T @ vectors[:, ::-1][:, :count][:, some]).T
+                axes[some] /= length[some, None]
+        self.axes_ = axes  # (count, D)
+        return self
+
+    def transform(self, X: Floats) -> Floats:
+        """Scores of an array (N, D), shape (N, number of components)."""
+        return np.asarray((X - self.mean_) @ self.axes_.T)
+
+
+class NormalScoresPCASVM(TunedSVM):
+    """Normal scores, principal components and linear SVMs, one per label column.
+
+    The cost C is chosen as in `LinearSVM`; normal scores and components are part of each inner
+    fold.
+
+    Parameters
+    ----------
+    n_factors : int, default 20
+        Principal components; fewer where there are fewer samples or features.
+    random_state : int, RandomState or None, default 0
+        Seed of the inner folds.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        Labels in increasing order; a list with several label columns.
+    C_ : list of float
+        The cost chosen for every label column.
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+    """
+
+    uses_values = False
+
+    def __init__(self, n_factors: int = 20, random_state: Any = 0) -> None:
+        self.n_factors = n_factors
+        self.random_state = random_state
+
+    def _preparation(self) -> Pipeline:
+        return make_pipeline(NormalScores(), _Components(check_count("n_factors", self.n_factors)))
+
+    def _grid(self, n_features: int) -> Sequence[Setting]:
+        return [{"C": cost} for cost in GRID]
+
+    def _fallback(self, n_features: int) -> Setting:
+        return {"C": FALLBACK_C}
+
+    def _machine(self, setting: Setting) -> LinearMachine:
+        return LinearMachine(**setting)

@@ -1,0 +1,112 @@
+"""PFA-L-BSVM: Poisson factor analysis, then the Bayesian SVM on its scores, in two steps.
+
+The first step sees no label. Scores are standardised over the training samples, as the shrinkage
+prior of the coefficients takes factors to be alike in scale, and are taken as known; the second
+step is the library's own label view, hinge with TPBN shrinkage, all label columns at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankfactor.classifiers.linear import refit_labels
+from rankfactor.engine.draws import certain
+from rankfactor.evaluation.baselines.columns import ColumnClassifier, Integers
+from rankfactor.evaluation.baselines.counting import CountScale
+from rankfactor.evaluation.baselines.poisson import PoissonFactorAnalysis
+from rankfactor.kernels.packed import Floats
+from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
+from rankfactor.model import Model, check_count
+from rankfactor.steps.workers import workers
+from rankfactor.tasks import Task, signed_labels
+
+# A sweep divides every count among all factors. Large tables, whose laws are narrow, have fewer.
+MOST_SWEEPS, FEWEST_SWEEPS = 100, 25
+DIVISIONS = 1e8
+
+
+class PFAClassifier(ColumnClassifier):
+    """Poisson factor analysis with Bayesian SVMs on its scores (PFA-L-BSVM).
+
+    Parameters
+    ----------
+    n_factors : int, default 20
+    burn_in, n_draws : int or None, default None
+        Of the sampler of `PoissonFactorAnalysis`. None is 100 each; with more than a million
+        values times factors, fewer in proportion, down to 25.
+    scale : {"auto", "counts", "round", "range"}, default "auto"
+        How values become counts: `rankfactor.evaluation.baselines.counting`.
+    random_state : int, RandomState or None, default 0
+    n_threads : int or None
+        Threads, None for all cores; the answer does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        Labels in increasing order; a list with several label columns.
+    analysis_ : PoissonFactorAnalysis
+    scale_ : CountScale
+        The rule that the table was found to need.
+    coef_ : array, shape (n_rows, n_factors)
+        Coefficients of standardised scores, one row for two classes and else one per class.
+    intercept_ : array, shape (n_rows,)
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+    """
+
+    def __init__(
+        self,
+        n_factors: int = 20,
+        burn_in: int | None = None,
+        n_draws: int | None = None,
+        scale: str = "auto",
+        random_state: Any = 0,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_factors = n_factors
+        self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.scale = scale
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def _learn(
+        self, values: Floats, tasks: tuple[Task, ...], codes: Integers, groups: Integers | None
+    ) -> None:
+        self.scale_ = CountScale.learn(values, self.scale)
+        counts = self.scale_.apply(values)
+        usual = sweeps(counts.size * check_count("n_factors", self.n_factors))
+        self.analysis_ = PoissonFactorAnalysis(
+            self.n_factors,
+            burn_in=usual if self.burn_in is None else self.burn_in,
+            n_draws=usual if self.n_draws is None else self.n_draws,
+            random_state=self.random_state,
+            n_threads=self.n_threads,
+        ).fit(counts)
+        scores = self.analysis_.transform(counts)
+        self._centre, spread = scores.mean(axis=0), scores.std(axis=0)
+        # A factor without spread is left out: its scores are all rounding.
+        self._spread = np.where(spread > 1e-9 * np.abs(self._centre), spread, np.inf)
+        model = Model(self.n_factors, Gaussian(), Hinge())
+        signed = ObservedArray(signed_labels(tasks, codes, None))
+        with workers(self.n_threads) as pool:
+            state = refit_labels(model, signed, certain(self._standard(scores)), pool)
+        self.coef_, self.intercept_ = state.rows.mean[:, :-1], state.rows.mean[:, -1]
+        self._ends = np.cumsum([task.n_rows for task in tasks])[:-1]
+
+    def _standard(self, scores: Floats) -> Floats:
+        return np.asarray((scores - self._centre) / self._spread)
+
+    def _decisions(self, values: Floats) -> list[Floats]:
+        scores = self._standard(self.analysis_.transform(self.scale_.apply(values)))
+        rows = scores @ self.coef_.T + self.intercept_  # (N, rows)
+        parts = np.split(rows, self._ends, axis=1)
+        return [part[:, 0] if part.shape[1] == 1 else part for part in parts]
+
+
+def sweeps(divisions: int) -> int:
+    """Sweeps of the burn-in, and as many draws, for a number of values times factors."""
+    return int(np.clip(DIVISIONS / max(divisions, 1), FEWEST_SWEEPS, MOST_SWEEPS))

@@ -1,0 +1,265 @@
+"""Support vector machines, one per label column: what most users would try first.
+
+The linear and the radial machine differ in their grid of settings only. Imputation, scaling and the
+choice of the settings are learned from the training samples alone. Tables with more features than
+samples are turned into the span of their training samples first, which gives the same machine in a
+small part of the time (`rankfactor.evaluation.baselines.span`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import resample
+
+from rankfactor.evaluation.baselines.columns import ColumnClassifier, Integers
+from rankfactor.evaluation.baselines.medians import MedianFill
+from rankfactor.evaluation.baselines.span import SampleSpan
+from rankfactor.kernels.packed import Floats
+from rankfactor.tasks import Task
+
+Setting = dict[str, float]
+
+GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1)
+INNER_FOLDS = 5
+# Used where a class is too small to choose C by cross-validation: the middle of the grid.
+FALLBACK_C = 1e-1
+RADIAL_COSTS = (0.1, 1.0, 10.0, 100.0)
+# In units of one over the number of features, which for standardised features is about one over
+# the mean squared distance.
+RADIAL_WIDTHS = (0.1, 1.0, 10.0)
+# Settings of larger tables are chosen on so many samples, drawn by class: the time of a radial
+# machine grows with the square of their number.
+MOST_SAMPLES = 3000
+# Iterations of liblinear's Newton method before the dual is tried, and of the dual; if they are not
+# enough its warning is passed on.
+NEWTON_ITER, MAX_ITER = 200, 20_000
+
+
+class LinearMachine(LinearSVC):  # type: ignore[misc]
+    """Linear SVM by the solver of liblinear that suits the samples.
+
+    Newton's method on the primal takes a few steps where classes overlap, and crawls, or stops far
+    from the optimum, where they can be separated at a large C; coordinate descent on the dual is
+    the other way round. With as many features as samples they can be separated.
+
+    Parameters
+    ----------
+    C : float
+    """
+
+    def __init__(self, C: float = 1.0) -> None:
+        # The dual visits samples in a random order, which is always the same one.
+        super().__init__(C=C, random_state=0)
+
+    def fit(self, X: Floats, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to an array (N, D) and class numbers (N,)."""
+        n, d = X.shape
+        if d < n:
+            self.dual, self.max_iter = False, NEWTON_ITER
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                super().fit(X, y, sample_weight)
+            if self.n_iter_ < NEWTON_ITER and (self.predict(X) != y).any():
+                return self
+        self.dual, self.max_iter = True, MAX_ITER
+        super().fit(X, y, sample_weight)
+        return self
+
+
+class TunedSVM(ColumnClassifier):
+    """What the machines share: one per label column, settings chosen by inner cross-validation."""
+
+    random_state: Any
+
+    @abstractmethod
+    def _grid(self, n_features: int) -> Sequence[Setting]:
+        """Settings to choose from; the first of equally good ones is taken."""
+
+    @abstractmethod
+    def _fallback(self, n_features: int) -> Setting:
+        """Setting where a class is too small for cross-validation."""
+
+    @abstractmethod
+    def _machine(self, setting: Setting) -> Any:
+        """Machine of a setting."""
+
+    def _preparation(self) -> Pipeline:
+        """Steps before the machine, not fitted."""
+        return make_pipeline(MedianFill(), StandardScaler(), SampleSpan())
+
+    def _learn(
+        self, values: Floats, tasks: tuple[Task, ...], codes: Integers, groups: Integers | None
+    ) -> None:
+        self.pipelines_: list[Pipeline] = []
+        self.settings_: list[Setting] = []
+        for number in codes.T:
+            known = number >= 0
+            kept = None if groups is None else groups[known]
+            setting = self._choose(values[known], number[known], kept)
+            steps = make_pipeline(*self._preparation(), self._machine(setting))
+            self.pipelines_.append(steps.fit(values[known], number[known]))
+            self.settings_.append(setting)
+
+    def _decisions(self, values: Floats) -> list[Floats]:
+        return [np.asarray(pipeline.decision_function(values)) for pipeline in self.pipelines_]
+
+    def _choose(self, values: Floats, numbers: Integers, groups: Integers | None) -> Setting:
+        """Best setting for values (n, D) and class numbers (n,)."""
+        if len(values) > MOST_SAMPLES:
+            some = resample(
+                np.arange(len(values)),
+                replace=False,
+                n_samples=MOST_SAMPLES,
+                stratify=numbers,
+                random_state=self.random_state,
+            )
+            values, numbers = values[some], numbers[some]
+            groups = None if groups is None else groups[some]
+            numbers = np.unique(numbers, return_inverse=True)[1]  # a rare class may be left out
+        counts = np.bincount(numbers)
+        n_features = values.shape[1]
+        n_folds = min(INNER_FOLDS, int(counts.min()))
+        if groups is not None:
+            n_folds = min(
+                n_folds, *(len(np.unique(groups[numbers == c])) for c in np.unique(numbers))
+            )
+        if n_folds < 2:
+            return self._fallback(n_features)
+        score = get_scorer("roc_auc" if len(counts) == 2 else "balanced_accuracy")
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        inner = kind(n_folds, shuffle=True, random_state=self.random_state)
+        grid = self._grid(n_features)
+        total, used = np.zeros(len(grid)), 0
+        for train, test in inner.split(values, numbers, groups):
+            # Groups can leave a part without one of the classes: it has nothing to say.
+            if any(len(np.unique(numbers[part])) < len(counts) for part in (train, test)):
+                continue
+            used += 1
+            # Imputed and scaled once for all settings: a third of the time of a grid search.
+            prepare = self._preparation()
+            known, new = prepare.fit_transform(values[train]), prepare.transform(values[test])
+            total += [
+                score(self._machine(one).fit(known, numbers[train]), new, numbers[test])
+                for one in grid
+            ]
+        if not used:
+            return self._fallback(n_features)
+        # Rounded, so that equally good settings are equal; the first is then taken.
+        return grid[int(np.argmax((total / used).round(12)))]
+
+    @property
+    def chosen_(self) -> list[str]:
+        """The setting chosen for every label column, in words."""
+        return [", ".join(f"{k}={v:g}" for k, v in one.items()) for one in self.settings_]
+
+    @property
+    def C_(self) -> list[float]:  # noqa: N802
+        """The cost chosen for every label column."""
+        return [one["C"] for one in self.settings_]
+
+
+class LinearSVM(TunedSVM):
+    """Linear support vector machines, one per label column, tuned inside the training data.
+
+    For every label column the samples with a known label go through median imputation,
+    standardisation and a linear SVM (squared hinge, one against the rest for more than two
+    classes). The cost C is chosen from 0.001, 0.01, ..., 10 by a stratified cross-validation with
+    five folds (fewer if a class is smaller) within these samples, by the area under the ROC curve
+    for two classes and by balanced accuracy for more; imputation and scaling are part of each
+    inner fold, and the smallest of equally good C is taken. Of more than 3000 samples as many are
+    drawn, by class, to choose on.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default 0
+        Seed of the inner folds.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        Labels in increasing order; a list with several label columns.
+    C_ : list of float
+        The cost chosen for every label column.
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+
+    Examples
+    --------
+    >>> from rankfactor import load_alzheimer
+    >>> from rankfactor.evaluation.baselines import LinearSVM
+    >>> data = load_alzheimer()
+    >>> model = LinearSVM().fit(data.table, data.labels)
+    >>> [decision.shape for decision in model.decision_function(data.table)]
+    [(333,), (333,)]
+    """
+
+    def __init__(self, random_state: Any = 0) -> None:
+        self.random_state = random_state
+
+    def _grid(self, n_features: int) -> Sequence[Setting]:
+        return [{"C": cost} for cost in GRID]
+
+    def _fallback(self, n_features: int) -> Setting:
+        return {"C": FALLBACK_C}
+
+    def _machine(self, setting: Setting) -> LinearMachine:
+        return LinearMachine(**setting)
+
+
+class RBFSVM(TunedSVM):
+    """Support vector machines with a radial kernel, one per label column, tuned as `LinearSVM`.
+
+    The cost C is chosen from 0.1, 1, 10 and 100 and the kernel's gamma from 0.1, 1 and 10 over the
+    number of features. With more than two classes the decisions are one against the rest.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default 0
+        Seed of the inner folds.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        Labels in increasing order; a list with several label columns.
+    settings_ : list of dict
+        ``C`` and ``gamma`` of every label column.
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    n_features_in_ : int
+    feature_names_in_ : array
+        Only if fitted to a DataFrame.
+    """
+
+    def __init__(self, random_state: Any = 0) -> None:
+        self.random_state = random_state
+
+    def _grid(self, n_features: int) -> Sequence[Setting]:
+        return [
+            {"C": cost, "gamma": width / n_features}
+            for cost in RADIAL_COSTS
+            for width in RADIAL_WIDTHS
+        ]
+
+    def _fallback(self, n_features: int) -> Setting:
+        return {"C": 1.0, "gamma": 1.0 / n_features}
+
+    def _preparation(self) -> Pipeline:
+        # Distances from new samples have a part outside of the span.
+        return make_pipeline(MedianFill(), StandardScaler(), SampleSpan(rest=True))
+
+    def _machine(self, setting: Setting) -> SVC:
+        return SVC(kernel="rbf", decision_function_shape="ovr", **setting)

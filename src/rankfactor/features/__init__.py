@@ -1,0 +1,1 @@
+"""From a user's table to the numbers that a model sees, and the same again for new samples."""

@@ -1,0 +1,94 @@
+"""Columns of words among the features: 0/1 features of them, the same for new tables.
+
+A column of words is text none of which is a number, with at most ten different values. One with two
+values becomes one feature, ``sex=m`` (1 for the later of the two in alphabetical order), one with
+more a feature for each. A missing cell is missing in all of them, and so is a word that training
+did not have. A column with one word only, or none, has nothing to say and is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from rankfactor.features.covariates import Design
+
+__all__ = ["MOST_LEVELS", "Indicators", "coded", "is_of_words"]
+
+MOST_LEVELS = 10
+
+
+def is_of_words(column: pd.Series[Any]) -> bool:
+    """Whether a column is of words, and of few enough to make features of."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return False
+    known = column.dropna().astype(object)
+    if len(known) == 0:
+        return not pd.api.types.is_datetime64_any_dtype(column.dtype)
+    levels = known.unique()
+    if len(levels) > MOST_LEVELS or not all(isinstance(level, str) for level in levels):
+        return False
+    # Numbers written as text are numbers; with a word among them there is a mistake to mend.
+    return bool(pd.to_numeric(pd.Series(levels), errors="coerce").isna().all())
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """How columns of words become features, as learned from training samples.
+
+    Attributes
+    ----------
+    design : Design
+        The columns and their levels.
+    """
+
+    design: Design
+
+    @classmethod
+    def learn(cls, table: Any) -> Indicators | None:
+        """Indicators of a table with names; None if no column is of words."""
+        if not isinstance(table, pd.DataFrame) or not table.columns.is_unique:
+            return None
+        if not all(isinstance(name, str) for name in table.columns):
+            return None
+        kinds = table.dtypes
+        words = [
+            name
+            for name, kind in kinds.items()
+            if not pd.api.types.is_numeric_dtype(kind) and is_of_words(table[name])
+        ]
+        return cls(Design.learn(table[words])) if words else None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of words."""
+        return self.design.names
+
+    def origins(self, names: pd.Index[Any]) -> list[int]:
+        """Of every feature of a table with these columns the position of its column."""
+        words = {column.name: column.n_features for column in self.design.columns}
+        given = names.tolist()
+        places = [place for place, name in enumerate(given) if name not in words]
+        for name, count in words.items():
+            places += [given.index(name)] * count
+        return places
+
+    def apply(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table with features in place of its columns of words, behind all others.
+
+        Columns that the table lacks make no features: what is absent is told by whoever matches
+        the table to a model.
+        """
+        given = Design(tuple(one for one in self.design.columns if one.name in table.columns))
+        features = pd.DataFrame(
+            given.features(table[given.names]), table.index, given.feature_names
+        )
+        return pd.concat([table.drop(columns=given.names), features], axis=1)
+
+
+def coded(table: Any) -> tuple[Any, Indicators | None]:
+    """A training table with features in place of columns of words, and how they were made."""
+    indicators = Indicators.learn(table)
+    return (table if indicators is None else indicators.apply(table)), indicators

@@ -1,0 +1,350 @@
+"""How well the chains of a Gibbs fit have mixed, in words, in numbers and for ArviZ.
+
+What matters is the decision function. It is judged at the label-free mean scores of the training
+samples, with the coefficients of every draw: ``f_rn = beta_r . E[z_n] + c_r``. (A chain keeps no
+scores, only their moments.) Loadings and coefficients of factors that are hardly used wander and
+change places; a large R-hat of theirs need not worry.
+
+With a mixture the decision is that of the draw's components,
+``f_rn = sum_t R_t(z_n) (beta_rt . z_n + c_rt)``. The unit of all scores is a draw's own, so the
+mean scores are divided by the unit u of the draw's loadings against the mean ones, ``A_s = u A`` by
+least squares. A component's number means nothing beyond its draw, so coefficients are left out.
+
+The rule, with labels for the decision function, without for the log likelihood: R-hat at most 1.01
+and a bulk ESS of at least 100 a chain, for the worst of all quantities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
+from rankfactor.engine.draws import PARAMETER_NAMES, Draws
+from rankfactor.errors import InputError, counted
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding
+from rankfactor.posterior.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
+from rankfactor.posterior.samples import SampleSummary
+
+MAX_R_HAT = 1.01
+MIN_ESS = 100  # a chain
+MIN_DRAWS = 4  # a chain: halves of two
+MOST = 2000  # quantities of a kind that are looked at
+
+
+class RowNames(Protocol):
+    """Classifiers, as far as their names go."""
+
+    def row_names(self) -> list[str]:
+        """One readable name per row."""
+        ...
+
+
+class Sampled(Protocol):
+    """What is looked at of a `rankfactor.posterior.Posterior`."""
+
+    @property
+    def draws(self) -> Draws | None:
+        """The draws, None after variational Bayes."""
+        ...
+
+    @property
+    def scores(self) -> Normal:
+        """Label-free scores of the training samples."""
+        ...
+
+    @property
+    def classifiers(self) -> RowNames | None:
+        """The classifiers, where there are any."""
+        ...
+
+    @property
+    def coding(self) -> Coding:
+        """Which features are in the model."""
+        ...
+
+    @property
+    def feature_names(self) -> NDArray[np.str_]:
+        """Names of all features."""
+        ...
+
+    @property
+    def sample_names(self) -> NDArray[np.str_]:
+        """Names of the training samples."""
+        ...
+
+    @property
+    def factor_names(self) -> list[str]:
+        """Names of the factors."""
+        ...
+
+    @property
+    def left_out(self) -> SampleSummary | None:
+        """The training samples together, where they are not there one by one."""
+        ...
+
+
+class Quantities(NamedTuple):
+    """Draws of some quantities, shape (chains, draws, quantities), and the names of these."""
+
+    draws: Floats
+    names: list[str]
+
+
+def _drawn(posterior: Sampled) -> Draws:
+    if posterior.draws is None:
+        raise InputError(
+            "this model has no draws, as it was fitted by variational Bayes: fit it with "
+            'engine="gibbs".'
+        )
+    return posterior.draws
+
+
+def by_chain(draws: Draws, values: NDArray[Any]) -> NDArray[Any]:
+    """Values of every draw, shape (S, ...), by chain: (chains, draws, ...).
+
+    Chains of unequal length, as an interruption leaves them, are cut to the shortest.
+    """
+    chains = [values[draws.chain == number] for number in np.unique(draws.chain)]
+    shortest = min(len(one) for one in chains)
+    return np.stack([one[:shortest] for one in chains])
+
+
+def _some(count: int, most: int) -> NDArray[np.int64]:
+    """At most so many of a number of things, evenly spaced."""
+    most = max(most, 1)
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _log_likelihood(draws: Draws) -> Floats:
+    """Log likelihood at the draws, shape (chains, draws)."""
+    return np.asarray(by_chain(draws, draws.log_likelihood[draws.chain, draws.sweep - 1]))
+
+
+def _decisions(posterior: Sampled, *, named: bool = True) -> Quantities:
+    draws, classifiers = _drawn(posterior), posterior.classifiers
+    assert classifiers is not None
+    rows = classifiers.row_names()
+    samples = _some(len(posterior.scores.mean), MOST // len(rows))
+    scores = posterior.scores.take(samples)
+    if draws.priors:
+        f = by_chain(draws, _mixed_decisions(draws, scores))
+    else:
+        coefficients = by_chain(draws, draws.coefficients).astype(float)  # (chain, draw, R, K + 1)
+        f = coefficients[..., :-1] @ scores.mean.T + coefficients[..., -1:]
+    # Without names of samples a decision has that of its classifier alone.
+    places = [f", {posterior.sample_names[n]}" if named else "" for n in samples]
+    names = [row + place for row in rows for place in places]
+    return Quantities(f.reshape(*f.shape[:2], -1), names)
+
+
+def _mixed_decisions(draws: Draws, scores: Normal) -> Floats:
+    """Decisions of every draw's components at scores (N, K), shape (S, R, N)."""
+    k = scores.order
+    A = draws.loadings[..., :k].astype(float)
+    mean = A.mean(axis=0)
+    units = (A * mean).sum(axis=(1, 2)) / (mean**2).sum()
+    result = []
+    for mixture, rows, unit in zip(draws.priors, draws.coefficients, units, strict=True):
+        z = Normal(scores.mean / unit, scores.cov / unit**2, scores.log_det)
+        R = mixture.gates(z).responsibilities(z.mean)  # (N, T)
+        local = rows[..., :k].astype(float) @ z.mean.T + rows[..., k:]  # (R, T, N)
+        result.append((local * R.T).sum(axis=1))
+    return np.array(result)
+
+
+def _coefficients(posterior: Sampled) -> Quantities:
+    draws, classifiers = _drawn(posterior), posterior.classifiers
+    assert classifiers is not None
+    values = by_chain(draws, draws.coefficients)
+    entries = [*posterior.factor_names, "intercept"]
+    names = [f"{row}, {entry}" for row in classifiers.row_names() for entry in entries]
+    chosen = _some(len(names), MOST)
+    flat = values.reshape(*values.shape[:2], -1)[..., chosen]
+    return Quantities(flat, [names[i] for i in chosen])
+
+
+def _loadings(posterior: Sampled) -> Quantities:
+    draws, factors = _drawn(posterior), posterior.factor_names
+    columns = posterior.coding.columns
+    chosen = _some(len(columns), MOST // len(factors))
+    values = by_chain(draws, draws.loadings[:, chosen, : len(factors)])
+    features = posterior.feature_names[columns[chosen]]
+    names = [f"{feature}, {factor}" for feature in features for factor in factors]
+    return Quantities(values.reshape(*values.shape[:2], -1), names)
+
+
+def _likelihood(posterior: Sampled) -> Quantities:
+    return Quantities(_log_likelihood(_drawn(posterior))[..., None], ["log likelihood"])
+
+
+def convergence(posterior: Sampled) -> pd.DataFrame:
+    """How well the chains of a Gibbs fit have mixed, by kind of quantity.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of a fit with ``engine="gibbs"``.
+
+    Returns
+    -------
+    DataFrame
+        One row for the decision function at the training samples, the coefficients (both only with
+        labels, and the latter not with a mixture), the loadings and the log likelihood. Columns:
+        ``quantities``, the number looked at (about 2,000 evenly spaced ones at most), ``r_hat``,
+        the largest, and ``r_hat_at``, where; ``ess_bulk`` and ``ess_bulk_at``, the smallest and
+        where; ``ess_tail``, the smallest; ``mcse``, the largest Monte Carlo standard error of a
+        mean.
+
+    Raises
+    ------
+    InputError
+        If there are no draws, or fewer than four a chain.
+    """
+    n_draws = _log_likelihood(_drawn(posterior)).shape[1]
+    if n_draws < MIN_DRAWS:
+        raise InputError(
+            f"{n_draws} draws a chain are too few to judge convergence: at least {MIN_DRAWS} are "
+            "needed."
+        )
+    kinds = {"loadings": _loadings, "log likelihood": _likelihood}
+    if posterior.classifiers is not None:
+        if not _drawn(posterior).priors:
+            kinds = {"coefficients": _coefficients, **kinds}
+        kinds = {"decision function": _decisions, **kinds}
+    told = {
+        kind: posterior.left_out.mixing
+        if make is _decisions and posterior.left_out is not None
+        else _summary(make(posterior))
+        for kind, make in kinds.items()
+    }
+    return pd.DataFrame.from_dict(told, orient="index")
+
+
+def decision_mixing(posterior: Sampled) -> dict[str, Any]:
+    """The line of the decision function in `convergence`, naming no sample; empty without one."""
+    draws, classifiers = posterior.draws, posterior.classifiers
+    if draws is None or classifiers is None or _log_likelihood(draws).shape[1] < MIN_DRAWS:
+        return {}
+    return _summary(_decisions(posterior, named=False))
+
+
+def _summary(quantities: Quantities) -> dict[str, Any]:
+    draws, names = quantities
+    ratio, bulk = r_hat(draws), ess_bulk(draws)
+    # A quantity that never changes has no R-hat.
+    worst = int(np.argmax(np.where(np.isnan(ratio), -np.inf, ratio)))
+    least = int(np.argmin(bulk))
+    return {
+        "quantities": len(names),
+        "r_hat": float(ratio[worst]),
+        "r_hat_at": names[worst],
+        "ess_bulk": float(bulk[least]),
+        "ess_bulk_at": names[least],
+        "ess_tail": float(ess_tail(draws).min()),
+        "mcse": float(mcse_mean(draws).max()),
+    }
+
+
+def judged(posterior: Sampled, n_draws: int) -> Convergence:
+    """Return whether the chains have converged, by R-hat and the effective sample size.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    n_draws : int
+        Draws that every chain has made; of these it may have kept a part only.
+    """
+    quantity = "log likelihood" if posterior.classifiers is None else "decision function"
+    kept = _log_likelihood(_drawn(posterior))
+    n_chains = len(kept)
+    after = f"{counted(n_chains, 'chain')} of {counted(n_draws, 'draw')}"
+    if kept.shape[1] < MIN_DRAWS:
+        few = f"{counted(kept.shape[1], 'draw')} a chain are too few to judge convergence"
+        return Convergence(NOT_CONVERGED, after, few, "set n_draws=500")
+    draws, _ = (_likelihood if posterior.classifiers is None else _decisions)(posterior)
+    ratio, size = float(np.fmax.reduce(r_hat(draws))), float(ess_bulk(draws).min())
+    enough = MIN_ESS * n_chains
+    if not (ratio > MAX_R_HAT or size < enough):
+        found = (
+            f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT}), its bulk "
+            f"effective sample size {size:.0f} (should be {enough})"
+        )
+        return Convergence(CONVERGED, after, found)
+    # Once chains have found each other, R-hat^2 - 1 falls like 1 / n, and the ESS grows like n.
+    factor = enough / size
+    found = f"the bulk effective sample size of the {quantity} is {size:.0f} (should be {enough})"
+    if ratio > MAX_R_HAT:
+        factor = max(factor, (ratio**2 - 1) / (MAX_R_HAT**2 - 1))
+        found = f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT})"
+    needed = _round_up(n_draws * max(factor, 1.1))
+    more = f"about {needed:,} draws would do, so set n_draws={needed}"
+    return Convergence(NOT_CONVERGED, after, found, more)
+
+
+def _rounded(ratio: float) -> str:
+    """R-hat to as many digits as tell it from its limit."""
+    return f"{ratio:.4f}" if MAX_R_HAT - 0.005 < ratio < MAX_R_HAT + 0.005 else f"{ratio:.2f}"
+
+
+def _round_up(number: float) -> int:
+    """The next number with two digits that count."""
+    unit = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
+    return int(math.ceil(number / unit) * unit)
+
+
+def to_arviz(posterior: Sampled) -> Any:
+    """The draws as an ArviZ DataTree; see `Posterior.to_arviz`."""
+    draws = _drawn(posterior)
+    try:
+        from arviz_base import from_dict
+    except ImportError as error:
+        raise InputError(
+            "to_arviz needs the package arviz-base: pip install rankfactor[arviz]."
+        ) from error
+    n_factors = len(posterior.factor_names)
+    loadings = by_chain(draws, draws.loadings)
+    variables = {"loadings": loadings[..., :n_factors]}
+    dims = {"loadings": ["feature", "factor"]}
+    if loadings.shape[-1] > n_factors:
+        variables["feature_mean"], dims["feature_mean"] = loadings[..., n_factors], ["feature"]
+    coords: dict[str, Any] = {
+        "feature": posterior.feature_names[posterior.coding.columns],
+        "factor": posterior.factor_names,
+    }
+    if posterior.classifiers is not None:
+        coefficients = by_chain(draws, draws.coefficients)
+        variables |= {"coefficients": coefficients[..., :-1], "intercept": coefficients[..., -1]}
+        rows = ["row", "component"][: draws.coefficients.ndim - 2]
+        dims |= {"coefficients": [*rows, "factor"], "intercept": rows}
+        coords["row"] = posterior.classifiers.row_names()
+    for name, values in _parameters(draws).items():
+        variables[name] = by_chain(draws, values)
+        dims[name] = ["feature", "cut"][: values.ndim - 1]
+    for name, values in draws.scales.values.items():
+        variables[name], dims[name] = by_chain(draws, values), list(draws.scales.dims[name])
+    groups = {"posterior": variables, "sample_stats": {"lp": _log_likelihood(draws)}}
+    return from_dict(groups, coords=coords, dims=dims)
+
+
+def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
+    """Parameters of the data likelihood by name, shape (S, d) or (S, d, cuts); NaN if not used."""
+    kind = draws.params[0]
+    names = PARAMETER_NAMES.get(type(kind).__name__)
+    result = {}
+    for field in fields(kind):
+        values = np.stack([getattr(one, field.name) for one in draws.params])
+        # Of a likelihood that is not in the table, whatever is not the same at every draw.
+        varies = values.dtype.kind == "f" and (values != values[0]).any()
+        if varies if names is None else field.name in names:
+            if values.ndim == 3 and hasattr(kind, "used"):
+                values = np.where(kind.used, values, np.nan)
+            result[field.name if names is None else names[field.name]] = values
+    return result

@@ -1,0 +1,81 @@
+"""What is known of all training samples together, without any single one.
+
+Standardised loadings, shares, coefficients per standard deviation, directions and the network need
+the scores and labels of the training samples only through these numbers, so that a model file can
+leave the samples themselves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.engine.vb import second_moment
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
+from rankfactor.tasks import Task
+
+
+@dataclass(frozen=True)
+class SampleSummary:
+    """Numbers of all training samples together.
+
+    Attributes
+    ----------
+    n_samples : int
+    moment : array, shape (K, K)
+        Second moment of the mean label-free scores.
+    spread : array, shape (K (K + 1) / 2,)
+        Mean posterior covariance of the label-free scores, packed.
+    sd : array, shape (K,)
+        Standard deviation of the mean label-free scores.
+    counts : tuple of int array, shape (n_classes + 1,) each
+        Samples in every class of a task, then those whose class is not known.
+    higher : int array, shape (rows, K)
+        1 where the mean score of a row's class is above that of the task's other classes, -1 where
+        it is below, 0 where one of them has no sample.
+    n_components : int
+        Local classifiers that matter; 0 for a linear model.
+    mixing : dict
+        How well the decisions at the training samples have mixed, where there are draws and the
+        scores are no longer there (`rankfactor.posterior.diagnostics.convergence`).
+    """
+
+    n_samples: int
+    moment: Floats
+    spread: Floats
+    sd: Floats
+    counts: tuple[NDArray[np.int64], ...] = ()
+    higher: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    n_components: int = 0
+    mixing: dict[str, Any] = field(default_factory=dict)
+
+
+def summarise(
+    scores: Normal, tasks: Sequence[Task], codes: NDArray[np.int64], n_components: int
+) -> SampleSummary:
+    """Summary of samples with scores (N, K) and class numbers (N, tasks), -1 where unknown."""
+    counts, higher = [], []
+    for number, task in enumerate(tasks):
+        own = codes[:, number]
+        known = np.bincount(own[own >= 0], minlength=len(task.classes))
+        counts.append(np.append(known, (own < 0).sum()).astype(np.int64))
+        for positive in [1] if task.n_rows == 1 else range(task.n_rows):
+            inside, outside = own == positive, (own >= 0) & (own != positive)
+            gap = np.zeros(scores.order)
+            if inside.any() and outside.any():
+                gap = scores.mean[inside].mean(axis=0) - scores.mean[outside].mean(axis=0)
+            higher.append(np.sign(gap))
+    return SampleSummary(
+        len(scores.mean),
+        second_moment(scores.mean),
+        scores.cov.mean(axis=0),
+        scores.mean.std(axis=0),
+        tuple(counts),
+        np.array(higher, np.int64).reshape(-1, scores.order),
+        n_components,
+    )

@@ -1,0 +1,166 @@
+r"""Scores at the fixed point of the local step: the encoder of new samples.
+
+The local step (`rankfactor.steps.score`) maximises a quadratic that touches the bound from
+below, of precision P_n. Where the bound is much flatter than that, its curvature H_n far below P_n,
+the step is safe but short: of the way that is left, samples of handwritten digits went 3 % a step.
+So where a likelihood knows its curvature, the means go by Newton's method instead,
+
+    m <- m + H_n^-1 g_n,     g_n = h_n - P_n m,     H_n = P_0n + sum_i k_in E[a_i a_i^T],
+
+and the covariances to P_n^-1 as before: the fixed point is the same. At fixed variances the bound
+is concave in m, so along a step its slope g . step only falls, and a slope that has become
+negative tells of a step too far. If it is steeper than half of what it was at the beginning,
+the step is shortened to where the line through both slopes is zero. H_n has the loadings'
+variances weighed by k in place of tau, which makes no difference to the fixed point.
+
+Other likelihoods take the plain steps, combined by Anderson's method
+(`rankfactor.steps.acceleration`).
+
+A sample's scores must not depend on the samples encoded with it. A matrix product rounds a column
+differently according to its position and to the number of columns, in ways that vary between
+processors. In single precision such differences survive the remaining steps and reach 1e-6 of a
+score, and more where they change the step at which a sample stops. So encoding is in double
+precision whatever that of the fit: differences stay near 1e-14, far below ``tol``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import Floats, times
+from rankfactor.kernels.solve import solve_packed
+from rankfactor.latent import ScorePrior
+from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.products import Rows
+from rankfactor.likelihoods import DataLikelihood
+from rankfactor.steps.acceleration import Anderson
+from rankfactor.steps.score import ObservedView, update_scores, view_sums
+
+BACK = 0.5  # slope behind a maximum, of that before it, from which a step was too far
+SHORTER = 0.1, 0.7  # least and most that is kept of a step that was too far
+# A step so short is not questioned: variances move as well, so that its first slope means less.
+SMALL = 0.1
+
+
+class Newton:
+    """Newton's method for ``n`` concave functions side by side, of ``order`` variables each.
+
+    Each has a line search of its own, so its path does not depend on the others.
+    """
+
+    def __init__(self, n: int, order: int) -> None:
+        self._begin, self._step = np.zeros((n, order)), np.zeros((n, order))
+        self._slope, self._length = np.zeros(n), np.ones(n)
+
+    def propose(self, x: Floats, gradient: Floats, curvature: Floats) -> tuple[Floats, Floats]:
+        """Where to go from ``x`` (n, K).
+
+        Parameters
+        ----------
+        x, gradient : array, shape (n, K)
+        curvature : array, shape (n, P)
+            Packed; minus the second derivative.
+
+        Returns
+        -------
+        points : array, shape (n, K)
+        moves : array, shape (n,)
+            The largest change of a variable; infinite where the last step was too far.
+        """
+        newton = solve_packed(curvature, gradient)[0]
+        slope = np.einsum("nk,nk->n", gradient, self._step)
+        reach = self._length * np.abs(self._step).max(axis=1)
+        too_far = (slope < -BACK * self._slope) & (reach > SMALL)
+        fall = np.where(too_far, self._slope - slope, 1.0)
+        share = np.where(too_far, np.clip(self._slope / fall, *SHORTER), 1.0)
+        self._length = np.where(too_far, share * self._length, 1.0)
+        fresh = ~too_far[:, None]
+        self._begin = np.where(fresh, x, self._begin)
+        self._step = np.where(fresh, newton, self._step)
+        self._slope = np.where(too_far, self._slope, np.einsum("nk,nk->n", gradient, newton))
+        points = self._begin + self._length[:, None] * self._step
+        return points, np.where(too_far, np.inf, np.abs(newton).max(axis=1))
+
+    def keep(self, some: Index) -> None:
+        """Go on with some of the functions only."""
+        self._begin, self._step = self._begin[some], self._step[some]
+        self._slope, self._length = self._slope[some], self._length[some]
+
+
+def lay_out(views: Sequence[ObservedView]) -> list[Rows]:
+    """The rows of every view in double precision, as `encode` takes them."""
+    return [item.rows(kind=np.float64) for item in views]
+
+
+def encode(
+    views: Sequence[ObservedView],
+    prior: ScorePrior,
+    samples: slice,
+    n_factors: int,
+    *,
+    tol: float,
+    max_steps: int,
+    rows: Sequence[Rows] | None = None,
+) -> Normal:
+    """Scores of the samples, from the prior to the fixed point of `update_scores`.
+
+    A sample stops by itself once a step would move no score by more than ``tol``, so its result
+    does not depend on which others are worked on with it. A mixture's responsibilities are taken at
+    the scores of the step before; at the first step a sample may belong anywhere. ``rows`` are what
+    `lay_out` gives, for callers that encode several blocks.
+    """
+    n = samples.stop - samples.start
+    z = prior.fresh(n).law(n, n_factors)
+    if rows is None:
+        rows = lay_out(views)
+    curved = all(_is_curved(item) for item in views)
+    index, active = np.arange(samples.start, samples.stop), np.arange(n)
+    path = (Newton if curved else Anderson)(n, n_factors)
+    for step in range(max_steps):
+        old = z.take(active)
+        near = prior.assign(old) if step else prior.fresh(len(active))
+        if isinstance(path, Newton):
+            plain, gradient, curvature = _ascent(views, near, old, index[active], rows)
+            points, moves = path.propose(old.mean, gradient, curvature)
+            # A step that is too short to be checked is as good as its target.
+            plain.mean[moves <= tol] = points[moves <= tol]
+        else:
+            plain = update_scores(views, near, old, index[active], rows=rows)
+            moves = np.abs(plain.mean - old.mean).max(axis=1)
+            points = path.propose(old.mean, plain.mean)
+        z.put(active, plain)
+        going = np.flatnonzero(moves > tol)
+        if not len(going):
+            return z
+        path.keep(going)
+        active = active[going]
+        last, z.mean[active] = plain.mean[going], points[going]
+    z.mean[active] = last
+    return z
+
+
+def _is_curved(item: ObservedView) -> bool:
+    likelihood = item.view.likelihood
+    return isinstance(likelihood, DataLikelihood) and likelihood.curved
+
+
+def _ascent(
+    views: Sequence[ObservedView],
+    prior: ScorePrior,
+    z: Normal,
+    samples: NDArray[np.int64],
+    rows: Sequence[Rows],
+) -> tuple[Normal, Floats, Floats]:
+    """What `update_scores` gives, the bound's gradient (n, K) and its curvature (n, P)."""
+    precision, shift = prior.natural(*z.mean.shape)
+    curvature = precision.copy()
+    for item, laid_out in zip(views, rows, strict=True):
+        added = view_sums(item, laid_out, z, samples, curved=True)
+        precision += added.precision
+        shift += added.shift
+        curvature += added.curvature
+    gradient = shift - times(precision, z.mean)
+    return Normal.from_natural(precision, shift), gradient, curvature

@@ -1,0 +1,164 @@
+"""Rows and scores in one pass over the table.
+
+The auxiliary variables lam of a likelihood are evaluated (or drawn) once an iteration, at the rows
+and scores it begins with; then come the likelihood's own parameters, the rows given lam and the
+scores, and the scores given lam and the new rows. Each step maximises the bound in its own block
+(or draws from its own conditional), so the bound never decreases and a sweep leaves the posterior
+as it is. The steps of `rankfactor.steps.score` and `rankfactor.steps.row` evaluate lam
+twice and take the variances of w twice, which is most of their work.
+
+A tile of features is done with all samples at hand: w, sites, rows, and what the new rows say of
+the scores. Only the latter, N x (P + K) numbers, is summed over the tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_size
+from rankfactor.kernels.rng import Stream
+from rankfactor.latent import ScorePrior
+from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import Rows, multiply
+from rankfactor.likelihoods import LabelLikelihood
+from rankfactor.steps.row import row_prior
+from rankfactor.steps.score import ObservedView, sample_law, tile_chance, tile_sums
+from rankfactor.steps.workers import Workers, slices
+
+# Most entries of a tile, least and most features, tiles that there should be for threads to share,
+# and samples whose sums are taken in working precision.
+ENTRIES, LEAST, MOST, TILES, PART = 2**19, 32, 768, 4, 2048
+
+After = Callable[[ScorePrior, Normal, slice], ScorePrior]
+
+
+def update_jointly(
+    views: Sequence[ObservedView],
+    prior: ScorePrior,
+    z: Normal,
+    pool: Workers,
+    block: int,
+    after: After,
+    stream: Stream | None = None,
+) -> tuple[float, list[ScorePrior]]:
+    """Update the table's view and all scores, in place.
+
+    Parameters
+    ----------
+    views : sequence of ObservedView
+        The table, whose likelihood augments, then the labels, if there are any; their rows stay.
+    prior : ScorePrior
+        Of all samples.
+    z : Normal
+        Scores of all samples.
+    pool : Workers
+    block : int
+        Samples whose scores are found together.
+    after : callable
+        Given a block's prior, its new scores and its samples, what its prior is to be.
+    stream : Stream, optional
+        Draws in place of conditionals.
+
+    Returns
+    -------
+    bound : float
+        E[log likelihood] of table and labels before the update.
+    priors : list of ScorePrior
+        What ``after`` gave, block by block.
+    """
+    label_rows = [item.rows(variance=stream is None) for item in views[1:]]
+    bound, second, first = _update_rows(views[0], z, pool, stream)
+
+    def update_block(samples: slice) -> tuple[float, ScorePrior]:
+        near, old = prior.take(samples), z.take(samples)
+        precision, shift = near.natural(*old.mean.shape)
+        precision = np.add(precision, second[samples], order="F")
+        shift += first[samples]
+        terms = 0.0
+        for number, (item, rows) in enumerate(zip(views[1:], label_rows, strict=True), 1):
+            more, push, part = _label_sums(item, rows, old, samples, stream, number)
+            precision += more
+            shift += push
+            terms += part
+        new = sample_law(precision, shift, stream, samples)
+        z.put(samples, new)
+        return terms, after(near, new, samples)
+
+    done = pool.map(update_block, slices(len(z.mean), block))
+    return bound + sum(terms for terms, _ in done), [prior for _, prior in done]
+
+
+def _label_sums(
+    item: ObservedView, rows: Rows, z: Normal, samples: slice, stream: Stream | None, number: int
+) -> tuple[Reals, Reals, float]:
+    """What the labels add to precision and shift of some samples, and their E[log likelihood]."""
+    likelihood, everything = item.view.likelihood, slice(0, len(rows.mean))
+    assert isinstance(likelihood, LabelLikelihood)
+    f, var_f = multiply(rows, item.design(z, stream is None), stream is None)
+    chance = tile_chance(stream, number, everything, samples)
+    signed = item.observed.tile(everything, samples)
+    sites, terms = likelihood.label_sites(signed, f, var_f, chance)
+    return *tile_sums(rows, sites, item.view.has_intercept), float(terms.sum())
+
+
+def _update_rows(
+    item: ObservedView, z: Normal, pool: Workers, stream: Stream | None
+) -> tuple[float, Floats, Floats]:
+    """Update parameters, rows and scales of the table's view, in place.
+
+    Returns
+    -------
+    bound : float
+        E[log likelihood] before.
+    precision, shift : array, shape (N, P) and (N, K)
+        What the new rows say of the scores.
+    """
+    view, state, certain = item.view, item.state, stream is not None
+    likelihood, prior = view.likelihood, row_prior(item)
+    design = item.design(z, not certain)
+    everyone, diagonal = slice(0, len(z.mean)), diagonal_positions(z.order)
+
+    def update_tile(tile: slice) -> tuple[float, Reals, Reals]:
+        old, params = state.rows.take(tile), state.params.take(tile)
+        variance = likelihood.needs_variance and not certain
+        w, var_w = multiply(Rows.of(old, likelihood.dtype, variance), design, variance)
+        observed = likelihood.read(item.observed, tile, everyone, params)
+        chance = tile_chance(stream, 0, tile, everyone)
+        sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
+        columns, shift = _sums(design.second.T, sites.tau.T), _sums(sites.rho, design.mean)
+        columns[diagonal] += prior[tile].T
+        precision = columns.T  # in Fortran's order
+        if stream is None:
+            rows = Normal.from_natural(precision, shift)
+        else:
+            rows = Normal.draw_natural(precision, shift, stream.child("rows"), tile.start)
+        state.rows.put(tile, rows)
+        state.params.put(tile, params)
+        laid_out = Rows.of(rows, likelihood.dtype, variance=False)
+        return bound, *tile_sums(laid_out, sites, view.has_intercept)
+
+    bound = 0.0
+    precision, shift = np.zeros((packed_size(z.order), len(z.mean))).T, np.zeros(z.mean.shape)
+    n_rows = item.observed.shape[0]
+    length = max(LEAST, min(MOST, ENTRIES // len(z.mean), -(-n_rows // TILES)))
+    for part, second, first in pool.stream(update_tile, slices(n_rows, length)):
+        bound += part
+        precision += second
+        shift += first
+        del second, first  # N x P numbers, which would stay while the next are found
+    squares = state.rows.squares[:, : z.order]
+    scale_stream = None if stream is None else stream.child("scales")
+    state.scales = view.shrinkage.update(state.scales, squares, scale_stream)
+    return bound, precision, shift
+
+
+def _sums(left: Reals, right: Reals) -> Reals:
+    """``left @ right`` in working precision, summed in double precision over parts."""
+    if len(right) <= PART:
+        return np.asarray(left @ right)
+    total = np.zeros((len(left), right.shape[1]))
+    for samples in slices(len(right), PART):
+        total += left[:, samples] @ right[samples]
+    return total.astype(left.dtype)

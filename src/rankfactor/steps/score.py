@@ -1,0 +1,178 @@
+"""Local step: the factor scores of some samples given everything else.
+
+    P_n = P_0n + sum_i tau_in E[a_i a_i^T]
+    h_n = h_0n + sum_i ( rho_in E[a_i] - tau_in E[a_i c_i] )
+
+over the rows of all views, c_i being a row's intercept where it has one, P_0n and h_0n those of the
+prior: I and 0, or what a mixture's component says. Samples are independent
+given the rows, so this is also a step of the encoder of new samples, which has no labels' view
+(`rankfactor.steps.encode`).
+Features go tile by tile; no array of the size of the table is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_order, packed_size
+from rankfactor.kernels.rng import Stream
+from rankfactor.latent import ScorePrior
+from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Rows, multiply
+from rankfactor.likelihoods.base import Chance, DataLikelihood, LabelLikelihood, Observed, Sites
+from rankfactor.model import View, ViewState
+from rankfactor.steps.workers import slices
+
+TILE = 128  # features worked on together
+BLOCK = 256  # samples worked on together
+
+
+@dataclass
+class ObservedView:
+    """A view with its observations and its current state."""
+
+    view: View
+    observed: Observed
+    state: ViewState
+
+    def design(self, z: Normal, variance: bool = True, kind: Any = None) -> AnyColumns:
+        """What the rows multiply: the scores, with a constant where rows have an intercept.
+
+        ``kind`` is their precision, by default the likelihood's.
+        """
+        likelihood = self.view.likelihood
+        law = z.with_one() if self.view.has_intercept else z
+        if isinstance(likelihood, LabelLikelihood):
+            return BareColumns(law.mean, law.cov)
+        kind = likelihood.dtype if kind is None else kind
+        return Columns.of(law, kind, variance and likelihood.needs_variance)
+
+    def rows(self, variance: bool = True, kind: Any = None) -> Rows:
+        """The rows as they are now, laid out for products; ``kind`` as in `design`."""
+        likelihood = self.view.likelihood
+        kind = likelihood.dtype if kind is None else kind
+        return Rows.of(self.state.rows, kind, variance and likelihood.needs_variance)
+
+
+class Sums(NamedTuple):
+    """What a view's rows add to some samples.
+
+    Attributes
+    ----------
+    precision : array, shape (n, P)
+    shift : array, shape (n, K)
+    curvature : array, shape (n, P)
+        Minus the second derivative of the view's bound in the scores' means; zero if not asked for.
+    """
+
+    precision: Floats
+    shift: Floats
+    curvature: Floats
+
+
+def update_scores(
+    views: Sequence[ObservedView],
+    prior: ScorePrior,
+    z: Normal,
+    samples: Index,
+    stream: Stream | None = None,
+    rows: Sequence[Rows] | None = None,
+) -> Normal:
+    """One update of the scores ``z`` (n, K) of the given samples; ``prior`` is theirs.
+
+    With a stream, the conditional's draw in place of the conditional itself; the samples are then a
+    slice. ``rows`` are those of every view, laid out for products; made here if not given.
+    """
+    if rows is None:
+        rows = [item.rows(variance=stream is None) for item in views]
+    precision, shift = prior.natural(*z.mean.shape)
+    for number, (item, laid_out) in enumerate(zip(views, rows, strict=True)):
+        added = view_sums(item, laid_out, z, samples, stream, number)
+        precision += added.precision
+        shift += added.shift
+    return sample_law(precision, shift, stream, samples)
+
+
+def view_sums(
+    item: ObservedView,
+    rows: Rows,
+    z: Normal,
+    samples: Index,
+    stream: Stream | None = None,
+    number: int = 0,
+    curved: bool = False,
+) -> Sums:
+    """What a view's rows add to some samples, with its curvature if that is asked for.
+
+    ``z`` (n, K) are their scores, ``number`` is the view's own. The work is done in the precision
+    of ``rows``.
+    """
+    likelihood, certain = item.view.likelihood, stream is not None
+    n, n_factors = z.mean.shape
+    size = packed_size(n_factors)
+    # Packed ones in Fortran's order, as products give them.
+    total = Sums(np.zeros((size, n)).T, np.zeros((n, n_factors)), np.zeros((size, n)).T)
+    design = item.design(z, not certain, rows.mean.dtype)
+    for tile in slices(item.observed.shape[0], TILE):
+        part, params = rows.take(tile), item.state.params.take(tile)
+        chance = tile_chance(stream, number, tile, samples)
+        w, var_w = multiply(part, design, likelihood.needs_variance and not certain)
+        observed = likelihood.read(item.observed, tile, samples, params)
+        if curved:
+            assert isinstance(likelihood, DataLikelihood)
+            slopes = likelihood.slopes(observed, w, var_w, params)
+            sites = Sites(slopes.tau, slopes.push + slopes.tau * w)
+            total.curvature[:] += without_intercept(
+                part.sum_second(slopes.curvature), item.view.has_intercept
+            )
+        else:
+            sites = likelihood.sites(observed, w, var_w, params, chance)
+        second, first = tile_sums(part, sites, item.view.has_intercept)
+        total.precision[:] += second
+        total.shift[:] += first
+    return total
+
+
+def without_intercept(second: Reals, has_intercept: bool) -> Reals:
+    """Sums of E[a a^T] (n, P) of those of the rows (a, c), or as they are."""
+    return second[:, split_intercept(second.shape[1])[0]] if has_intercept else second
+
+
+def tile_sums(rows: Rows, sites: Sites, has_intercept: bool) -> tuple[Reals, Reals]:
+    """What some rows with these sites add to samples' precision (n, P) and shift (n, K)."""
+    second, first = rows.sum_second(sites.tau), sites.rho.T @ rows.mean
+    if has_intercept:
+        keep, last = split_intercept(second.shape[1])
+        return second[:, keep], first[:, :-1] - second[:, last]
+    return second, first
+
+
+def sample_law(precision: Floats, shift: Floats, stream: Stream | None, samples: Index) -> Normal:
+    """The law of some samples' scores or, with a stream, a draw of it."""
+    if stream is None:
+        return Normal.from_natural(precision, shift)
+    assert isinstance(samples, slice)
+    return Normal.draw_natural(precision, shift, stream.child("scores"), samples.start)
+
+
+def tile_chance(stream: Stream | None, view: int, tile: slice, samples: Index) -> Chance | None:
+    """Where a tile's auxiliary variables are drawn from, or None for their expectations."""
+    if stream is None:
+        return None
+    assert isinstance(samples, slice)
+    return Chance(stream.child("auxiliary", view), tile.start, samples.start)
+
+
+@cache
+def split_intercept(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Packed positions of E[a a^T] and of E[a c] within those of the rows (a, c)."""
+    order = packed_order(size)
+    last = diagonal_positions(order)[:-1] + np.arange(order - 1, 0, -1)
+    everything = np.arange(size)
+    return np.setdiff1d(everything, np.append(last, size - 1)), last

@@ -1,0 +1,1 @@
+"""Files that rankfactor writes: never half written, checked when read, without pickle."""

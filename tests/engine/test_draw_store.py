@@ -1,0 +1,199 @@
+"""Draws on disk: all of them, under their names, whatever happens to the run."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.engine.test_checkpoint import Watch
+from tests.simulate import simulate
+
+from rankfactor import (
+    Gibbs,
+    InputError,
+    RankFactorAnalysis,
+    RankFactorClassifier,
+    open_draws,
+)
+from rankfactor.engine import draw_store
+from rankfactor.likelihoods import DATA_LIKELIHOODS
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+SIMULATED = simulate(n=40, d=7)
+X = pd.DataFrame(SIMULATED.X, columns=[f"gene{i}" for i in range(7)])
+X["constant"] = 1.0
+Y = pd.DataFrame({"sick": SIMULATED.y})
+SHORT = {"n_draws": 11, "burn_in": 4, "n_chains": 2, "n_predict": 3}
+
+
+def fitted(store, *, supervised=True, progress=None, engine=None, **arguments):
+    settings = {"n_factors": 3, "max_iter": 3, "random_state": 0, "n_threads": 1} | arguments
+    engine = Gibbs(**SHORT | (engine or {}), store=store)
+    kind = RankFactorClassifier if supervised else RankFactorAnalysis
+    model = kind(engine=engine, progress=progress, **settings)
+    with pytest.warns(UserWarning, match="constant"):
+        return model.fit(X, Y) if supervised else model.fit(X)
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    """Four draws in a chunk, so that a chain ends within one."""
+    monkeypatch.setattr(draw_store, "MOST_DRAWS", 4)
+
+
+def assert_same_tree(one, other):
+    for group in ("posterior", "sample_stats"):
+        assert one[group].to_dataset().load().equals(other[group].to_dataset().load())
+
+
+@pytest.mark.parametrize("likelihood", DATA_LIKELIHOODS)
+def test_the_tree_is_that_of_the_draws_in_memory(likelihood, tmp_path):
+    path = tmp_path / "draws.zarr"
+    model = fitted(path, likelihood=likelihood)
+    expected, found = model.posterior_.to_arviz(), open_draws(path)
+    assert set(expected["posterior"].data_vars) <= set(found["posterior"].data_vars)
+    for group in ("posterior", "sample_stats"):
+        for name, values in expected[group].data_vars.items():
+            one = found[group][name]
+            assert one.dims == values.dims
+            assert_allclose(one.values, values.values, rtol=1e-6, err_msg=name)
+            for dim in set(values.dims) & {"feature", "factor", "row"}:
+                assert_array_equal(one[dim].values, values[dim].values)
+
+
+def test_without_labels(tmp_path):
+    model = fitted(tmp_path / "d.zarr", supervised=False)
+    expected, found = model.posterior_.to_arviz(), open_draws(tmp_path / "d.zarr")
+    assert "coefficients" not in found["posterior"]
+    assert_array_equal(found["posterior"]["loadings"], expected["posterior"]["loadings"])
+
+
+def test_all_draws_are_there_where_memory_keeps_two(tmp_path):
+    model = fitted(tmp_path / "d.zarr", engine={"memory": 1e-6})
+    every = fitted(None)
+    found = open_draws(tmp_path / "d.zarr")["posterior"]["loadings"]
+    assert len(model.posterior_.draws.chain) < 2 * SHORT["n_draws"]
+    assert_array_equal(found, every.posterior_.to_arviz()["posterior"]["loadings"])
+
+
+def test_nothing_is_read_before_it_is_used(tmp_path):
+    path = tmp_path / "d.zarr"
+    expected = fitted(path).posterior_.to_arviz()["posterior"]
+    loadings = open_draws(path)["posterior"]["loadings"]
+    part = loadings.sel(feature=["gene3", "gene1"], factor="Factor 2").isel(draw=slice(2, 9, 3))
+    same = expected["loadings"].sel(feature=["gene3", "gene1"], factor="Factor 2")
+    assert_array_equal(part, same.isel(draw=slice(2, 9, 3)))
+    backwards = loadings[:, ::-2, :, ::-1]
+    assert_array_equal(backwards, expected["loadings"][:, ::-2, :, ::-1])
+    later = open_draws(path)["posterior"]["loadings"]
+    shutil.rmtree(path / "posterior" / "loadings" / "c")
+    assert np.isnan(later.values).all()
+
+
+def test_a_run_that_dies_leaves_what_it_counted(tmp_path):
+    """Without any flush at the end: chunks that were full are there."""
+    path = tmp_path / "d.zarr"
+    whole = fitted(tmp_path / "whole.zarr", engine={"n_chains": 1})
+    with pytest.raises(MemoryError):
+        fitted(path, progress=Watch(14, MemoryError), engine={"n_chains": 1})
+    found = open_draws(path)["posterior"]
+    assert found.sizes["draw"] == 8
+    # No end, so no order of the model's: that of the chain, up to which the draws are the same.
+    every = open_draws(tmp_path / "whole.zarr")["posterior"]["loadings"].values[:, :8]
+    assert_allclose(
+        np.sort(np.abs(found["loadings"].values), axis=-1), np.sort(np.abs(every), axis=-1)
+    )
+    assert whole.posterior_.draws is not None
+    again = fitted(path, engine={"n_chains": 1})
+    assert_same_tree(open_draws(path), open_draws(tmp_path / "whole.zarr"))
+    assert_array_equal(again.loadings_, whole.loadings_)
+
+
+@pytest.mark.parametrize("after", [3, 13, 20])
+@pytest.mark.slow
+def test_a_checkpoint_goes_on_behind_its_draws(after, tmp_path):
+    whole = tmp_path / "whole.zarr"
+    fitted(whole)
+    engine = {"checkpoint": tmp_path / "chains", "checkpoint_every": 3}
+    with pytest.raises(MemoryError):
+        fitted(tmp_path / "d.zarr", progress=Watch(after, MemoryError), engine=engine)
+    fitted(tmp_path / "d.zarr", engine=engine)
+    assert_same_tree(open_draws(tmp_path / "d.zarr"), open_draws(whole))
+    more = engine | {"n_draws": 15}
+    fitted(tmp_path / "d.zarr", engine=more)
+    fitted(tmp_path / "longer.zarr", engine={"n_draws": 15})
+    assert_same_tree(open_draws(tmp_path / "d.zarr"), open_draws(tmp_path / "longer.zarr"))
+
+
+def test_a_checkpoint_whose_draws_are_not_there_is_refused(tmp_path):
+    engine = {"checkpoint": tmp_path / "chains"}
+    fitted(None, engine=engine)
+    with pytest.raises(InputError, match="does not have all draws that the checkpoint counts"):
+        fitted(tmp_path / "d.zarr", engine=engine)
+
+
+def test_what_is_not_ours_is_refused(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("do not touch")
+    with pytest.raises(InputError, match=r"folder is no group of draws: choose another path"):
+        fitted(folder)
+    assert [one.name for one in folder.iterdir()] == ["thesis.txt"]
+    import zarr
+
+    zarr.open_group(tmp_path / "other.zarr", mode="w")
+    with pytest.raises(InputError, match="holds no draws of rankfactor"):
+        fitted(tmp_path / "other.zarr")
+    fitted(tmp_path / "d.zarr")
+    before = open_draws(tmp_path / "d.zarr")["posterior"]["loadings"].values
+    with pytest.raises(InputError, match=r"draws of another problem \(random_state differs\)"):
+        fitted(tmp_path / "d.zarr", random_state=1)
+    assert_array_equal(open_draws(tmp_path / "d.zarr")["posterior"]["loadings"], before)
+    with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
+        fitted(tmp_path / "nowhere" / "d.zarr")
+    with pytest.raises(InputError, match="there are no draws at"):
+        open_draws(tmp_path / "absent.zarr")
+    with pytest.raises(InputError, match="store must be the path of a Zarr group or None, not 3"):
+        Gibbs(store=3)
+
+
+def test_a_full_disk_is_said_and_leaves_what_was_counted(tmp_path, monkeypatch):
+    from zarr.storage import _local
+
+    put = _local._put
+
+    def full(path, *rest, **named):
+        if "loadings/c/0/1/" in path.as_posix():
+            raise OSError(28, "No space left on device")
+        return put(path, *rest, **named)
+
+    monkeypatch.setattr(_local, "_put", full)
+    with pytest.raises(InputError, match=r"cannot be written to \(No space left on device\)"):
+        fitted(tmp_path / "d.zarr", engine={"n_chains": 1})
+    found = open_draws(tmp_path / "d.zarr")["posterior"]
+    assert found.sizes["draw"] == 4
+    assert np.isfinite(found["loadings"].values).all()
+
+
+def test_a_group_without_draws(tmp_path):
+    with pytest.raises(MemoryError):
+        fitted(tmp_path / "d.zarr", progress=Watch(2, MemoryError))
+    with pytest.raises(InputError, match="has no draws yet"):
+        open_draws(tmp_path / "d.zarr")
+
+
+def test_without_zarr(tmp_path, monkeypatch):
+    fitted(tmp_path / "d.zarr")
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(InputError, match=r"package xarray: pip install rankfactor\[zarr\]"):
+        open_draws(tmp_path / "d.zarr")
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(InputError, match=r"package zarr: pip install rankfactor\[zarr\]"):
+        fitted(tmp_path / "other.zarr")
+    with pytest.raises(InputError, match=r"package zarr: pip install rankfactor\[zarr\]"):
+        open_draws(tmp_path / "d.zarr")

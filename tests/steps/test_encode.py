@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from tests.engine.test_vb import run
+from tests.simulate import simulate
+
+from rankfactor.kernels.packed import pack
+from rankfactor.likelihoods import Gaussian, MarginRank
+from rankfactor.model import Model
+from rankfactor.steps import encode as encoding
+from rankfactor.steps.encode import Newton, encode
+from rankfactor.steps.score import update_scores
+
+
+class Hinges:
+    """Concave functions -|x|^2 / 2 - sum_i sqrt((a_i . x - b_i)^2 + v): nearly kinked for small v.
+
+    Newton's method alone runs away on them: far from the kinks they are all but straight.
+    """
+
+    def __init__(self, n=6, order=3, v=1e-3, seed=0):
+        rng = np.random.default_rng(seed)
+        self.a, self.b = rng.standard_normal((n, 40, order)), rng.standard_normal((n, 40))
+        self.v = v
+
+    def slopes(self, x, some):
+        a = self.a[some]
+        r = np.einsum("nik,nk->ni", a, x) - self.b[some]
+        root = np.sqrt(r**2 + self.v)
+        gradient = -x - np.einsum("ni,nik->nk", r / root, a)
+        second = np.einsum("ni,nik,nil->nkl", self.v / root**3, a, a) + np.eye(x.shape[1])
+        return gradient, pack(second)
+
+
+def climb(functions, some, steps):
+    x = np.full((len(some), 3), 2.0)
+    path = Newton(*x.shape)
+    for _ in range(steps):
+        x, _ = path.propose(x, *functions.slopes(x, some))
+    return x
+
+
+def test_newton_finds_maxima_where_kinks_lead_it_too_far(monkeypatch):
+    functions, everyone = Hinges(), np.arange(6)
+    x = climb(functions, everyone, 60)
+    assert np.abs(functions.slopes(x, everyone)[0]).max() < 1e-6
+    monkeypatch.setattr(encoding, "BACK", 1e300)  # no step is too far
+    astray = climb(functions, everyone, 60)
+    assert np.abs(functions.slopes(astray, everyone)[0]).max() > 1.0
+
+
+def test_a_path_does_not_depend_on_its_company():
+    functions = Hinges()
+    together = climb(functions, np.arange(6), 12)
+    assert_allclose(climb(functions, np.array([4]), 12)[0], together[4], rtol=1e-12)
+
+
+def test_functions_can_be_left_out_on_the_way():
+    functions, some = Hinges(), np.arange(6)
+    x, path = np.full((6, 3), 2.0), Newton(6, 3)
+    for step in range(60):
+        x, _ = path.propose(x, *functions.slopes(x, some))
+        if step == 3:
+            some, x = some[[1, 3]], x[[1, 3]]
+            path.keep(np.array([1, 3]))
+    assert_allclose(x, climb(functions, np.arange(6), 60)[[1, 3]], atol=1e-8)
+
+
+@pytest.mark.parametrize("curved", [True, False])  # by Newton's method, by Anderson's
+@pytest.mark.parametrize(
+    "likelihood", [MarginRank(double=True), MarginRank(margin=0.5, double=True), Gaussian()]
+)
+def test_encoding_ends_where_plain_steps_do_in_fewer_of_them(likelihood, curved, monkeypatch):
+    monkeypatch.setattr(MarginRank, "curved", curved)
+    model = Model(3, likelihood)
+    fit = run(model, simulate(n=60, d=30).X, None, tol=1e-4)
+    z = model.latent.law(60, 3)
+    moved, steps = np.inf, 0
+    while moved > 1e-11:
+        new = update_scores([fit.data], model.latent, z, slice(0, 60))
+        moved, z, steps = np.abs(new.mean - z.mean).max(), new, steps + 1
+    ours = encode(
+        [fit.data], model.latent, slice(0, 60), 3, tol=1e-10, max_steps=max(steps // 2, 3)
+    )
+    assert_allclose(ours.mean, z.mean, atol=1e-8)
+    assert_allclose(ours.cov, z.cov, atol=1e-8)
+
+
+def test_samples_that_have_no_steps_left_take_a_plain_one():
+    model = Model(3, MarginRank(double=True))
+    fit = run(model, simulate(n=60, d=30).X, None, tol=1e-4)
+    plain = update_scores([fit.data], model.latent, model.latent.law(60, 3), slice(0, 60))
+    ours = encode([fit.data], model.latent, slice(0, 60), 3, tol=1e-8, max_steps=1)
+    assert_allclose(ours.mean, plain.mean, atol=1e-12)
