@@ -31,7 +31,8 @@ import logging
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -40,14 +41,14 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfactor.engine.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
 from rankfactor.engine.vb import Fit, Settings, record
 from rankfactor.errors import InputError, counted
-from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.solve import solve_packed
-from rankfactor.laws.normal import Index, Normal
-from rankfactor.laws.products import AnyColumns, Rows, multiply
-from rankfactor.likelihoods import DataLikelihood
+from rankfactor.latent import StandardNormal
+from rankfactor.laws.normal import Normal
+from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.model import Model
-from rankfactor.steps.row import designs, row_prior, row_statistics, view_bound
-from rankfactor.steps.score import TILE, ObservedView, update_scores, without_intercept
+from rankfactor.steps.row import Lean, designs, update_view, view_bound
+from rankfactor.steps.score import ObservedView, tile_curvature, update_scores
 from rankfactor.steps.workers import Workers, slices
 
 logger = logging.getLogger(__name__)
@@ -153,7 +154,10 @@ def train(
             response = responses(data, fit.z, weight * pull, pool, block)
             elbo = fit.prior.bound(fit.z) + view_bound(data, model.n_factors)
             before = (data.state.copy(), fit.z.copy())
-            elbo += _update_rows(data, fit.z, response, step, pool, block)
+            columns = designs(data, fit.z, block)
+            gradient = partial(loading_gradient, data, columns, response, block=block)
+            lean = Lean(gradient, step)
+            elbo += update_view(data, fit.z, pool, block, columns=columns, lean=lean)
             objective = elbo + weight * label_bound
             gain = (objective - best) / max(abs(objective), 1.0)
             logger.debug("step %d: objective %.6g, size %.3g", number, objective, step)
@@ -189,27 +193,14 @@ def responses(data: ObservedView, z: Normal, pull: Floats, pool: Workers, block:
     rows = data.rows()
 
     def respond(samples: slice) -> None:
-        precision = _curvature(data, rows, z.take(samples), samples)
-        result[samples] = solve_packed(precision, pull[samples])[0]
+        near = z.take(samples)
+        curvature, _ = StandardNormal().natural(*near.mean.shape)
+        for seen in data.walk(rows, near, samples):
+            curvature += tile_curvature(seen.rows, data.slopes(seen), data.view.has_intercept)
+        result[samples] = solve_packed(curvature, pull[samples])[0]
 
     pool.map(respond, slices(len(pull), block))
     return result
-
-
-def _curvature(data: ObservedView, laid_out: Rows, z: Normal, samples: Index) -> Floats:
-    """H_n of some samples, packed, shape (n, P)."""
-    n, order = z.mean.shape
-    total = np.zeros((n, packed_size(order)))
-    total[:, diagonal_positions(order)] = 1.0
-    likelihood, design = data.view.likelihood, data.design(z)
-    assert isinstance(likelihood, DataLikelihood)
-    for tile in slices(data.observed.shape[0], TILE):
-        rows, params = laid_out.take(tile), data.state.params.take(tile)
-        w, var_w = multiply(rows, design, likelihood.needs_variance)
-        observed = likelihood.read(data.observed, tile, samples, params)
-        slopes = likelihood.slopes(observed, w, var_w, params)
-        total += without_intercept(rows.sum_second(slopes.curvature), data.view.has_intercept)
-    return total
 
 
 def loading_gradient(
@@ -219,46 +210,12 @@ def loading_gradient(
 
     ``columns`` are the blocks of samples (`rankfactor.steps.row.designs`).
     """
-    likelihood, order = data.view.likelihood, response.shape[1]
-    assert isinstance(likelihood, DataLikelihood)
-    rows = Rows.of(data.state.rows.take(tile), likelihood.dtype)
-    params = data.state.params.take(tile)
+    dtype, order = data.view.likelihood.dtype, response.shape[1]
+    rows = Rows.of(data.state.rows.take(tile), dtype)
     loadings = rows.mean[:, :order]
     total = np.zeros(rows.mean.shape)
     for samples, design in zip(slices(len(response), block), columns, strict=True):
-        r, z = response[samples].astype(likelihood.dtype), design.mean[:, :order]
-        w, var_w = multiply(rows, design, likelihood.needs_variance)
-        observed = likelihood.read(data.observed, tile, samples, params)
-        slopes = likelihood.slopes(observed, w, var_w, params)
+        r, z = response[samples].astype(dtype), design.mean[:, :order]
+        slopes = data.slopes(data.look(tile, rows, design, samples))
         total[:, :order] += slopes.push @ r - (slopes.curvature * (loadings @ r.T)) @ z
     return total
-
-
-def _update_rows(
-    data: ObservedView, z: Normal, response: Floats, step: float, pool: Workers, block: int
-) -> float:
-    """Move the rows towards their target, then parameters and scales; E[log likelihood] before."""
-    view, state = data.view, data.state
-    likelihood, order = view.likelihood, z.order
-    assert isinstance(likelihood, DataLikelihood)
-    prior = row_prior(data)
-    columns = designs(data, z, block)
-
-    def update_tile(tile: slice) -> float:
-        statistics = row_statistics(data, columns, tile, block)
-        rows, params = state.rows.take(tile), state.params.take(tile)
-        bound = likelihood.bound(statistics, rows, params)
-        extra = loading_gradient(data, columns, response, tile, block)
-        params = likelihood.update(statistics, rows, params)
-        precision, shift = likelihood.system(statistics, params)
-        precision = precision.copy()
-        precision[:, diagonal_positions(rows.order)] += prior[tile]
-        target = Normal.from_natural(precision, shift + extra)
-        rows = replace(target, mean=rows.mean + step * (target.mean - rows.mean))
-        state.rows.put(tile, rows)
-        state.params.put(tile, likelihood.update(statistics, rows, params))
-        return bound
-
-    bound = float(sum(pool.map(update_tile, slices(data.observed.shape[0], TILE))))
-    state.scales = view.shrinkage.update(state.scales, state.rows.squares[:, :order])
-    return bound

@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_size
+from rankfactor.kernels.packed import Floats, Reals, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import Rows, multiply
 from rankfactor.likelihoods import LabelLikelihood
-from rankfactor.steps.row import row_prior
+from rankfactor.steps.row import conditional_rows, row_prior, update_scales
 from rankfactor.steps.score import ObservedView, sample_law, tile_chance, tile_sums
 from rankfactor.steps.workers import Workers, slices
 
@@ -118,22 +118,17 @@ def _update_rows(
     view, state, certain = item.view, item.state, stream is not None
     likelihood, prior = view.likelihood, row_prior(item)
     design = item.design(z, not certain)
-    everyone, diagonal = slice(0, len(z.mean)), diagonal_positions(z.order)
+    everyone = slice(0, len(z.mean))
 
     def update_tile(tile: slice) -> tuple[float, Reals, Reals]:
-        old, params = state.rows.take(tile), state.params.take(tile)
         variance = likelihood.needs_variance and not certain
-        w, var_w = multiply(Rows.of(old, likelihood.dtype, variance), design, variance)
-        observed = likelihood.read(item.observed, tile, everyone, params)
+        old = Rows.of(state.rows.take(tile), likelihood.dtype, variance)
+        _, _, params, observed, w, var_w = item.look(tile, old, design, everyone, variance)
         chance = tile_chance(stream, 0, tile, everyone)
         sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
-        columns, shift = _sums(design.second.T, sites.tau.T), _sums(sites.rho, design.mean)
-        columns[diagonal] += prior[tile].T
-        precision = columns.T  # in Fortran's order
-        if stream is None:
-            rows = Normal.from_natural(precision, shift)
-        else:
-            rows = Normal.draw_natural(precision, shift, stream.child("rows"), tile.start)
+        precision = _sums(design.second.T, sites.tau.T).T  # in Fortran's order
+        shift = _sums(sites.rho, design.mean)
+        rows = conditional_rows(precision, shift, prior[tile], stream, tile.start)
         state.rows.put(tile, rows)
         state.params.put(tile, params)
         laid_out = Rows.of(rows, likelihood.dtype, variance=False)
@@ -148,9 +143,7 @@ def _update_rows(
         precision += second
         shift += first
         del second, first  # N x P numbers, which would stay while the next are found
-    squares = state.rows.squares[:, : z.order]
-    scale_stream = None if stream is None else stream.child("scales")
-    state.scales = view.shrinkage.update(state.scales, squares, scale_stream)
+    update_scales(item, z.order, stream)
     return bound, precision, shift
 
 

@@ -1,4 +1,4 @@
-"""Global step: rows, likelihood parameters and scales of a view given the factor scores.
+"""Row step: rows, likelihood parameters and scales of a view given the factor scores.
 
 Statistics are additive over blocks of samples; features are independent given the statistics, so
 the step goes tile by tile. Within a tile: the likelihood's own parameters, the rows, the
@@ -8,17 +8,26 @@ view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankfactor.kernels.packed import Floats, diagonal_positions
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import AnyColumns, Rows, multiply
+from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.likelihoods.base import Statistics
 from rankfactor.steps.score import BLOCK, TILE, ObservedView, tile_chance
 from rankfactor.steps.workers import Workers, slices
+
+
+class Lean(NamedTuple):
+    """A gradient beside that of the bound, and how far the rows go towards their conditional."""
+
+    gradient: Callable[[slice], Floats]  # of a tile's rows, shape (rows, K) or (rows, K + 1)
+    step: float
 
 
 def designs(
@@ -36,20 +45,15 @@ def row_statistics(
     stream: Stream | None = None,
 ) -> Statistics:
     """Sums over all samples for the rows of a tile, in double precision."""
-    params, likelihood = item.state.params.take(tile), item.view.likelihood
-    variance = likelihood.needs_variance and stream is None
-    rows = Rows.of(item.state.rows.take(tile), likelihood.dtype, variance)
+    likelihood, variance = item.view.likelihood, stream is None
+    rows = Rows.of(
+        item.state.rows.take(tile), likelihood.dtype, variance and likelihood.needs_variance
+    )
     total: Statistics = {}
     for samples, design in zip(slices(item.observed.shape[1], block), columns, strict=True):
-        w, var_w = multiply(rows, design, variance)
-        part = likelihood.statistics(
-            likelihood.read(item.observed, tile, samples, params),
-            w,
-            var_w,
-            params,
-            design,
-            tile_chance(stream, 0, tile, samples),
-        )
+        _, _, params, observed, w, var_w = item.look(tile, rows, design, samples, variance)
+        chance = tile_chance(stream, 0, tile, samples)
+        part = likelihood.statistics(observed, w, var_w, params, design, chance)
         for key, value in part.items():
             total[key] = total[key] + value if key in total else value.astype(np.float64)
     return total
@@ -62,10 +66,24 @@ def update_view(
     block: int = BLOCK,
     stream: Stream | None = None,
     columns: Sequence[AnyColumns] | None = None,
+    lean: Lean | None = None,
 ) -> float:
     """Update a view in place: conditionals or, with a stream, draws of them.
 
-    ``columns`` are the scores laid out (`designs`), for those who come again with the same.
+    Parameters
+    ----------
+    item : ObservedView
+    z : Normal, shape (N, K)
+        Scores.
+    pool : Workers
+    block : int
+        Samples worked on together.
+    stream : Stream, optional
+        Draws in place of conditionals.
+    columns : sequence of columns, optional
+        The scores laid out (`designs`), for repeated calls with the same scores.
+    lean : Lean, optional
+        Adds a gradient to that of the bound and shortens the step (predictive training).
 
     Returns
     -------
@@ -94,23 +112,50 @@ def update_view(
             source = stream.child("params")
             params = likelihood.draw_params(statistics, rows, params, source, tile.start)
         precision, shift = likelihood.system(statistics, params)
-        precision = precision.copy()
-        precision[:, diagonal_positions(rows.order)] += prior[tile]
+        if lean is not None:
+            shift = shift + lean.gradient(tile)
+        found = conditional_rows(precision.copy(), shift, prior[tile], stream, tile.start)
+        if lean is not None:
+            found = replace(found, mean=rows.mean + lean.step * (found.mean - rows.mean))
+        rows = found
         if stream is None:
-            rows = Normal.from_natural(precision, shift)
             params = likelihood.update(statistics, rows, params)
-        else:
-            rows = Normal.draw_natural(precision, shift, stream.child("rows"), tile.start)
         state.rows.put(tile, rows)
         state.params.put(tile, params)
         return bound
 
     bound = float(sum(pool.map(update_tile, slices(item.observed.shape[0], TILE))))
-    n_factors = z.order
-    scale_stream = None if stream is None else stream.child("scales")
-    squares = state.rows.squares[:, :n_factors]
-    state.scales = view.shrinkage.update(state.scales, squares, scale_stream)
+    update_scales(item, z.order, stream)
     return bound
+
+
+def conditional_rows(
+    precision: Any, shift: Any, prior: Floats, stream: Stream | None, first: int
+) -> Normal:
+    """Law of rows ``a_i ~ N(P_i^-1 h_i, P_i^-1)`` or, with a stream, a draw of it.
+
+    Parameters
+    ----------
+    precision : array, shape (rows, P)
+        Packed, what the data add; overwritten.
+    shift : array, shape (rows, K)
+    prior : array, shape (rows, K)
+        Prior precision of every entry.
+    stream : Stream or None
+        Row i has the index ``first + i`` in it.
+    first : int
+    """
+    precision[:, diagonal_positions(prior.shape[1])] += prior
+    if stream is None:
+        return Normal.from_natural(precision, shift)
+    return Normal.draw_natural(precision, shift, stream.child("rows"), first)
+
+
+def update_scales(item: ObservedView, n_factors: int, stream: Stream | None) -> None:
+    """Update the scales of a view given its rows, in place."""
+    source = None if stream is None else stream.child("scales")
+    squares = item.state.rows.squares[:, :n_factors]
+    item.state.scales = item.view.shrinkage.update(item.state.scales, squares, source)
 
 
 def row_prior(item: ObservedView) -> Floats:

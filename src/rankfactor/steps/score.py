@@ -1,4 +1,4 @@
-"""Local step: the factor scores of some samples given everything else.
+"""Score step: the factor scores of some samples given everything else.
 
     P_n = P_0n + sum_i tau_in E[a_i a_i^T]
     h_n = h_0n + sum_i ( rho_in E[a_i] - tau_in E[a_i c_i] )
@@ -12,7 +12,7 @@ Features go tile by tile; no array of the size of the table is made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -25,12 +25,30 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Index, Normal
 from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Rows, multiply
-from rankfactor.likelihoods.base import Chance, DataLikelihood, LabelLikelihood, Observed, Sites
+from rankfactor.likelihoods.base import (
+    Chance,
+    DataLikelihood,
+    LabelLikelihood,
+    Observed,
+    Sites,
+    Slopes,
+)
 from rankfactor.model import View, ViewState
 from rankfactor.steps.workers import slices
 
 TILE = 128  # features worked on together
 BLOCK = 256  # samples worked on together
+
+
+class Seen(NamedTuple):
+    """A tile of a view: its rows and parameters, what was observed, and the predictor's moments."""
+
+    tile: slice
+    rows: Rows
+    params: Any
+    observed: NDArray[Any]  # (rows, samples)
+    w: Any  # (rows, samples), in working precision
+    var_w: Any
 
 
 @dataclass
@@ -58,6 +76,27 @@ class ObservedView:
         likelihood = self.view.likelihood
         kind = likelihood.dtype if kind is None else kind
         return Rows.of(self.state.rows, kind, variance and likelihood.needs_variance)
+
+    def look(
+        self, tile: slice, rows: Rows, design: AnyColumns, samples: Index, variance: bool = True
+    ) -> Seen:
+        """A tile with these rows, at some samples."""
+        likelihood, params = self.view.likelihood, self.state.params.take(tile)
+        w, var_w = multiply(rows, design, variance and likelihood.needs_variance)
+        observed = likelihood.read(self.observed, tile, samples, params)
+        return Seen(tile, rows, params, observed, w, var_w)
+
+    def slopes(self, seen: Seen) -> Slopes:
+        """Derivatives of the bound of a tile in w."""
+        likelihood = self.view.likelihood
+        assert isinstance(likelihood, DataLikelihood)
+        return likelihood.slopes(seen.observed, seen.w, seen.var_w, seen.params)
+
+    def walk(self, rows: Rows, z: Normal, samples: Index, variance: bool = True) -> Iterator[Seen]:
+        """All tiles of the view at samples of scores ``z``, in the precision of ``rows``."""
+        design = self.design(z, variance, rows.mean.dtype)
+        for tile in slices(self.observed.shape[0], TILE):
+            yield self.look(tile, rows.take(tile), design, samples, variance)
 
 
 class Sums(NamedTuple):
@@ -118,29 +157,23 @@ def view_sums(
     size = packed_size(n_factors)
     # Packed ones in Fortran's order, as products give them.
     total = Sums(np.zeros((size, n)).T, np.zeros((n, n_factors)), np.zeros((size, n)).T)
-    design = item.design(z, not certain, rows.mean.dtype)
-    for tile in slices(item.observed.shape[0], TILE):
-        part, params = rows.take(tile), item.state.params.take(tile)
-        chance = tile_chance(stream, number, tile, samples)
-        w, var_w = multiply(part, design, likelihood.needs_variance and not certain)
-        observed = likelihood.read(item.observed, tile, samples, params)
+    for seen in item.walk(rows, z, samples, not certain):
         if curved:
-            assert isinstance(likelihood, DataLikelihood)
-            slopes = likelihood.slopes(observed, w, var_w, params)
-            sites = Sites(slopes.tau, slopes.push + slopes.tau * w)
-            total.curvature[:] += without_intercept(
-                part.sum_second(slopes.curvature), item.view.has_intercept
-            )
+            slopes = item.slopes(seen)
+            sites = Sites(slopes.tau, slopes.push + slopes.tau * seen.w)
+            total.curvature[:] += tile_curvature(seen.rows, slopes, item.view.has_intercept)
         else:
-            sites = likelihood.sites(observed, w, var_w, params, chance)
-        second, first = tile_sums(part, sites, item.view.has_intercept)
+            chance = tile_chance(stream, number, seen.tile, samples)
+            sites = likelihood.sites(seen.observed, seen.w, seen.var_w, seen.params, chance)
+        second, first = tile_sums(seen.rows, sites, item.view.has_intercept)
         total.precision[:] += second
         total.shift[:] += first
     return total
 
 
-def without_intercept(second: Reals, has_intercept: bool) -> Reals:
-    """Sums of E[a a^T] (n, P) of those of the rows (a, c), or as they are."""
+def tile_curvature(rows: Rows, slopes: Slopes, has_intercept: bool) -> Reals:
+    """``sum_i k_in E[a_i a_i^T]`` of some rows, packed, shape (n, P)."""
+    second = rows.sum_second(slopes.curvature)
     return second[:, split_intercept(second.shape[1])[0]] if has_intercept else second
 
 
