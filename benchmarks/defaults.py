@@ -32,7 +32,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import resample
 
 from rankfactor import RankFactorClassifier
-from rankfactor.classifiers.linear import decisions, fit_experts, refit_labels
+from rankfactor.classifiers import fit_classifier
 from rankfactor.data import data_directory
 from rankfactor.evaluation.baselines import LinearSVM
 from rankfactor.experiments.wrappers import LogScale
@@ -137,11 +137,9 @@ class Afterwards:
             z = posterior.encode(new, pool)
             if self.experts is not None:
                 model = replace(posterior.model, experts=self.experts)
-                rng = np.random.default_rng(0)
-                return fit_experts(model, labels, posterior.scores, rng).decisions(z)[0][:, 0]
-            model = replace(posterior.model, coefficient_shrinkage=self.prior)
-            rows = refit_labels(model, labels, posterior.scores, pool).rows
-            return decisions(rows, z)[0][:, 0]
+            else:
+                model = replace(posterior.model, coefficient_shrinkage=self.prior)
+            return fit_classifier(model, labels, posterior.scores, pool).decide(z)[0][:, 0]
 
 
 class Bagged:

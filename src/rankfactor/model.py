@@ -8,7 +8,7 @@ are frozen dataclasses of hyper-parameters; everything learned travels in a `Vie
 from __future__ import annotations
 
 import numbers
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankfactor.errors import InputError
@@ -114,9 +114,9 @@ class Model:
             raise InputError("mixed experts have standard normal scores: leave latent out.")
         if isinstance(self.data, MarginRank):
             check_count("max_cuts", self.data.max_cuts, most=MAX_CUTS)
-            if not (
-                isinstance(self.data.margin, int | float) and 0 < self.data.margin < float("inf")
-            ):
+            margin = self.data.margin
+            real = isinstance(margin, int | float) and 0 < margin < float("inf")
+            if not real and margin != "auto":
                 raise InputError(f"margin must be a positive number, not {self.data.margin!r}.")
             shape = self.data.margin_shape
             if shape is not None and not (
@@ -127,6 +127,10 @@ class Model:
                 raise InputError(
                     f"margin_shape must be None or a number of at least 1, not {shape!r}."
                 )
+
+    def for_table(self, n_features: int) -> Model:
+        """The model for a table of so many features: an "auto" margin is settled."""
+        return replace(self, data=self.data.for_table(n_features))
 
     @property
     def n_components(self) -> int | None:

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rankfactor.classifiers.gated import Design, Experts, fit_gated
+from rankfactor.classifiers.gated import Gated, GatedScores, fit_gated
 from rankfactor.kernels.packed import pack, unpack
-from rankfactor.latent import Gates
+from rankfactor.latent import Gates, MixedExperts
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Hinge
+from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
+from rankfactor.model import Model
 
 N, K, T = 80, 3, 4
 
@@ -64,7 +65,7 @@ def dense(design, tau):
 
 
 def test_solve_is_the_conjugate_update(scores, gates):
-    design = Design.at(scores, gates)
+    design = GatedScores.at(scores, gates)
     rng = np.random.default_rng(3)
     tau, rho = rng.uniform(0.1, 2, (2, N)), rng.standard_normal((2, N))
     size = gates.n_gates * (K + 1)
@@ -82,12 +83,12 @@ def test_solve_is_the_conjugate_update(scores, gates):
 
 
 def test_moments_of_decisions(scores, gates):
-    design = Design.at(scores, gates)
+    design = GatedScores.at(scores, gates)
     size = gates.n_gates * (K + 1)
     rng = np.random.default_rng(4)
     root = 0.2 * rng.standard_normal((1, size, size))
     rows = Normal(rng.standard_normal((1, size)), pack(root @ root.transpose(0, 2, 1)), np.zeros(1))
-    f, var_f = design.decisions(rows)
+    f, var_f = design.decide(rows)
     cov, b = unpack(rows.cov)[0], rows.mean[0]
     for n in (0, 17, 63):
         r = np.outer(design.gates[n], design.gates[n])
@@ -99,12 +100,12 @@ def test_moments_of_decisions(scores, gates):
 
 def test_experts_in_another_order_of_the_factors_decide_alike(scores, gates):
     signed = np.sign(scores.mean[:, 0] * scores.mean[:, 1])[None]
-    prior = np.full(gates.n_gates * (K + 1), 0.1)
-    rows = fit_gated(Hinge(), signed, Design.at(scores, gates), prior, tol=1e-6, max_steps=100)
-    experts = Experts(gates, rows)
+    model = Model(K, Gaussian(), Hinge(), experts=MixedExperts(gates.n_gates - 1))
+    start = Gated(gates, Normal.isotropic(np.zeros((1, gates.n_gates * (K + 1))), 0.01))
+    experts = fit_gated(model, ObservedArray(signed), scores, start, tol=1e-6, max_steps=100)
     order, sign = np.array([2, 0, 1]), np.array([1.0, -1.0, -1.0])
-    turned = experts.reordered(order, sign).decisions(scores.reordered(order, sign))
-    for ours, expected in zip(turned, experts.decisions(scores), strict=True):
+    turned = experts.reordered(order, sign).decide(scores.reordered(order, sign))
+    for ours, expected in zip(turned, experts.decide(scores), strict=True):
         assert_allclose(ours, expected, rtol=1e-9)
 
 
@@ -113,7 +114,7 @@ def test_the_average_is_the_linear_part_of_the_decisions(scores, gates):
     size = gates.n_gates * (K + 1)
     rows = Normal.isotropic(rng.standard_normal((1, size)), 0.2)
     share = gates.weights(scores.mean).mean(axis=0)
-    average = Experts(gates, rows).average(scores)
+    average = Gated(gates, rows).average(scores)
     blocks = rows.mean.reshape(gates.n_gates, K + 1)
     assert_allclose(average.mean[0], share @ blocks)
     assert_allclose(unpack(average.cov)[0], 0.2 * (share**2).sum() * np.eye(K + 1), atol=1e-12)

@@ -4,17 +4,11 @@ from numpy.testing import assert_allclose
 from tests.engine.test_vb import run
 from tests.simulate import simulate, with_holes
 
-from rankfactor.classifiers.linear import (
-    ENCODE_STEPS,
-    ENCODE_TOL,
-    decisions,
-    encode_samples,
-    refit_labels,
-)
+from rankfactor.classifiers.linear import fit_linear
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Gaussian, Hinge, MarginRank, ObservedArray, Probit
 from rankfactor.model import Model
-from rankfactor.steps.encode import encode
+from rankfactor.steps.encode import STEPS, TOL, encode, encode_samples
 from rankfactor.steps.score import ObservedView, update_scores
 from rankfactor.steps.workers import Workers
 
@@ -31,7 +25,7 @@ def test_encoding_is_a_fixed_point(fitted):
     model, fit, _ = fitted
     z = encode_samples(model, fit.data, Workers())
     again = update_scores([fit.data], model.latent, z, slice(0, 80))
-    assert np.abs(again.mean - z.mean).max() < 2 * ENCODE_TOL
+    assert np.abs(again.mean - z.mean).max() < 2 * TOL
 
 
 def test_encoding_does_not_depend_on_the_company(fitted):
@@ -43,8 +37,8 @@ def test_encoding_does_not_depend_on_the_company(fitted):
             model.latent,
             slice(sample, sample + 1),
             3,
-            tol=ENCODE_TOL,
-            max_steps=ENCODE_STEPS,
+            tol=TOL,
+            max_steps=STEPS,
         )
         assert_allclose(alone.mean[0], z.mean[sample], rtol=1e-9, atol=1e-9)
 
@@ -71,11 +65,11 @@ def test_refit_finds_the_separating_direction(label):
     scores = rng.standard_normal((200, 4))
     signed = np.sign(scores[:, 1] - 0.5 * scores[:, 2] + 0.3)[None]
     z = Normal.isotropic(scores, 0.01)
-    state = refit_labels(Model(4, MarginRank(), label), ObservedArray(signed), z, Workers())
-    direction = state.rows.mean[0] / np.linalg.norm(state.rows.mean[0])
+    linear = fit_linear(Model(4, MarginRank(), label), ObservedArray(signed), z, Workers())
+    direction = linear.rows.mean[0] / np.linalg.norm(linear.rows.mean[0])
     expected = np.array([0, 1, -0.5, 0, 0.3]) / np.sqrt(1.34)
     assert direction @ expected > 0.98
-    f, var_f = decisions(state.rows, z)
+    f, var_f = linear.decide(z)
     assert (np.sign(f[:, 0]) == signed[0]).mean() > 0.95
     assert (var_f > 0).all()
 
@@ -87,5 +81,5 @@ def test_encoding_ends_at_the_same_place_wherever_it_starts(fitted):
     start = Normal.isotropic(z.mean + 2 * rng.standard_normal(z.mean.shape), 0.5)
     for _ in range(300):
         start = update_scores([fit.data], model.latent, start, slice(0, 80))
-    assert_allclose(z.mean, start.mean, atol=10 * ENCODE_TOL)
-    assert_allclose(z.cov, start.cov, atol=10 * ENCODE_TOL)
+    assert_allclose(z.mean, start.mean, atol=10 * TOL)
+    assert_allclose(z.cov, start.cov, atol=10 * TOL)

@@ -5,12 +5,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from rankfactor import InputError, RankFactorClassifier
-from rankfactor.classifiers.linear import decisions, refit_labels
+from rankfactor.classifiers.linear import fit_linear
+from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.engine.calibration import (
     N_FOLDS,
     best_scale,
     calibrate,
-    class_probabilities,
     deal,
     refit_coefficients,
 )
@@ -181,13 +181,13 @@ def test_a_few_steps_give_the_scale_of_whole_refits():
     model, z = posterior.model, posterior.scores
     tasks, codes = posterior.classifiers.tasks, posterior.classifiers.codes
     signed = signed_labels(tasks, codes, None)
-    seen = refit_labels(model, ObservedArray(signed), z, pool)
+    seen = fit_linear(model, ObservedArray(signed), z, pool)
 
     def whole(labels):
-        return decisions(refit_labels(model, labels, z, pool).rows, z)
+        return fit_linear(model, labels, z, pool).decide(z)
 
     def none(labels):
-        return decisions(seen.rows, z)
+        return seen.decide(z)
 
     few, exact, leaky = (
         calibrate(Hinge(), tasks, codes, signed, refit, z.mean[:, 0])[0]

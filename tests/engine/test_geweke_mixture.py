@@ -15,7 +15,7 @@ from tests.engine.hand_built import certain, failures, z_score
 from tests.engine.test_geweke import BLOCK, HOLE, INTERCEPT, RATE, SHAPE, D, K, N
 
 from rankfactor.classifiers import per_component as components
-from rankfactor.classifiers.per_component import ComponentLabels, shared_out
+from rankfactor.classifiers.labels import ComponentLabels, shared_out
 from rankfactor.engine import expansion, gibbs
 from rankfactor.engine.vb import Fit, History
 from rankfactor.kernels.rng import Stream

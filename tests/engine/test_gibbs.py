@@ -490,7 +490,7 @@ def test_a_chain_interrupted_within_a_sweep_goes_on_as_if_it_had_not_been(case, 
 
     settings, stream = gibbs.Gibbs(n_draws=10, burn_in=1), Stream.from_seed(1)
     chain = gibbs.start_chain(model, fit, stream)
-    for name in ("update_view", "update_jointly"):
+    for name in ("update_view", "update_fused"):
         monkeypatch.setattr(gibbs, name, interrupted(getattr(gibbs, name)))
     with pytest.warns(UserWarning, match="interrupted"):
         gibbs.run_chain(model, chain, reference_of(fit), settings, stream, Workers())

@@ -9,16 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.engine.test_vb import DATA, labels_of, run
 from tests.simulate import simulate, with_holes
 
-from rankfactor.classifiers.experts import experts_of, gate_major
-from rankfactor.classifiers.gated import Design
-from rankfactor.classifiers.linear import (
-    ENCODE_STEPS,
-    ENCODE_TOL,
-    decisions,
-    encode_samples,
-    refit_labels,
-)
-from rankfactor.classifiers.per_component import ComponentLabels, label_evidence, signed_of
+from rankfactor.classifiers import fit_classifier
+from rankfactor.classifiers.gated import GatedScores
+from rankfactor.classifiers.labels import ComponentLabels, signed_of
+from rankfactor.classifiers.per_component import gate_major, label_evidence
 from rankfactor.engine import gibbs
 from rankfactor.engine.checkpoint import open_checkpoint
 from rankfactor.kernels.packed import unpack
@@ -27,7 +21,7 @@ from rankfactor.latent import DPMixture, Mixture
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import Gaussian, Hinge, MarginRank, ObservedArray, Probit
 from rankfactor.model import Model
-from rankfactor.steps.encode import encode
+from rankfactor.steps.encode import STEPS, TOL, encode, encode_samples
 from rankfactor.steps.row import update_view
 from rankfactor.steps.score import ObservedView, update_scores
 from rankfactor.steps.workers import Workers, workers
@@ -73,8 +67,8 @@ def test_threads_leave_every_bit_alone(data):
     assert_array_equal(one.z.mean, two.z.mean)
     assert_array_equal(one.prior.responsibilities, two.prior.responsibilities)
     with workers(2) as pool:
-        apart = experts_of(model, two, pool)
-    together = experts_of(model, one, Workers())
+        apart = classifier_of(model, two, pool)
+    together = classifier_of(model, one, Workers())
     assert_array_equal(apart.rows.mean, together.rows.mean)
 
 
@@ -127,7 +121,7 @@ def test_gate_major_rows_decide_as_the_components_do(fitted):
     z = encode_samples(model, fit.data, Workers(), prior=fit.prior)
     rows, n_rows = fit.labels.state.rows, len(fit.labels.observed.signed)
     gates = fit.prior.gates(z)
-    f, var_f = Design.at(z, gates).decisions(gate_major(rows, n_rows))
+    f, var_f = GatedScores.at(z, gates).decide(gate_major(rows, n_rows))
     R = gates.weights(z.mean)  # (N, T)
     local = product_moments(rows, z.with_one(), False)[0].reshape(n_rows, 4, -1)
     assert_allclose(f, (local * R.T).sum(axis=1), rtol=1e-9)
@@ -147,7 +141,7 @@ def test_encoding_is_a_fixed_point_of_scores_and_responsibilities(fitted):
     model, fit, _ = fitted
     z = encode_samples(model, fit.data, Workers(), prior=fit.prior)
     again = update_scores([fit.data], fit.prior.assign(z), z, slice(0, 90))
-    assert np.abs(again.mean - z.mean).max() < 2 * ENCODE_TOL
+    assert np.abs(again.mean - z.mean).max() < 2 * TOL
 
 
 def test_encoding_knows_neither_labels_nor_company_nor_training(fitted):
@@ -156,7 +150,7 @@ def test_encoding_knows_neither_labels_nor_company_nor_training(fitted):
     # The training samples' responsibilities, which have seen the labels, have no part in it.
     wrong = replace(fit.prior, responsibilities=fit.prior.responsibilities[::-1])
     assert_array_equal(encode_samples(model, fit.data, Workers(), prior=wrong).mean, z.mean)
-    alone = encode([fit.data], fit.prior, slice(41, 42), 3, tol=ENCODE_TOL, max_steps=ENCODE_STEPS)
+    alone = encode([fit.data], fit.prior, slice(41, 42), 3, tol=TOL, max_steps=STEPS)
     assert_allclose(alone.mean[0], z.mean[41], rtol=1e-9, atol=1e-9)
 
 
@@ -202,10 +196,14 @@ def decide(model, fit, X, labels, new):
     coding = model.data.learn(X)
     item = ObservedView(fit.data.view, coding.observe(new), fit.data.state)
     z = encode_samples(model, item, Workers(), prior=fit.prior)
-    if isinstance(fit.prior, Mixture):
-        return experts_of(model, fit, Workers()).decisions(z)[0]
-    own = encode_samples(model, fit.data, Workers())
-    return decisions(refit_labels(model, labels, own, Workers()).rows, z)[0]
+    return classifier_of(model, fit, Workers(), labels).decide(z)[0]
+
+
+def classifier_of(model, fit, pool, labels=None):
+    """The classifier on the label-free scores of a fit's own samples."""
+    z = encode_samples(model, fit.data, pool, prior=fit.prior)
+    observed = fit.labels.observed if labels is None else labels
+    return fit_classifier(model, observed, z, pool, prior=fit.prior)
 
 
 @pytest.mark.parametrize("shape", [crossed, concentric])

@@ -9,9 +9,8 @@ from tests.engine.test_mixture import mixed
 from tests.engine.test_vb import labels_of, run
 from tests.simulate import simulate
 
-from rankfactor.classifiers.experts import gate_major
-from rankfactor.classifiers.gated import Experts
-from rankfactor.classifiers.linear import encode_samples
+from rankfactor.classifiers import Gated
+from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine import gibbs
 from rankfactor.engine.draws import certain, collect
 from rankfactor.kernels.rng import Stream
@@ -21,6 +20,7 @@ from rankfactor.laws.point import Point
 from rankfactor.likelihoods import Gaussian, Hinge
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.diagnostics import _mixed_decisions
+from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 
@@ -57,12 +57,12 @@ def test_a_kept_draw_encodes_and_decides_as_its_state(fitted, rotate):
     n_rows = len(rows)
     assert rows.shape == (n_rows, T, K + 1)
     assert_array_equal(rows[2, 1, K], chain.state.labels.state.rows.mean[2 * T + 1, K].astype("f4"))
-    ours = Experts(
+    ours = Gated(
         chain.priors[-1].gates(z), gate_major(certain(rows.reshape(-1, K + 1)), n_rows)
-    ).decisions(z)[0]
-    theirs = Experts(state.prior.gates(own), gate_major(state.labels.state.rows, n_rows)).decisions(
-        own
-    )[0]
+    ).decide(z)[0]
+    theirs = Gated(state.prior.gates(own), gate_major(state.labels.state.rows, n_rows)).decide(own)[
+        0
+    ]
     assert_allclose(ours, theirs, atol=0.02 * np.abs(theirs).max())
 
 
@@ -81,7 +81,7 @@ def test_predictions_average_over_the_draws_own_mixtures(fitted, drawn):
     for place, number in enumerate(draws.chosen):
         item = ObservedView(fit.data.view, fit.data.observed, draws.state(number))
         z = encode_samples(model, item, Workers(), prior=draws.priors[number])
-        found.append(draws.experts[place].decisions(z)[0])
+        found.append(draws.experts[place].decide(z)[0])
     mean, _ = draws.decide(model, model.data_view, fit.data.observed, Workers())
     assert_allclose(mean, np.mean(found, axis=0), rtol=1e-12)
     assert np.abs(found[0] - found[1]).max() > 1e-3
@@ -107,7 +107,7 @@ def test_decisions_of_draws_are_those_of_their_experts(drawn):
     n_rows = draws.coefficients.shape[1]
     for number, f in enumerate(_mixed_decisions(same, z)):
         rows = gate_major(certain(draws.coefficients[number].reshape(-1, K + 1)), n_rows)
-        expected = Experts(draws.priors[number].gates(z), rows).decisions(z)[0]
+        expected = Gated(draws.priors[number].gates(z), rows).decide(z)[0]
         assert_allclose(f, expected.T, rtol=1e-6, atol=1e-9)
 
 

@@ -8,9 +8,15 @@ from tests.engine.test_vb import run
 from tests.simulate import simulate, with_holes
 
 from rankfactor import RankFactorClassifier
-from rankfactor.classifiers import linear as predict
-from rankfactor.classifiers.deciders import GatedDecider, LinearDecider, make_decider
-from rankfactor.engine.predictive import Predictive, loading_gradient, responses, train
+from rankfactor.classifiers import Gated, Linear, fit_classifier, pull
+from rankfactor.classifiers.fitting import BRIEF, FIRST_STEP
+from rankfactor.engine.predictive import (
+    Predictive,
+    loading_gradient,
+    responses,
+    train,
+    training_classifier,
+)
 from rankfactor.errors import InputError
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import (
@@ -22,6 +28,7 @@ from rankfactor.likelihoods import (
     Probit,
 )
 from rankfactor.model import Model
+from rankfactor.steps import encode
 from rankfactor.steps.row import designs
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
@@ -36,20 +43,20 @@ DATA = {
 def label_free(model, n=60, d=20, holes=0.1):
     simulated = simulate(n=n, d=d)
     fit = run(model, with_holes(simulated.X, holes), None, tol=1e-4)
-    fit.z = predict.encode_samples(model, fit.data, Workers())
+    fit.z = encode.encode_samples(model, fit.data, Workers())
     return fit, np.where(simulated.y == 1, 1.0, -1.0)[None]
 
 
 @pytest.mark.parametrize("name", DATA)
 def test_gradient_is_that_of_the_whole_fixed_point(name, monkeypatch):
     """Against differences of the scores encoded anew, to full convergence, at moved loadings."""
-    monkeypatch.setattr(predict, "ENCODE_TOL", 1e-11)
-    monkeypatch.setattr(predict, "ENCODE_STEPS", 2000)
+    monkeypatch.setattr(encode, "TOL", 1e-11)
+    monkeypatch.setattr(encode, "STEPS", 2000)
     model = Model(3, DATA[name])
     fit, _ = label_free(model)
     rng = np.random.default_rng(3)
-    pull = rng.standard_normal(fit.z.mean.shape)
-    response = responses(fit.data, fit.z, pull, Workers(), 32)
+    q = rng.standard_normal(fit.z.mean.shape)
+    response = responses(fit.data, fit.z, q, Workers(), 32)
     columns = designs(fit.data, fit.z, 32)
     gradient = loading_gradient(fit.data, columns, response, slice(0, 20), 32)[:, :3]
     state = fit.data.state
@@ -58,10 +65,10 @@ def test_gradient_is_that_of_the_whole_fixed_point(name, monkeypatch):
         mean = state.rows.mean.copy()
         mean[i, k] += move
         moved = replace(state, rows=replace(state.rows, mean=mean))
-        z = predict.encode_samples(
+        z = encode.encode_samples(
             model, ObservedView(fit.data.view, fit.data.observed, moved), Workers()
         )
-        return float((pull * z.mean).sum())
+        return float((q * z.mean).sum())
 
     places = [(i, k) for i in range(0, 20, 2) for k in range(3)]
     step = 1e-4
@@ -84,20 +91,15 @@ def test_pull_is_the_gradient_of_the_labels_bound(label, experts):
     signed = np.vstack([signed, 0.5 * np.roll(signed, 7)])
     signed[1, ::5] = 0.0
     rng = np.random.default_rng(0)
-    decider = make_decider(model, ObservedArray(signed), fit.z, rng, Workers())
-    decider.update(fit.z)
-    pull, _ = decider.pull(fit.z)
+    labels = ObservedArray(signed)
+    start = training_classifier(model, labels, fit.z, rng)
+    classifier = fit_classifier(model, labels, fit.z, Workers(), start=start, effort=FIRST_STEP)
+    assert isinstance(classifier, Linear if experts is None else Gated)
+    gradient, _ = pull(classifier, label, signed, fit.z)
     held = {}
 
     def bound(z):
-        if isinstance(decider, GatedDecider):
-            from rankfactor.classifiers.gated import Design
-
-            f, var_f = Design.at(z, decider.gates).decisions(decider.rows)
-        else:
-            assert isinstance(decider, LinearDecider)
-            rows = decider.item.state.rows
-            f, var_f = (part.T for part in predict.decisions(rows, z))
+        f, var_f = (part.T for part in classifier.decide(z))
         return label.label_sites(signed, f, held.setdefault("var_f", var_f))[1].sum()
 
     bound(fit.z)
@@ -107,22 +109,27 @@ def test_pull_is_the_gradient_of_the_labels_bound(label, experts):
             mean = fit.z.mean.copy()
             mean[n, k] += move
             ends.append(bound(replace(fit.z, mean=mean)))
-        assert_allclose(pull[n, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-4, atol=1e-4)
+        assert_allclose(gradient[n, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", DATA)
 def test_training_lowers_the_labels_loss_and_raises_the_objective(name):
     model = Model(3, DATA[name], Hinge())
     fit, signed = label_free(model)
-    decider = LinearDecider(model, ObservedArray(signed), Workers())
-    for _ in range(10):
-        decider.update(fit.z)
-    before = decider.pull(fit.z)[1]
+    labels = ObservedArray(signed)
+    start = training_classifier(model, labels, fit.z, 0)
+
+    def bound():
+        refit = fit_classifier(model, labels, fit.z, Workers(), start=start, effort=BRIEF)
+        return pull(refit, model.label, signed, fit.z)[1]
+
+    before = bound()
     seen = []
     train(
         model,
         fit,
-        decider,
+        labels,
+        start,
         Predictive(3.0, max_steps=60),
         Workers(),
         progress=lambda step, objective, change: seen.append(objective),
@@ -131,16 +138,16 @@ def test_training_lowers_the_labels_loss_and_raises_the_objective(name):
     # The classifier follows a bound of its own, so the objective may fall a little on the way.
     assert np.diff(seen).min() > -0.01 * (seen[-1] - seen[0])
     assert seen[-1] == pytest.approx(max(seen), rel=1e-3)
-    assert decider.pull(fit.z)[1] > 0.95 * before  # bounds are negative
+    assert bound() > 0.95 * before  # bounds are negative
 
 
 def test_weight_zero_changes_nothing():
     model = Model(3, MarginRank(), Hinge())
     fit, signed = label_free(model)
     rows = fit.data.state.rows.mean.copy()
-    train(
-        model, fit, LinearDecider(model, ObservedArray(signed), Workers()), Predictive(0), Workers()
-    )
+    labels = ObservedArray(signed)
+    start = training_classifier(model, labels, fit.z, 0)
+    train(model, fit, labels, start, Predictive(0), Workers())
     assert_array_equal(fit.data.state.rows.mean, rows)
 
 

@@ -23,7 +23,7 @@ from rankfactor.likelihoods import (
 from rankfactor.model import Model
 from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
 from rankfactor.steps import acceleration
-from rankfactor.steps.fused import update_jointly
+from rankfactor.steps.fused import update_fused
 from rankfactor.steps.row import update_view, view_bound
 from rankfactor.steps.score import ObservedView, update_scores
 from rankfactor.steps.workers import Workers, workers
@@ -54,7 +54,7 @@ def labels_of(data, kind):
 def run(model, X, labels, n_threads=1, seed=0, **settings):
     coding = model.data.learn(X)
     with workers(n_threads) as pool:
-        return vb.fit(
+        return vb.ascend(
             model,
             coding,
             coding.observe(X),
@@ -213,7 +213,7 @@ def test_joint_step_agrees_with_the_slow_twin():
     ones = np.ones(z.mean.shape)
     scores, _ = reference.gaussian_rows(tau.T, rho.T, mean, reference.second(mean, cov), ones)
 
-    bound, _ = update_jointly(
+    bound, _ = update_fused(
         [item], model.latent, fit.z, Workers(), 7, lambda prior, z, samples: prior
     )
     assert_allclose(bound, found[5].sum(), rtol=1e-10)
@@ -301,7 +301,7 @@ def test_interrupt_keeps_the_fit(monkeypatch):
     model = Model(2, MarginRank())
     coding = model.data.learn(simulated.X)
     with pytest.warns(ConvergenceWarning, match="interrupted after 3 iterations"):
-        fit = vb.fit(
+        fit = vb.ascend(
             model,
             coding,
             coding.observe(simulated.X),

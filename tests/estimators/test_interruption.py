@@ -15,8 +15,8 @@ import pytest
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
 from rankfactor.engine import calibration, gibbs, predictive, vb
+from rankfactor.engine import fit as fitting
 from rankfactor.engine.interruption import FINISHING, interruptible_once
-from rankfactor.estimators import base
 
 RNG = np.random.default_rng(0)
 Y = np.arange(24) % 2
@@ -54,13 +54,13 @@ def told(texts: list[str], beginning: str) -> bool:
     return any(text.startswith(beginning) for text in texts)
 
 
-@pytest.mark.parametrize("step", ["encode_samples", "classify", "hash_of_codes"])
+@pytest.mark.parametrize("step", ["encode_samples", "fit_classifier", "hash_of_codes"])
 @pytest.mark.parametrize("training", ["bayes", "predictive"])
 def test_a_second_one_does_not_lose_the_fit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], training: str, step: str
 ) -> None:
     at(monkeypatch, vb, "record", 3)
-    at(monkeypatch, base, step)
+    at(monkeypatch, fitting, step)
     model, said = fitted(RankFactorClassifier(training=training, **SETTINGS), Y)
     assert told(said, "interrupted after ")
     assert model.predict(X).shape == (24,)
@@ -71,14 +71,14 @@ def test_a_first_one_in_the_final_step_does_not_lose_it_either(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = RankFactorClassifier(training="bayes", **SETTINGS).fit(X, Y)
-    at(monkeypatch, base, "classify")
+    at(monkeypatch, fitting, "fit_classifier")
     model, _ = fitted(RankFactorClassifier(training="bayes", **SETTINGS), Y)
     assert capsys.readouterr().err == f"{FINISHING}\n"
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
 def test_between_the_fit_and_predictive_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    at(monkeypatch, base, "make_decider")
+    at(monkeypatch, fitting, "training_classifier")
     steps = at(monkeypatch, predictive, "responses", 0)
     model, said = fitted(RankFactorClassifier(training="predictive", **SETTINGS), Y)
     assert told(said, "interrupted after the label-free start")
@@ -89,17 +89,17 @@ def test_between_the_fit_and_predictive_training(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("settings", "module", "name"),
     [
-        ({"training": "predictive"}, calibration, "make_decider"),
-        ({"training": "predictive"}, predictive, "_update_rows"),
+        ({"training": "predictive"}, calibration, "training_classifier"),
+        ({"training": "predictive"}, predictive, "update_view"),
         ({"training": "bayes", "calibration": "cross-validation"}, vb, "record"),
-        ({"training": "bayes"}, calibration, "update_view"),
+        ({"training": "bayes"}, calibration, "fit_classifier"),
     ],
 )
 def test_one_during_calibration_leaves_it_out(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], module: Any, name: str
 ) -> None:
     plain = RankFactorClassifier(**SETTINGS, **settings | {"calibration": "none"}).fit(X, Y)
-    real = base.calibrated
+    real = fitting.calibrate
     calls: Callable[[], int] = lambda: 0  # noqa: E731
 
     def begin(*arguments: Any) -> Any:
@@ -107,7 +107,7 @@ def test_one_during_calibration_leaves_it_out(
         calls = at(monkeypatch, module, name, 3)
         return real(*arguments)
 
-    monkeypatch.setattr(base, "calibrated", begin)
+    monkeypatch.setattr(fitting, "calibrate", begin)
     model, said = fitted(RankFactorClassifier(**SETTINGS, **settings), Y)
     assert said == ["interrupted: the fit is kept, but its probabilities are not calibrated."]
     assert calls() == 3
@@ -143,7 +143,7 @@ def test_sampling_that_is_ended(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at(monkeypatch, gibbs.ThreadPoolExecutor, "shutdown")  # for the chains to end
-    at(monkeypatch, base, "collect")
+    at(monkeypatch, fitting, "collect")
     # In the main thread, as a terminal does it, while the chain is in a thread of its own.
     real, begun = gibbs._sweep, 0
 
@@ -173,7 +173,7 @@ def test_sampling_that_is_ended(
 
 
 def test_the_choice_of_a_weight_is_ended_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    fits = at(monkeypatch, base, "fit", 0)
+    fits = at(monkeypatch, fitting, "ascend", 0)
     at(monkeypatch, vb, "record", 3)
     model = RankFactorClassifier(training="predictive", label_weight="auto", **SETTINGS)
     with pytest.raises(KeyboardInterrupt):

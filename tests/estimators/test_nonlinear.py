@@ -12,12 +12,12 @@ from tests.engine.test_vb import labels_of, run
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, InputError, RankFactorClassifier, load_model, save_model
-from rankfactor.classifiers.linear import encode_samples
-from rankfactor.estimators.base import FactorModel
+from rankfactor.engine.fit import order_factors
 from rankfactor.latent import DPMixture, MixedExperts, Mixture, StandardNormal
 from rankfactor.likelihoods import Gaussian, Hinge
 from rankfactor.model import Model
 from rankfactor.posterior.diagnostics import convergence
+from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -161,7 +161,7 @@ def test_centres_take_the_order_and_the_signs_of_the_factors():
     )
     fit.z, fit.prior = fit.z.reordered(*turn), fit.prior.reordered(*turn)
     before = encode_samples(model, fit.data, Workers(), prior=fit.prior)
-    order, sign = FactorModel._order_factors(model, fit)
+    order, sign = order_factors(model, fit)
     assert (order != np.arange(3)).any()
     after = encode_samples(model, fit.data, Workers(), prior=fit.prior)
     assert_allclose(after.mean, before.mean[:, order] * sign, atol=1e-3)
@@ -193,7 +193,7 @@ def test_a_loaded_model_predicts_the_same_bits(either, small, tmp_path):
     for one, other in zip(loaded.decide(X, Workers()), posterior.decide(X, Workers()), strict=True):
         assert_array_equal(one, other)
     assert_array_equal(loaded.encode(X, Workers()).mean, posterior.encode(X, Workers()).mean)
-    ours, theirs = (one.responsibilities(X, Workers()) for one in (loaded, posterior))
+    ours, theirs = (one.component_weights(X, Workers()) for one in (loaded, posterior))
     assert_array_equal(ours, theirs)
     assert loaded.n_components_used == posterior.n_components_used
     again = save_model(loaded, tmp_path / "again")

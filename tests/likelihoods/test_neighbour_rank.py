@@ -59,7 +59,7 @@ def run(table, bounds, n_threads=1, **settings):
     coding = model.data.learn(table)
     observed, rng = coding.observe(table), np.random.default_rng(0)
     with workers(n_threads) as pool:
-        return vb.fit(model, coding, observed, None, vb.Settings(**settings), rng, pool)
+        return vb.ascend(model, coding, observed, None, vb.Settings(**settings), rng, pool)
 
 
 # Samples that share an end are driven out; where they do not, all are drawn together.

@@ -245,7 +245,7 @@ def test_recovers_the_factors_of_ordinal_data():
     coding = model.data.learn(table)
     observed = coding.observe(table)
     with workers(1) as pool:
-        fit = vb.fit(
+        fit = vb.ascend(
             model,
             coding,
             observed,

@@ -111,7 +111,7 @@ def run(table, n_threads=1, **settings):
     coding = model.data.learn(table)
     observed, rng = coding.observe(table), np.random.default_rng(0)
     with workers(n_threads) as pool:
-        return vb.fit(model, coding, observed, None, vb.Settings(**settings), rng, pool)
+        return vb.ascend(model, coding, observed, None, vb.Settings(**settings), rng, pool)
 
 
 def test_fit_finds_the_factors_and_drops_what_only_it_needs():

@@ -77,7 +77,7 @@ def test_unneeded_factors_switch_off(name):
     model = Model(10, MarginRank(), loading_shrinkage=SHRINKAGE[name]())
     coding = model.data.learn(data.X)
     with workers(1) as pool:
-        fit = vb.fit(
+        fit = vb.ascend(
             model,
             coding,
             coding.observe(data.X),

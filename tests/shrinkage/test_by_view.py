@@ -126,7 +126,7 @@ def test_the_bound_never_falls(likelihood, name):
     model = Model(4, likelihood, loading_shrinkage=ByView.of(SHRINKAGE[name](), views))
     coding = model.data.learn(data.X)
     with workers(1) as pool:
-        fit = vb.fit(
+        fit = vb.ascend(
             model,
             coding,
             coding.observe(data.X),

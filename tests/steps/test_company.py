@@ -11,7 +11,6 @@ from tests.engine.test_vb import run
 from tests.simulate import simulate, with_holes
 
 from rankfactor import RankFactorClassifier
-from rankfactor.classifiers.linear import encode_samples
 from rankfactor.engine.chain import Gibbs
 from rankfactor.latent import DPMixture
 from rankfactor.likelihoods import (
@@ -22,6 +21,7 @@ from rankfactor.likelihoods import (
     OrdinaryRank,
 )
 from rankfactor.model import Model
+from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, workers
 

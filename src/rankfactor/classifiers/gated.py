@@ -11,19 +11,25 @@ learned ones shrink the local deviations away (docs/decisions.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from rankfactor.classifiers.centres import class_aware_centres, label_groups
+from rankfactor.classifiers.labels import signed_of
 from rankfactor.kernels.packed import Floats, add_outer, pack, pair_weights, unpack
 from rankfactor.latent.gates import Gates
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import LabelLikelihood
+from rankfactor.likelihoods import Observed
+from rankfactor.model import Model
+
+TOL, STEPS = 1e-3, 500  # change of a decision, whose margin is 1, below which the fit stops
 
 
 @dataclass(frozen=True)
-class Design:
+class GatedScores:
     """Samples as the gated rows see them.
 
     Attributes
@@ -38,8 +44,8 @@ class Design:
     gates: Floats
 
     @classmethod
-    def at(cls, z: Normal, gates: Gates) -> Design:
-        """Design of scores (N, K)."""
+    def at(cls, z: Normal, gates: Gates) -> GatedScores:
+        """Scores (N, K) behind gates."""
         return cls(z.with_one(), gates.weights(z.mean))
 
     @property
@@ -48,7 +54,7 @@ class Design:
         n, g = self.gates.shape
         return np.asarray(add_outer(self.gates, np.zeros((n, g * (g + 1) // 2))))
 
-    def decisions(self, rows: Normal) -> tuple[Floats, Floats]:
+    def decide(self, rows: Normal) -> tuple[Floats, Floats]:
         """Mean and variance of f for rows (R, G (K + 1)), each of shape (R, N)."""
         n, order = self.scores.mean.shape
         n_gates = self.gates.shape[1]
@@ -89,9 +95,8 @@ class Design:
         return Normal(np.array(means), pack(np.array(covs)), np.array(log_dets))
 
 
-@dataclass(frozen=True)
-class Experts:
-    """Fitted local classifiers.
+class Gated(NamedTuple):
+    """Fitted local classifiers behind gates.
 
     Attributes
     ----------
@@ -103,10 +108,21 @@ class Experts:
     gates: Gates
     rows: Normal
 
-    def decisions(self, z: Normal) -> tuple[Floats, Floats]:
-        """Mean and variance of every row's decision for every sample, each (N, R)."""
-        f, var_f = Design.at(z, self.gates).decisions(self.rows)
+    def decide(self, z: Normal) -> tuple[Floats, Floats]:
+        """Mean and variance of every row's decision at scores (N, K), each (N, R)."""
+        f, var_f = GatedScores.at(z, self.gates).decide(self.rows)
         return f.T, var_f.T
+
+    def gradient(self, z: Normal, slope: Floats) -> Floats:
+        """``sum_r slope_rn df_rn / dz_n``, shape (N, K), of slopes (R, N): gates move, too."""
+        scores, order = GatedScores.at(z, self.gates), z.order
+        total = np.zeros(z.mean.shape)
+        for row, g in zip(self.rows.mean, slope, strict=True):
+            local = row.reshape(-1, order + 1)  # (gates, K + 1)
+            values = scores.scores.mean @ local.T  # (N, gates)
+            move = scores.gates @ local[:, :order] + self.gates.slope(z.mean, values)
+            total += g[:, None] * move
+        return total
 
     def average(self, z: Normal) -> Normal:
         """Coefficients averaged over samples, shape (R, K + 1): the classifiers as a linear one."""
@@ -117,36 +133,70 @@ class Experts:
         cov = np.einsum("g,rgkhl,h->rkl", share, blocks, share, optimize=True)
         return Normal(mean, pack(cov), np.linalg.slogdet(cov)[1])
 
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Experts:
-        """Experts on the scores ``sign * z[order]``."""
+    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Gated:
+        """The classifiers on the scores ``sign * z[order]``."""
         size, n_gates = len(order) + 1, self.gates.n_gates
         full = np.append(order, len(order))
         places = (np.arange(n_gates)[:, None] * size + full).ravel()
         signs = np.tile(np.append(sign, 1.0), n_gates)
-        return Experts(self.gates.reordered(order, sign), self.rows.reordered(places, signs))
+        return Gated(self.gates.reordered(order, sign), self.rows.reordered(places, signs))
+
+    def flipped(self, sign: Floats) -> Gated:
+        """The classifiers whose decisions are ``sign`` (R,) times these."""
+        return Gated(self.gates, self.rows.flipped(sign))
+
+
+def begin_gated(
+    model: Model, labels: Observed, z: Normal, seed: int | np.random.Generator
+) -> Gated:
+    """Gates on class-aware regions of scores (N, K), with coefficients before any label is seen."""
+    assert model.experts is not None
+    signed, rng = signed_of(labels), np.random.default_rng(seed)
+    centres = class_aware_centres(z.mean, label_groups(signed), model.experts.n_components, rng)
+    gates = model.experts.gates(z.mean, centres)
+    size = gates.n_gates * (z.order + 1)
+    return Gated(gates, Normal.isotropic(np.zeros((len(signed), size)), 0.01))
 
 
 def fit_gated(
-    label: LabelLikelihood,
-    signed: Floats,
-    design: Design,
-    precision: Floats,
+    model: Model,
+    labels: Observed,
+    z: Normal,
+    start: Gated | None = None,
     *,
-    start: Normal | None = None,
-    tol: float,
-    max_steps: int,
-) -> Normal:
-    """Rows (R, G (K + 1)) for signed labels (R, N), iterated until no decision moves by ``tol``."""
-    n_rows = len(signed)
-    rows = start
-    if rows is None:
-        rows = Normal.isotropic(np.zeros((n_rows, len(precision))), 0.01)
-    f, var_f = design.decisions(rows)
+    seed: int | np.random.Generator = 0,
+    tol: float = TOL,
+    max_steps: int = STEPS,
+) -> Gated:
+    """Local classifiers of fixed scores (N, K), with one likelihood term a label.
+
+    Parameters
+    ----------
+    model : Model
+        With mixed experts.
+    labels : Observed, shape (R, N)
+        Signed weights.
+    z : Normal, shape (N, K)
+    start : Gated, optional
+        Classifiers to start from, whose gates stay; else gates are placed on class-aware regions.
+    seed : int or numpy.random.Generator
+        Where k-means starts to place the gates.
+    tol : float
+        Stop once no decision moves by as much.
+    max_steps : int
+    """
+    assert model.experts is not None
+    assert model.label is not None
+    signed = signed_of(labels)
+    gates, rows = begin_gated(model, labels, z, seed) if start is None else start
+    precision = model.experts.prior_precision(gates, model.label_view.intercept_precision)
+    scores = GatedScores.at(z, gates)
+    f, var_f = scores.decide(rows)
     for _ in range(max_steps):
-        sites, _ = label.label_sites(signed, f, var_f)
-        rows = design.solve(sites.tau, sites.rho, precision)
+        sites, _ = model.label.label_sites(signed, f, var_f)
+        rows = scores.solve(sites.tau, sites.rho, precision)
         old = f
-        f, var_f = design.decisions(rows)
+        f, var_f = scores.decide(rows)
         if np.abs(f - old).max(initial=0.0) < tol:
             break
-    return rows
+    return Gated(gates, rows)

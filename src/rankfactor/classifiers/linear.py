@@ -1,124 +1,111 @@
-"""Label-free encoding, and the classifier that is fitted on it.
+"""Linear classifiers: rows of coefficients and an intercept, under the labels' shrinkage prior.
 
 A training score that has seen its label separates the classes by itself, and a classifier fitted to
-such scores expects something no new sample has. So prediction, of training and of new samples
-alike, encodes without the labels, and the coefficients that predict are fitted to label-free
-encodings.
+such scores expects something no new sample has. So the coefficients that predict are fitted to
+label-free encodings, by the row step of the labels' view (`rankfactor.steps.row`).
 """
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import Any
 
-from rankfactor.classifiers.centres import class_aware_centres, label_groups
-from rankfactor.classifiers.gated import Design, Experts, fit_gated
-from rankfactor.classifiers.per_component import signed_of
+import numpy as np
+from numpy.typing import NDArray
+
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import Gates, MixedExperts, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
 from rankfactor.model import Model, ViewState
 from rankfactor.steps.acceleration import Momentum
-from rankfactor.steps.encode import encode, lay_out
 from rankfactor.steps.row import designs, update_view, view_bound
-from rankfactor.steps.score import BLOCK, ObservedView
-from rankfactor.steps.workers import Workers, slices
+from rankfactor.steps.score import ObservedView
+from rankfactor.steps.workers import Workers
 
-ENCODE_TOL = 1e-4  # in units of a score, whose prior standard deviation is 1
-ENCODE_STEPS = 200
-REFIT_TOL = 1e-7
-REFIT_STEPS = 500
-EXPERT_TOL = 1e-3  # in units of a decision, whose margin is 1
+TOL, STEPS = 1e-7, 500  # relative change of the bound at which the coefficients have converged
 
 
-def encode_samples(
-    model: Model,
-    data: ObservedView,
-    pool: Workers,
-    block: int = BLOCK,
-    prior: ScorePrior | None = None,
-) -> Normal:
-    """Label-free scores of all samples of ``data``, shape (N, K).
+@dataclass(frozen=True)
+class Linear:
+    """Fitted linear classifiers.
 
-    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it.
+    Attributes
+    ----------
+    rows : Normal, shape (R, K + 1)
+        Coefficients and intercept.
+    scales : object
+        Shrinkage scales, which a further fit starts from; None if they are not known.
     """
-    n = data.observed.shape[1]
-    now = model.latent if prior is None else prior
-    if not isinstance(now, ScorePrior):
-        raise ValueError(f"{type(now).__name__} has a state: give that of the fit as prior.")
-    if n == 0:
-        return now.fresh(0).law(0, model.n_factors)
 
-    rows = lay_out([data])
+    rows: Normal
+    scales: Any = None
 
-    def encode_block(samples: slice) -> Normal:
-        return encode(
-            [data],
-            now,
-            samples,
-            model.n_factors,
-            tol=ENCODE_TOL,
-            max_steps=ENCODE_STEPS,
-            rows=rows,
-        )
+    def decide(self, z: Normal) -> tuple[Floats, Floats]:
+        """Mean and variance of every row's decision at scores (N, K), each (N, R)."""
+        f, var_f = product_moments(self.rows, z.with_one(), True)
+        return f.T, var_f.T
 
-    parts = pool.map(encode_block, slices(n, block))
-    return Normal(
-        np.concatenate([part.mean for part in parts]),
-        np.concatenate([part.cov for part in parts]),
-        np.concatenate([part.log_det for part in parts]),
-    )
+    def gradient(self, z: Normal, slope: Floats) -> Floats:
+        """``sum_r slope_rn beta_r``, shape (N, K), of slopes (R, N)."""
+        return np.asarray(slope.T @ self.rows.mean[:, : z.order])
+
+    def average(self, z: Normal) -> Normal:
+        """The coefficients, which are the same for all samples."""
+        return self.rows
+
+    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Linear:
+        """The classifiers on the scores ``sign * z[order]``."""
+        full, signs = np.append(order, len(order)), np.append(sign, 1.0)
+        return Linear(self.rows.reordered(full, signs))
+
+    def flipped(self, sign: Floats) -> Linear:
+        """The classifiers whose decisions are ``sign`` (R,) times these."""
+        return replace(self, rows=self.rows.flipped(sign))
 
 
-def refit_labels(
-    model: Model, labels: Observed, z: Normal, pool: Workers, start: ViewState | None = None
-) -> ViewState:
-    """Fit the labels' rows and scales to fixed scores, to convergence."""
-    view = model.label_view
+def begin_linear(model: Model, n_rows: int) -> Linear:
+    """Coefficients before any label is seen."""
+    rows = Normal.isotropic(np.zeros((n_rows, model.n_factors + 1)), 0.01)
+    return Linear(rows, model.label_view.shrinkage.start(n_rows, model.n_factors))
+
+
+def fit_linear(
+    model: Model,
+    labels: Observed,
+    z: Normal,
+    pool: Workers,
+    start: Linear | None = None,
+    *,
+    tol: float = TOL,
+    max_steps: int = STEPS,
+) -> Linear:
+    """Linear classifiers of fixed scores (N, K).
+
+    Parameters
+    ----------
+    model : Model
+    labels : Observed, shape (R, N)
+        Signed weights.
+    z : Normal, shape (N, K)
+    pool : Workers
+    start : Linear, optional
+        Fitted classifiers to start from.
+    tol : float
+        Relative change of the bound at which to stop; 0 takes exactly ``max_steps`` plain steps.
+    max_steps : int
+    """
     if start is None:
-        rows = Normal.isotropic(np.zeros((labels.shape[0], model.n_factors + 1)), 0.01)
-        scales = view.shrinkage.start(labels.shape[0], model.n_factors)
-        start = ViewState(rows, NoParameters(), scales)
-    item = ObservedView(view, labels, start.copy())
+        start = begin_linear(model, labels.shape[0])
+    state = ViewState(start.rows.copy(), NoParameters(), start.scales)
+    item = ObservedView(model.label_view, labels, state)
     previous, momentum, columns = -np.inf, Momentum(), designs(item, z)
-    for step in range(REFIT_STEPS):
-        before = view_bound(item, model.n_factors)
+    for step in range(max_steps):
+        before = view_bound(item, model.n_factors) if tol else 0.0
         bound = before + update_view(item, z, pool, columns=columns)
-        if step > 1 and abs(bound - previous) < REFIT_TOL * max(abs(bound), 1.0):
-            break
-        momentum.carry((item.state.rows.mean,), bound)
-        previous = bound
-    return item.state
-
-
-def place_gates(
-    experts: MixedExperts, z: Normal, labels: Observed, rng: np.random.Generator
-) -> Gates:
-    """Gates on class-aware regions of label-free scores (N, K)."""
-    signed = signed_of(labels)
-    centres = class_aware_centres(z.mean, label_groups(signed), experts.n_components, rng)
-    return experts.gates(z.mean, centres)
-
-
-def fit_experts(model: Model, labels: Observed, z: Normal, rng: np.random.Generator) -> Experts:
-    """Gates and local classifiers on fixed label-free scores (N, K)."""
-    assert model.experts is not None
-    assert model.label is not None
-    gates = place_gates(model.experts, z, labels, rng)
-    precision = model.experts.prior_precision(gates, model.label_view.intercept_precision)
-    rows = fit_gated(
-        model.label,
-        signed_of(labels),
-        Design.at(z, gates),
-        precision,
-        tol=EXPERT_TOL,
-        max_steps=REFIT_STEPS,
-    )
-    return Experts(gates, rows)
-
-
-def decisions(rows: Normal, z: Normal) -> tuple[Floats, Floats]:
-    """Mean and variance of every row's decision for every sample, shape (N, rows)."""
-    f, var_f = product_moments(rows, z.with_one(), True)
-    return f.T, var_f.T
+        if tol:
+            if step > 1 and abs(bound - previous) < tol * max(abs(bound), 1.0):
+                break
+            momentum.carry((state.rows.mean,), bound)
+            previous = bound
+    return Linear(state.rows, state.scales)

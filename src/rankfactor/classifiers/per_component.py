@@ -1,73 +1,36 @@
 """Labels of a mixture: every component has a row of coefficients of its own for every label.
 
-With q(t_n = t) = R_nt the term of label row r under component t counts R_nt times, with auxiliary
-variables of its own. Weights multiply sites and bound already, so the labels' view is one of R x T
-rows with observations ``signed_rn R_nt`` (row r T + t), and the updates of beta and of z, and the
-bound, are those of any labels. Gibbs sampling is the same with an indicator for R_nt.
+The labels' view has R x T rows, label r of component t weighed by the responsibilities
+(`rankfactor.classifiers.labels`).
 
 What a label says of its sample's component is its term at full weight, the augmentation at its
 optimum in mean field and integrated out of a draw: ``-2 c max(0, 1 - y f_t)`` or
 ``c log Phi(y f_t)``. The sampler draws t_n under that, then all auxiliary variables afresh, so that
 (t, lam) is one block.
+
+Components have no names: the classifiers of a draw of the sampler belong to that draw's own
+mixture, so predictions are averaged over draws without matching components.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.classifiers.gated import Gated
+from rankfactor.classifiers.labels import ComponentLabels, signed_of
+from rankfactor.classifiers.linear import fit_linear
+from rankfactor.kernels.packed import Floats, pack, unpack
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import LabelLikelihood, Observed
+from rankfactor.model import Model
 from rankfactor.steps.score import ObservedView
-
-
-@dataclass(frozen=True)
-class ComponentLabels(Observed):
-    """Signed weights of label rows times responsibilities, row r T + t.
-
-    Attributes
-    ----------
-    signed : array, shape (R, N)
-    responsibilities : array, shape (N, T)
-    """
-
-    signed: Floats
-    responsibilities: Floats
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows, R T, and of samples."""
-        return len(self.signed) * self.responsibilities.shape[1], self.signed.shape[1]
-
-    def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
-        """Some rows and samples."""
-        T = self.responsibilities.shape[1]
-        label, component = np.divmod(np.arange(self.shape[0])[rows], T)
-        return np.asarray(
-            self.signed[label][:, samples] * self.responsibilities[samples][:, component].T
-        )
-
-
-def signed_of(labels: Observed) -> Floats:
-    """Signed weights of the labels themselves, shape (R, N)."""
-    if isinstance(labels, ComponentLabels):
-        return labels.signed
-    return np.asarray(labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1])))
-
-
-def shared_out(labels: Observed, prior: ScorePrior) -> Observed:
-    """Labels as the rows of the labels' view see them: a mixture's are shared out."""
-    if not isinstance(prior, Mixture):
-        return labels
-    return ComponentLabels(signed_of(labels), prior.responsibilities)
+from rankfactor.steps.workers import Workers
 
 
 def label_evidence(labels: ObservedView, z: Normal, samples: slice) -> Floats:
@@ -102,3 +65,36 @@ def joined(prior: ScorePrior, parts: Sequence[ScorePrior]) -> ScorePrior:
         return prior
     found = [part.responsibilities for part in parts if isinstance(part, Mixture)]
     return replace(prior, responsibilities=np.concatenate(found))
+
+
+def fit_per_component(
+    model: Model, labels: Observed, z: Normal, mixture: Mixture, pool: Workers
+) -> Gated:
+    """A classifier to each component, on label-free scores (N, K).
+
+    The responsibilities are those of the scores alone, and the R x T rows of the labels' view are
+    fitted to both once more; the components are then gates at a sample's mean score
+    (`rankfactor.latent.gates`). ``labels`` are signed weights (R, N), shared out among components
+    or not.
+    """
+    signed = signed_of(labels)
+    local = ComponentLabels(signed, mixture.assign(z).responsibilities)
+    rows = fit_linear(model, local, z, pool).rows
+    return Gated(mixture.gates(z), gate_major(rows, len(signed)))
+
+
+def gate_major(rows: Normal, n_labels: int) -> Normal:
+    """Rows (R T, K + 1) of the labels' view, r T + t, as rows (R, T (K + 1)) of all gates.
+
+    Components' rows are independent, so the covariances are block-diagonal.
+    """
+    order = rows.order
+    T = len(rows.mean) // n_labels
+    blocks = unpack(rows.cov).reshape(n_labels, T, order, order)
+    full = np.zeros((n_labels, T, order, T, order))
+    full[:, np.arange(T), :, np.arange(T)] = blocks.transpose(1, 0, 2, 3)
+    return Normal(
+        rows.mean.reshape(n_labels, T * order),
+        pack(full.reshape(n_labels, T * order, T * order)),
+        rows.log_det.reshape(n_labels, T).sum(axis=1),
+    )

@@ -30,24 +30,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.classifiers.deciders import make_decider
-from rankfactor.classifiers.experts import fit_rows
-from rankfactor.classifiers.gated import Design, Experts, fit_gated
-from rankfactor.classifiers.linear import decisions, encode_samples, fit_experts, refit_labels
-from rankfactor.engine.predictive import Predictive, train
-from rankfactor.engine.vb import Fit, History, Settings, fit
+from rankfactor.classifiers import Classifier, fit_classifier
+from rankfactor.classifiers.fitting import BRIEF
+from rankfactor.classifiers.probabilities import class_probabilities
+from rankfactor.engine.predictive import Predictive, train, training_classifier
+from rankfactor.engine.vb import Fit, History, Settings, ascend
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import Mixture, ScorePrior
+from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, LabelLikelihood, Observed, ObservedArray
-from rankfactor.model import Model, ViewState
-from rankfactor.steps.row import designs, update_view
+from rankfactor.model import Model
+from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 from rankfactor.tasks import Task
@@ -59,28 +59,7 @@ Refit = Callable[[ObservedArray], tuple[Floats, Floats]]
 
 N_FOLDS = 5
 ENOUGH = 100  # samples whose labels are hidden where that takes a training each time
-REFIT_STEPS = 20  # of linear coefficients, from those that saw all labels
-EXPERT_STEPS = 10  # of local ones, which cost more
-EXPERT_TOL = 1e-2  # in units of a decision
 LOG_SCALES = np.linspace(-5.0, 5.0, 21)
-
-
-def class_probabilities(
-    label: LabelLikelihood, mean: Floats, variance: Floats, scale: float = 1.0
-) -> Floats:
-    """Class probabilities of one task, shape (N, n_classes), of its decisions (N, rows).
-
-    With two classes, the averaged pseudo-likelihood. With more, each class's own probability,
-    averaged with the sample's mean variance over the classes and normalised: all classes go through
-    the same increasing function, so the largest is that of the largest decision.
-    """
-    mean, variance = scale * mean, scale**2 * variance
-    if mean.shape[1] == 1:
-        positive = label.probability(mean[:, 0], variance[:, 0])
-        return np.column_stack([1.0 - positive, positive])
-    each = label.probability(mean, variance.mean(axis=1, keepdims=True))
-    each = np.maximum(each, np.finfo(float).tiny)
-    return np.asarray(each / each.sum(axis=1, keepdims=True))
 
 
 def best_scale(
@@ -212,7 +191,7 @@ def calibrate(
 def refit_coefficients(
     model: Model,
     z: Normal,
-    fitted: ViewState | Experts,
+    fitted: Classifier,
     pool: Workers,
     prior: ScorePrior | None = None,
 ) -> Refit:
@@ -220,51 +199,8 @@ def refit_coefficients(
 
     Those of a mixture, the ``prior`` of the scores, are fitted from the start.
     """
-    if isinstance(prior, Mixture):
-        return lambda labels: _decide(model, labels, z, 0, pool, prior)
-
-    def linear(labels: ObservedArray) -> tuple[Floats, Floats]:
-        assert isinstance(fitted, ViewState)
-        item = ObservedView(model.label_view, labels, fitted.copy())
-        columns = designs(item, z)
-        for _ in range(REFIT_STEPS):
-            update_view(item, z, pool, columns=columns)
-        return decisions(item.state.rows, z)
-
-    def local(labels: ObservedArray) -> tuple[Floats, Floats]:
-        assert isinstance(fitted, Experts)
-        assert model.experts is not None
-        assert model.label is not None
-        design = Design.at(z, fitted.gates)
-        rows = fit_gated(
-            model.label,
-            labels.array,
-            design,
-            model.experts.prior_precision(fitted.gates, model.label_view.intercept_precision),
-            start=fitted.rows,
-            tol=EXPERT_TOL,
-            max_steps=EXPERT_STEPS,
-        )
-        f, var_f = design.decisions(rows)
-        return f.T, var_f.T
-
-    return local if isinstance(fitted, Experts) else linear
-
-
-def _decide(
-    model: Model,
-    labels: Observed,
-    z: Normal,
-    seed: int,
-    pool: Workers,
-    prior: ScorePrior | None = None,
-) -> tuple[Floats, Floats]:
-    """Decisions at scores (N, K) by classifiers that are fitted to them."""
-    if isinstance(prior, Mixture):
-        return fit_rows(model, labels, z, prior, pool).decisions(z)
-    if model.experts is None:
-        return decisions(refit_labels(model, labels, z, pool).rows, z)
-    return fit_experts(model, labels, z, np.random.default_rng(seed)).decisions(z)
+    fit = partial(fit_classifier, model, z=z, pool=pool, prior=prior, start=fitted, effort=BRIEF)
+    return lambda labels: fit(labels).decide(z)
 
 
 def retrain(
@@ -275,14 +211,15 @@ def retrain(
     def refit(labels: ObservedArray) -> tuple[Floats, Floats]:
         data = ObservedView(start.view, start.observed, start.state.copy())
         again = Fit(data, None, z.copy(), History())
-        decider = make_decider(model, labels, again.z, np.random.default_rng(seed), pool)
+        classifier = training_classifier(model, labels, again.z, seed)
         with warnings.catch_warnings():
             # It says that the fit is kept, and this one is not.
             warnings.filterwarnings("ignore", "interrupted after", ConvergenceWarning)
-            train(model, again, decider, settings, pool)
+            train(model, again, labels, classifier, settings, pool)
         if again.convergence.interrupted:
             raise KeyboardInterrupt
-        return _decide(model, labels, encode_samples(model, data, pool), seed, pool)
+        scores = encode_samples(model, data, pool)
+        return fit_classifier(model, labels, scores, pool, seed=seed).decide(scores)
 
     return refit
 
@@ -297,10 +234,10 @@ def fit_again(
         with warnings.catch_warnings():
             # Said once, of the fit itself.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            again = fit(model, coding, observed, labels, settings, rng, pool)
+            again = ascend(model, coding, observed, labels, settings, rng, pool)
         if again.convergence.interrupted:
             raise KeyboardInterrupt
         z = encode_samples(model, again.data, pool, prior=again.prior)
-        return _decide(model, labels, z, seed, pool, again.prior)
+        return fit_classifier(model, labels, z, pool, prior=again.prior, seed=seed).decide(z)
 
     return refit

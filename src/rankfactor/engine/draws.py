@@ -14,21 +14,14 @@ are those of the draw's own components, so that components need not be matched b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.classifiers.experts import fit_rows
-from rankfactor.classifiers.gated import Experts
-from rankfactor.classifiers.linear import (
-    decisions,
-    encode_samples,
-    fit_experts,
-    refit_labels,
-)
+from rankfactor.classifiers import Classifier, Gated, Linear, fit_classifier
 from rankfactor.engine.chain import Chain
 from rankfactor.engine.scale_draws import ScaleDraws, stacked
 from rankfactor.kernels.packed import Floats, packed_size
@@ -36,6 +29,7 @@ from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model, View, ViewState
+from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 
@@ -87,7 +81,7 @@ class Draws:
         By sweep, burn-in included; NaN past a chain's end.
     sweep : int array, shape (S,)
         How many sweeps its chain had done at each draw.
-    experts : tuple of Experts
+    experts : tuple of Gated
         Local classifiers at the chosen draws, which predict in place of ``classifiers``, then their
         averages; empty where classifiers are linear.
     scales : ScaleDraws
@@ -105,7 +99,7 @@ class Draws:
     log_likelihood: Floats
     sweep: NDArray[np.int64]
     scales: ScaleDraws = field(default_factory=ScaleDraws)
-    experts: tuple[Experts, ...] = ()
+    experts: tuple[Gated, ...] = ()
     priors: tuple[Mixture, ...] = ()
 
     def prior(self, number: int) -> ScorePrior:
@@ -144,21 +138,23 @@ class Draws:
             self,
             coefficients=self.coefficients * small,
             classifiers=tuple(rows.flipped(sign) for rows in self.classifiers),
-            experts=tuple(replace(one, rows=one.rows.flipped(sign)) for one in self.experts),
+            experts=tuple(one.flipped(sign) for one in self.experts),
         )
+
+    def deciders(self) -> Iterator[tuple[ViewState, ScorePrior, Classifier]]:
+        """What predicts at each of the chosen draws: table, prior of the scores, classifier."""
+        for place, number in enumerate(self.chosen.tolist()):
+            gated = self.experts[place] if self.experts else None
+            yield self.state(number), self.prior(number), gated or Linear(self.classifiers[place])
 
     def decide(
         self, model: Model, view: View, observed: Observed, pool: Workers
     ) -> tuple[Floats, Floats]:
         """Mean and variance of every classifier's decision over draws, each (N, rows)."""
         means, variances = [], []
-        for place, number in enumerate(self.chosen):
-            item = ObservedView(view, observed, self.state(int(number)))
-            z = encode_samples(model, item, pool, prior=self.prior(int(number)))
-            if self.experts:
-                mean, variance = self.experts[place].decisions(z)
-            else:
-                mean, variance = decisions(self.classifiers[place], z)
+        for state, prior, classifier in self.deciders():
+            z = encode_samples(model, ObservedView(view, observed, state), pool, prior=prior)
+            mean, variance = classifier.decide(z)
             means.append(mean)
             variances.append(variance)
         spread = np.var(means, axis=0)
@@ -198,11 +194,11 @@ def collect(
     chosen = np.unique(np.linspace(0, len(chain) - 1, count).round().astype(np.int64))
     coefficients = np.zeros((len(chain), 0, model.n_factors + 1), np.float32)
     classifiers: list[Normal] = []
-    experts: list[Experts] = []
+    experts: list[Gated] = []
     priors = [draw for one in chains for draw in one.priors]
     if labels is not None and model.label is not None:
         coefficients = np.concatenate([np.array(one.coefficients) for one in chains])
-        fitted: ViewState | None = None
+        fitted: Classifier | None = None
         linear = model.n_components is None
         own = model.label.normalised and linear and _unweighted(labels)
         for number in chosen:
@@ -213,16 +209,11 @@ def collect(
             item = ObservedView(model.data_view, observed, state)
             prior = priors[number]
             scores = encode_samples(model, item, pool, prior=prior)
-            if linear:
-                fitted = refit_labels(model, labels, scores, pool, fitted)
-                classifiers.append(fitted.rows)
-                continue
-            if isinstance(prior, Mixture):
-                experts.append(fit_rows(model, labels, scores, prior, pool))
-            else:
-                # Any seed will do: it only places the start of k-means.
-                experts.append(fit_experts(model, labels, scores, np.random.default_rng(0)))
-            classifiers.append(experts[-1].average(scores))
+            start = fitted if linear else None  # gates belong to the draw's own scores
+            fitted = fit_classifier(model, labels, scores, pool, prior=prior, start=start)
+            classifiers.append(fitted.average(scores))
+            if isinstance(fitted, Gated):
+                experts.append(fitted)
     return Draws(
         chain,
         loadings,

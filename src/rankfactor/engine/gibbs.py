@@ -48,7 +48,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.model import Model, ViewState
-from rankfactor.steps.fused import update_jointly
+from rankfactor.steps.fused import update_fused
 from rankfactor.steps.row import update_view
 from rankfactor.steps.score import ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
@@ -161,15 +161,15 @@ def _sweep(
     # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
     # are all drawn after it.
     fit.assign(pool.map(assignment, blocks))
-    joint = fit.data.view.likelihood.augments
-    if joint:
+    fused = fit.data.view.likelihood.augments
+    if fused:
         source = stream.child("table")
-        total, _ = update_jointly(views, fit.prior, fit.z, pool, settings.block, _as_it_is, source)
+        total, _ = update_fused(views, fit.prior, fit.z, pool, settings.block, _as_it_is, source)
     else:
         total = _update_apart(fit, pool, settings.block, stream)
     if fit.labels is not None:
         terms = update_view(fit.labels, fit.z, pool, settings.block, stream.child("global", 1))
-        if not joint:
+        if not fused:
             total += terms
     fit.prior = fit.prior.update(fit.z, stream.child("prior"))
     if isinstance(fit.prior, Mixture):

@@ -31,13 +31,16 @@ import logging
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfactor.classifiers import Classifier, begin_classifier, fit_classifier, pull
+from rankfactor.classifiers.fitting import FIRST_STEP, STEP
+from rankfactor.classifiers.labels import signed_of
+from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
 from rankfactor.engine.vb import Fit, Settings, record
 from rankfactor.errors import InputError, counted
@@ -46,6 +49,7 @@ from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows
+from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.model import Model
 from rankfactor.steps.row import Lean, designs, update_view, view_bound
 from rankfactor.steps.score import ObservedView, tile_curvature, update_scores
@@ -62,18 +66,6 @@ LOCAL_STEPS = 3
 GROWTH = 1.2  # of the step after one that has raised the objective
 
 Progress = Callable[[int, float, float], None]  # step, objective, relative change
-
-
-class Decider(Protocol):
-    """A classifier on scores, as training sees it (`rankfactor.classifiers.deciders`)."""
-
-    def update(self, z: Normal) -> None:
-        """Fit the coefficients a little more to the scores."""
-        ...
-
-    def pull(self, z: Normal) -> tuple[Floats, float]:
-        """Gradient of the labels' bound in every sample's scores (N, K), and the bound."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -104,10 +96,41 @@ class Predictive:
             raise InputError(f"label_weight must be a number of at least 0, not {weight!r}.")
 
 
+def why_not_predictive(model: Model, gibbs: Gibbs | None) -> str | None:
+    """What keeps a model from predictive training, and what to do; None if nothing does."""
+    if gibbs is not None:
+        return "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
+    if not isinstance(model.latent, StandardNormal):
+        return (
+            "predictive training has no gradient for experts='per_component': use "
+            "experts='mixed' or training='bayes'."
+        )
+    if model.data.refreshes:
+        return (
+            f"predictive training has no gradient for the likelihood {model.data!r}: use "
+            "max-margin rank, Gaussian or ordinal probit, or training='bayes'."
+        )
+    return None
+
+
+def training_classifier(
+    model: Model, labels: Observed, z: Normal, seed: int | np.random.Generator
+) -> Classifier:
+    """Where the classifier of `train` begins, at label-free scores (N, K)."""
+    return begin_classifier(_trained(model), labels, z, seed)
+
+
+def _trained(model: Model) -> Model:
+    """The model with the classifier that labels pull through: a linear one where experts say so."""
+    linear = model.experts is not None and model.experts.gradient == "linear"
+    return replace(model, experts=None) if linear else model
+
+
 def train(
     model: Model,
     fit: Fit,
-    decider: Decider,
+    labels: Observed,
+    classifier: Classifier,
     settings: Predictive,
     pool: Workers,
     block: int = Settings.block,
@@ -120,7 +143,10 @@ def train(
     model : Model
     fit : Fit
         Its scores must be label-free.
-    decider : Decider
+    labels : Observed, shape (R, N)
+        Signed weights.
+    classifier : Classifier
+        Where its coefficients begin (`training_classifier`).
     settings : Predictive
     pool : Workers
     block : int
@@ -135,6 +161,8 @@ def train(
     blocks = slices(len(fit.z.mean), block)
     step, best, number = settings.first_step, -np.inf, 0
     kept = (data.state.copy(), fit.z.copy())
+    trained, label, signed = _trained(model), model.label_view.likelihood, signed_of(labels)
+    assert isinstance(label, LabelLikelihood)
 
     def local_step(samples: slice) -> None:
         z = fit.z.take(samples)
@@ -149,15 +177,19 @@ def train(
         for number in range(settings.max_steps):
             rows = [data.rows()]
             pool.map(local_step, blocks)
-            decider.update(fit.z)
-            pull, label_bound = decider.pull(fit.z)
-            response = responses(data, fit.z, weight * pull, pool, block)
+            effort = STEP if number else FIRST_STEP
+            classifier = fit_classifier(
+                trained, labels, fit.z, pool, start=classifier, effort=effort
+            )
+            q, label_bound = pull(classifier, label, signed, fit.z)
+            response = responses(data, fit.z, weight * q, pool, block)
             elbo = fit.prior.bound(fit.z) + view_bound(data, model.n_factors)
             before = (data.state.copy(), fit.z.copy())
             columns = designs(data, fit.z, block)
             gradient = partial(loading_gradient, data, columns, response, block=block)
-            lean = Lean(gradient, step)
-            elbo += update_view(data, fit.z, pool, block, columns=columns, lean=lean)
+            elbo += update_view(
+                data, fit.z, pool, block, columns=columns, lean=Lean(gradient, step)
+            )
             objective = elbo + weight * label_bound
             gain = (objective - best) / max(abs(objective), 1.0)
             logger.debug("step %d: objective %.6g, size %.3g", number, objective, step)
@@ -187,9 +219,9 @@ def train(
         warnings.warn(fit.convergence.warning, ConvergenceWarning, stacklevel=2)
 
 
-def responses(data: ObservedView, z: Normal, pull: Floats, pool: Workers, block: int) -> Floats:
+def responses(data: ObservedView, z: Normal, q: Floats, pool: Workers, block: int) -> Floats:
     """r_n = H_n^-1 q_n of every sample, shape (N, K)."""
-    result = np.empty_like(pull)
+    result = np.empty_like(q)
     rows = data.rows()
 
     def respond(samples: slice) -> None:
@@ -197,9 +229,9 @@ def responses(data: ObservedView, z: Normal, pull: Floats, pool: Workers, block:
         curvature, _ = StandardNormal().natural(*near.mean.shape)
         for seen in data.walk(rows, near, samples):
             curvature += tile_curvature(seen.rows, data.slopes(seen), data.view.has_intercept)
-        result[samples] = solve_packed(curvature, pull[samples])[0]
+        result[samples] = solve_packed(curvature, q[samples])[0]
 
-    pool.map(respond, slices(len(pull), block))
+    pool.map(respond, slices(len(q), block))
     return result
 
 

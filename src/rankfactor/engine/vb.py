@@ -22,7 +22,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
-from rankfactor.classifiers.per_component import assign_block, joined, shared_out, signed_of
+from rankfactor.classifiers.labels import shared_out, signed_of
+from rankfactor.classifiers.per_component import assign_block, joined
 from rankfactor.engine.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
 from rankfactor.engine.start import principal_components
 from rankfactor.errors import counted
@@ -32,7 +33,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.steps.acceleration import Momentum
-from rankfactor.steps.fused import update_jointly
+from rankfactor.steps.fused import update_fused
 from rankfactor.steps.row import update_view, view_bound
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
@@ -145,7 +146,7 @@ def _variance(loadings: Floats, moment: Floats) -> Floats:
     return np.asarray(np.einsum("ik,ik->i", loadings @ moment, loadings))
 
 
-def fit(
+def ascend(
     model: Model,
     coding: Coding,
     observed: Observed,
@@ -297,7 +298,7 @@ def _ascend(
     try:
         for iteration in range(settings.max_iter + 1):
             if likelihood.augments:
-                elbo = _iterate_jointly(fit, settings.block, pool, momentum)
+                elbo = _iterate_fused(fit, settings.block, pool, momentum)
             else:
                 # Scores come first, so the first pass only fits the rows to the starting ones.
                 elbo = (_iterate if iteration else _fit_rows)(fit, settings.block, pool)
@@ -347,7 +348,7 @@ def _iterate(fit: Fit, block: int, pool: Workers) -> float:
     return _fit_rows(fit, block, pool)
 
 
-def _iterate_jointly(fit: Fit, block: int, pool: Workers, momentum: Momentum) -> float:
+def _iterate_fused(fit: Fit, block: int, pool: Workers, momentum: Momentum) -> float:
     """The same in one pass over the table (`rankfactor.steps.fused`); the ELBO before it.
 
     Loadings and scores are carried on by ``momentum``.
@@ -357,7 +358,7 @@ def _iterate_jointly(fit: Fit, block: int, pool: Workers, momentum: Momentum) ->
     def assign(prior: ScorePrior, z: Normal, samples: slice) -> ScorePrior:
         return assign_block(prior, fit.labels, z, samples)
 
-    bound, priors = update_jointly(fit.views, fit.prior, fit.z, pool, block, assign)
+    bound, priors = update_fused(fit.views, fit.prior, fit.z, pool, block, assign)
     fit.assign(priors)
     elbo += bound
     momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)

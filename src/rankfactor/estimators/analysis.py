@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.interruption import interruptible_once
+from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.vb import Settings
 from rankfactor.estimators.base import FactorModel
 from rankfactor.features.plan import Views, training_table
@@ -138,10 +139,11 @@ class RankFactorAnalysis(FactorModel):
             Gaussian and ordinary rank likelihoods and where covariates are regressed out.
         y : ignored
         """
-        self._check_arguments()
-        self._build_model()
-        with interruptible_once() as ctrl_c:
-            return self._fit(training_table(X, self), None, ctrl_c)
+        settings, model = self._settings(), self._build_model()
+        table = training_table(X, self)
+        posterior = fit_posterior(model, table, None, replace(settings, seed=self._seed()))
+        self._remember_names(table)
+        return self._keep(posterior)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit the factors and return the scores of the training samples."""

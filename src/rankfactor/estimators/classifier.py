@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_random_state
 
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.interruption import interruptible_once
-from rankfactor.engine.predictive import Predictive
+from rankfactor.engine.fit import FitSettings, Labels, fit_posterior
+from rankfactor.engine.predictive import Predictive, why_not_predictive
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import registered
-from rankfactor.estimators.classify import Labels
 from rankfactor.estimators.deciding import Deciding
 from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
@@ -23,7 +22,7 @@ from rankfactor.features.matching import opened_labels, refuse_shuffled
 from rankfactor.features.plan import Views, training_table
 from rankfactor.folds import group_numbers
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import MixedExperts, StandardNormal
+from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
@@ -222,60 +221,27 @@ class RankFactorClassifier(Deciding):
             **local_parts(preset, self.experts, self.n_components),
         )
 
-    def _without_predictive(self, model: Model) -> str | None:
-        """What keeps a model from predictive training, and what to do; None if nothing does."""
-        if self._gibbs() is not None:
-            return "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
-        if not isinstance(model.latent, StandardNormal):
-            return (
-                "predictive training has no gradient for experts='per_component': use "
-                "experts='mixed' or training='bayes'."
-            )
-        if model.data.refreshes:
-            return (
-                f"predictive training has no gradient for the likelihood {model.data!r}: use "
-                "max-margin rank, Gaussian or ordinal probit, or training='bayes'."
-            )
-        return None
-
-    def _trains(self, n_features: int) -> str:
-        """The training that "auto" comes to with so many features, or that was asked for."""
-        if self.training != "auto":
-            return self.training
-        # So many factors leave next to nothing out that labels could ask for.
-        if n_features <= 2 * self.n_factors:
-            return "bayes"
-        missing = self._without_predictive(self._build_model())
-        return "predictive" if missing is None else "bayes"
-
-    def _predictive(self, n_features: int) -> Predictive | None:
-        if self._trains(n_features) == "bayes":
-            return None
-        weight = self.label_weight
-        if isinstance(weight, str):
-            weight = self.label_weight_
-        return Predictive(weight)
-
-    def _check_training(self) -> None:
-        """Refuse training that the model has not, before any work is done."""
-        model = self._build_model()
+    def _classifier_settings(self, model: Model) -> FitSettings:
+        """All settings of a fit; refuses training that the model does not have."""
         registered("calibration", self.calibration, dict.fromkeys(CALIBRATION))
         if self.training not in TRAINING:
             raise InputError(
                 f"training must be one of {', '.join(TRAINING)}, not {self.training!r}."
             )
-        if self.training == "bayes":
-            return
-        if isinstance(self.label_weight, str):
-            if self.label_weight != "auto":
+        predictive = Predictive()
+        if self.training != "bayes" and self.label_weight != "auto":
+            if isinstance(self.label_weight, str):
                 raise InputError(
                     f"label_weight must be a number or 'auto', not {self.label_weight!r}."
                 )
-        else:
-            Predictive(self.label_weight)
-        missing = self._without_predictive(model)
+            predictive = Predictive(self.label_weight)
+        settings = self._settings(
+            training=self.training, predictive=predictive, calibration=self.calibration
+        )
+        missing = why_not_predictive(model, settings.gibbs)
         if missing is not None and self.training == "predictive":
             raise InputError(missing)
+        return settings
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit factors and classifiers.
@@ -300,8 +266,8 @@ class RankFactorClassifier(Deciding):
             If a column separates the classes perfectly by itself, or classes differ only in case
             or blanks (`rankfactor.features.suspects`).
         """
-        self._check_arguments()
-        self._check_training()
+        model = self._build_model()
+        settings = self._classifier_settings(model)
         y = opened_labels(X, y)
         table = training_table(X, self)
         refuse_shuffled(table.given, y)
@@ -310,16 +276,19 @@ class RankFactorClassifier(Deciding):
         if groups is not None:
             index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
             together = group_numbers(groups, index)
-        training = self._trains(table.values.shape[1])
-        if training == "predictive" and self.label_weight == "auto":
-            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        training = settings.trains(model, table.values.shape[1])
+        if self.label_weight == "auto" and training == "predictive":
             self.label_weight_ = choose_label_weight(
-                self, table.given, tasks, codes, seed, together
+                self, table.given, tasks, codes, self._seed(), together
             )
+            settings = replace(settings, predictive=Predictive(self.label_weight_))
         signed = signed_labels(tasks, codes, self.class_weight)
+        labels = Labels(tasks, codes, signed, together)
+        posterior = fit_posterior(model, table, labels, replace(settings, seed=self._seed()))
+        self._remember_names(table)
+        self._keep(posterior)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
-        with interruptible_once() as ctrl_c:
-            return self._fit(table, Labels(tasks, codes, signed, together), ctrl_c)
+        return self
 
     @property
     def classes_(self) -> Any:

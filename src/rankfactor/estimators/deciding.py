@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtri
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import FactorModel
 from rankfactor.features.matching import opened_labels
 from rankfactor.kernels.packed import Floats
-from rankfactor.posterior import Classifiers
+from rankfactor.posterior import Classifiers, Explanation, Posterior
+from rankfactor.posterior.prediction import check_level, interval
 from rankfactor.steps.workers import workers
 from rankfactor.tasks import label_columns, side_by_side
 
@@ -24,6 +24,15 @@ class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
     """Prediction from the classifiers of a fitted model, at label-free scores."""
 
     _single: bool  # whether one label column was given, so that answers are no lists
+
+    def _keep(self, posterior: Posterior) -> Self:
+        """Keep a posterior, which must have labels."""
+        if posterior.classifiers is None:
+            raise InputError(
+                "this model was fitted without labels: use RankFactorAnalysis.from_posterior."
+            )
+        self._single = len(posterior.classifiers.tasks) == 1
+        return super()._keep(posterior)
 
     @property
     def _fitted(self) -> Classifiers:
@@ -43,11 +52,7 @@ class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
             (n_samples, n_classes).
         """
         mean, _ = self._decide(X)
-        parts = []
-        for number, task in enumerate(self._fitted.tasks):
-            part = mean[:, self._fitted.rows_of(number)]
-            parts.append(part[:, 0] if task.n_rows == 1 else part)
-        return self._unwrap(parts)
+        return self._unwrap(self._fitted.by_task(mean))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of new samples, shape (n_samples,) or (n_samples, n_tasks)."""
@@ -81,16 +86,9 @@ class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
         array of shape (n_samples, 2) for two classes, else (n_samples, n_classes, 2); or a list
             Lower and upper ends. Those of variational Bayes are usually somewhat too narrow.
         """
-        if not (isinstance(level, numbers.Real) and 0 < level < 1):
-            raise InputError(f"level must be a number between 0 and 1, not {level!r}.")
-        mean, variance = self._decide(X)
-        reach = ndtri(0.5 + 0.5 * level) * np.sqrt(variance)
-        ends = np.stack([mean - reach, mean + reach], axis=-1)  # (N, rows, 2)
-        parts = []
-        for number, task in enumerate(self._fitted.tasks):
-            part = ends[:, self._fitted.rows_of(number)]
-            parts.append(part[:, 0] if task.n_rows == 1 else part)
-        return self._unwrap(parts)
+        check_level(level)
+        ends = interval(self._decide(X), level)
+        return self._unwrap(self._fitted.by_task(ends))
 
     def responsibilities(self, X: Any) -> Floats:
         """Weights that the components of a nonlinear model have at new samples, without labels.
@@ -103,7 +101,12 @@ class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
         """
         values = self._match(X)
         with workers(self.n_threads) as pool:
-            return self.posterior_.responsibilities(values, pool)
+            return self.posterior_.component_weights(values, pool)
+
+    def explain(self, X: Any) -> dict[str, Explanation]:
+        """What each feature adds to every decision of new samples (`Posterior.explain`)."""
+        check_is_fitted(self, "posterior_")
+        return self.posterior_.explain(X, self.missing_features, self.n_threads)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy, averaged over label columns; samples without a label do not count."""

@@ -30,7 +30,7 @@ from rankfactor.features.matching import (
 )
 from rankfactor.features.words import Indicators, coded
 from rankfactor.model import Model
-from rankfactor.posterior.posterior import Strings
+from rankfactor.posterior.prediction import Strings
 from rankfactor.shrinkage import ByView
 
 COVARIATE_VIEW, FEATURE_VIEW = "covariates", "features"

@@ -75,7 +75,7 @@ from rankfactor.likelihoods.base import (
 from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
 
 # Weight of a table of few features, features x margin, and the largest margin for it.
-LEAST_WEIGHT, LARGEST = 2.0, 0.2
+LEAST_WEIGHT, USUAL, LARGEST = 2.0, 0.05, 0.2
 # The number of cuts at which a feature's margin is `MarginRank.margin` itself.
 REFERENCE_CUTS = 32
 
@@ -152,7 +152,7 @@ def margin_for(n_features: int) -> float:
     below 40 features the margin rises to keep the product at 2, but not beyond 0.2
     (docs/decisions.md).
     """
-    return min(max(LEAST_WEIGHT / max(n_features, 1), MarginRank.margin), LARGEST)
+    return min(max(LEAST_WEIGHT / max(n_features, 1), USUAL), LARGEST)
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ class MarginRank(DataLikelihood[CutPoints]):
 
     Attributes
     ----------
-    margin : float
+    margin : float or "auto"
         The margin of a feature with 32 cuts; one with J cuts has ``32 / J`` times as much. Where
-        margins are inferred, their prior mean.
+        margins are inferred, their prior mean. "auto" depends on the table (`margin_for`).
     max_cuts : int
         Most cuts of a feature, at most 254: a finer or coarser view of the ranks.
     cut_precision : float
@@ -177,18 +177,25 @@ class MarginRank(DataLikelihood[CutPoints]):
         precision in any case.
     """
 
-    margin: float = 0.05
+    margin: float | str = USUAL
     max_cuts: int = 16
     cut_precision: float = 1e-3
     margin_shape: float | None = None
     double: bool = False
 
+    has_auto_margin: ClassVar[bool] = True
     curved: ClassVar[bool] = True
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
         """Precision of w and of the sites."""
         return np.float64 if self.double else np.float32
+
+    def for_table(self, n_features: int) -> MarginRank:
+        """The likelihood with the margin for a table of so many features, where it is "auto"."""
+        if self.margin != "auto":
+            return self
+        return replace(self, margin=margin_for(n_features))
 
     def learn(self, values: Floats) -> Cuts:
         """Cuts of every feature that varies."""
@@ -215,6 +222,7 @@ class MarginRank(DataLikelihood[CutPoints]):
 
     def _usual_margin(self, n_cuts: NDArray[np.int64]) -> Floats:
         """Fixed margins, or prior means, of features with so many cuts."""
+        assert not isinstance(self.margin, str)
         return np.asarray(self.margin * REFERENCE_CUTS / n_cuts)
 
     def noise_variance(self, params: CutPoints) -> Floats:

@@ -1,5 +1,7 @@
 """What a fit leaves: what it predicts, how certain it is and how its chains mixed."""
 
-from rankfactor.posterior.posterior import Classifiers, Posterior
+from rankfactor.posterior.classifiers import Classifiers
+from rankfactor.posterior.explanation import Explanation
+from rankfactor.posterior.posterior import Posterior
 
-__all__ = ["Classifiers", "Posterior"]
+__all__ = ["Classifiers", "Explanation", "Posterior"]

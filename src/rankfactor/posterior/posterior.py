@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.classifiers.gated import Experts
-from rankfactor.classifiers.linear import decisions, encode_samples
-from rankfactor.engine.calibration import class_probabilities
 from rankfactor.engine.convergence import Convergence
 from rankfactor.engine.draws import Draws
 from rankfactor.engine.vb import ACTIVE_SHARE, factor_shares, loading_units, second_moment
@@ -32,93 +30,19 @@ from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, RowArrays
-from rankfactor.model import Model, ViewState
+from rankfactor.model import Model
 from rankfactor.posterior import diagnostics
 from rankfactor.posterior.certainty import clear_coefficients
+from rankfactor.posterior.classifiers import Classifiers
+from rankfactor.posterior.prediction import LINEAR, Prediction, Strings
 from rankfactor.posterior.samples import SampleSummary, summarise
-from rankfactor.steps.score import ObservedView
-from rankfactor.steps.workers import Workers
-from rankfactor.tasks import Task, positive_classes
+from rankfactor.tasks import positive_classes
 
-Strings = NDArray[np.str_]
 _ROWS_AT_A_TIME = 256
-_LINEAR = "a linear model has no components: choose a nonlinear one."
 
 
-@dataclass(frozen=True)
-class Classifiers:
-    """The classifiers of all tasks, rows in the order of the tasks.
-
-    Attributes
-    ----------
-    tasks : tuple of Task
-    rows : Normal, shape (rows, K + 1)
-        Coefficients and intercept fitted to label-free scores: what predicts or, with experts,
-        their average over the training samples.
-    joint_rows : Normal, shape (rows, K + 1)
-        Those of the joint fit, whose scores have seen the labels; the same as ``rows`` where there
-        was none.
-    codes : int array, shape (N, n_tasks)
-        Class numbers of the training samples, -1 where missing; N is 0 without these.
-    experts : Experts or None
-        Local classifiers that predict in place of ``rows``.
-    scale : array, shape (n_tasks,)
-        What decisions are multiplied by before they become probabilities
-        (`rankfactor.engine.calibration`); empty means 1 for all.
-    """
-
-    tasks: tuple[Task, ...]
-    rows: Normal
-    joint_rows: Normal
-    codes: NDArray[np.int64]
-    experts: Experts | None = None
-    scale: Floats = field(default_factory=lambda: np.ones(0))
-
-    def __post_init__(self) -> None:
-        """Scales of 1 where none are given."""
-        if len(self.scale) == 0:
-            object.__setattr__(self, "scale", np.ones(len(self.tasks)))
-
-    def decisions(self, z: Normal) -> tuple[Floats, Floats]:
-        """Mean and variance of every row's decision for scores (N, K), each (N, rows)."""
-        return decisions(self.rows, z) if self.experts is None else self.experts.decisions(z)
-
-    def rows_of(self, task: int) -> slice:
-        """Which rows belong to a task."""
-        counts = np.cumsum([0] + [t.n_rows for t in self.tasks])
-        return slice(int(counts[task]), int(counts[task + 1]))
-
-    def flipped(self, turned: Sequence[bool]) -> tuple[Classifiers, Floats]:
-        """Classifiers with the two classes of some tasks in turned order, and the rows' signs."""
-        tasks, codes = [], self.codes.copy()
-        for number, (task, turn) in enumerate(zip(self.tasks, turned, strict=True)):
-            known = codes[:, number] >= 0
-            codes[known, number] = (1 - codes if turn else codes)[known, number]
-            tasks.append(replace(task, classes=task.classes[::-1]) if turn else task)
-        n_rows = [task.n_rows for task in self.tasks]
-        sign = np.repeat(np.where(turned, -1.0, 1.0), n_rows)
-        experts = self.experts
-        classifiers = replace(
-            self,
-            tasks=tuple(tasks),
-            rows=self.rows.flipped(sign),
-            joint_rows=self.joint_rows.flipped(sign),
-            codes=codes,
-            experts=None if experts is None else replace(experts, rows=experts.rows.flipped(sign)),
-        )
-        return classifiers, sign
-
-    def row_names(self) -> list[str]:
-        """One readable name per row: the task, and the class that a positive decision means."""
-        names = []
-        for task in self.tasks:
-            positive = task.classes[1:] if task.n_rows == 1 else task.classes
-            names += [f"{task.name}: {label}" for label in positive]
-        return names
-
-
-@dataclass(frozen=True)
-class Posterior:
+@dataclass(frozen=True, repr=False)
+class Posterior(Prediction):
     """A fitted model.
 
     Attributes
@@ -181,6 +105,33 @@ class Posterior:
     indicators: Indicators | None = None
     codes_sha256: str = ""
     left_out: SampleSummary | None = None
+
+    def __repr__(self) -> str:
+        """The model in one line: size, parts, tasks and how the fit ended."""
+        tasks = () if self.classifiers is None else self.classifiers.tasks
+        labels = f", tasks {', '.join(task.name for task in tasks)}" if tasks else ""
+        size = f"{self.samples.n_samples} samples x {len(self.feature_names)} features"
+        return f"<Posterior of {size}, {self.n_factors} factors{labels}; {self.convergence.state}>"
+
+    def _repr_html_(self) -> str:
+        """The model as a small table, for notebooks."""
+        rows = {
+            "samples": str(self.samples.n_samples),
+            "features": str(len(self.feature_names)),
+            "factors": f"{self.n_factors}, of which {int(self.active.sum())} in use",
+            "fit": str(self.convergence),
+        }
+        tasks = () if self.classifiers is None else self.classifiers.tasks
+        for task, counts in zip(tasks, self.samples.counts, strict=True):
+            *known, _ = counts.tolist()  # the last is the number of missing labels
+            classes = zip(task.classes, known, strict=True)
+            rows[f"task {task.name}"] = ", ".join(f"{label} ({count})" for label, count in classes)
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{escape(text)}</td></tr>"
+            for name, text in rows.items()
+        )
+        return f"<table><caption>rankfactor model</caption>{cells}</table>"
 
     @cached_property
     def samples(self) -> SampleSummary:
@@ -276,11 +227,6 @@ class Posterior:
         return int(self.model.n_factors)
 
     @property
-    def factor_names(self) -> list[str]:
-        """Names of the factors, in order of their share."""
-        return [f"Factor {k + 1}" for k in range(self.n_factors)]
-
-    @property
     def loadings(self) -> Floats:
         """Posterior mean loadings of all features, shape (D, K)."""
         return self._all_features(self.rows.mean)
@@ -335,16 +281,6 @@ class Posterior:
             used = used | clear_coefficients(self).any(axis=0)
         return np.asarray(used)
 
-    def encode(self, values: Any, pool: Workers) -> Normal:
-        """Label-free scores of samples, shape (N, K).
-
-        ``values`` has the model's columns: what `rankfactor.features.matching.model_values` gives.
-        """
-        view = self.model.data_view
-        state = ViewState(self.rows, self.params, None)
-        item = ObservedView(view, self.coding.observe(values), state)
-        return encode_samples(self.model, item, pool, prior=self.prior)
-
     @property
     def n_components_used(self) -> int:
         """Number of local classifiers that matter, of a nonlinear model.
@@ -354,43 +290,8 @@ class Posterior:
         samples count whose nearest centre it is.
         """
         if not self.samples.n_components:
-            raise InputError(_LINEAR)
+            raise InputError(LINEAR)
         return self.samples.n_components
-
-    def responsibilities(self, values: Any, pool: Workers) -> Floats:
-        """Weights of the local classifiers for samples, shape (N, T), rows adding up to 1."""
-        return self._experts.gates.responsibilities(self.encode(values, pool).mean)
-
-    def decide(self, values: Any, pool: Workers) -> tuple[Floats, Floats]:
-        """Mean and variance of every classifier's decision for samples, each (N, rows).
-
-        Averaged over draws where there are any.
-        """
-        classifiers = self._classifiers
-        if self.draws is None:
-            return classifiers.decisions(self.encode(values, pool))
-        observed = self.coding.observe(values)
-        return self.draws.decide(self.model, self.model.data_view, observed, pool)
-
-    def probabilities(self, decision: tuple[Floats, Floats]) -> list[Floats]:
-        """Class probabilities of every task, shape (N, n_classes) each, at its scale."""
-        mean, variance = decision
-        label = self.model.label
-        assert label is not None
-        result = []
-        for number, scale in enumerate(self._classifiers.scale):
-            rows = self._classifiers.rows_of(number)
-            result.append(class_probabilities(label, mean[:, rows], variance[:, rows], scale))
-        return result
-
-    def predictions(self, decision: Floats) -> list[NDArray[Any]]:
-        """Class of every sample for every task, shape (N,) each."""
-        result = []
-        for number, task in enumerate(self._classifiers.tasks):
-            part = decision[:, self._classifiers.rows_of(number)]
-            chosen = (part[:, 0] > 0).astype(int) if task.n_rows == 1 else part.argmax(axis=1)
-            result.append(task.classes[chosen])
-        return result
 
     def with_positive(self, positive: Mapping[str, Any]) -> Posterior:
         """The same model, speaking of other classes: decisions, coefficients, ROC and report.
@@ -435,18 +336,6 @@ class Posterior:
             After variational Bayes, or without the extra: ``pip install rankfactor[arviz]``.
         """
         return diagnostics.to_arviz(self)
-
-    @property
-    def _experts(self) -> Experts:
-        if self.classifiers is None or self.classifiers.experts is None:
-            raise InputError(_LINEAR)
-        return self.classifiers.experts
-
-    @property
-    def _classifiers(self) -> Classifiers:
-        if self.classifiers is None:
-            raise ValueError("this model was fitted without labels, so it has no decisions.")
-        return self.classifiers
 
 
 def readable_order(

@@ -36,9 +36,12 @@ from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Index, Normal
 from rankfactor.laws.products import Rows
 from rankfactor.likelihoods import DataLikelihood
+from rankfactor.model import Model
 from rankfactor.steps.acceleration import Anderson
-from rankfactor.steps.score import ObservedView, update_scores, view_sums
+from rankfactor.steps.score import BLOCK, ObservedView, update_scores, view_sums
+from rankfactor.steps.workers import Workers, slices
 
+TOL, STEPS = 1e-4, 200  # in units of a score, whose prior standard deviation is 1
 BACK = 0.5  # slope behind a maximum, of that before it, from which a step was too far
 SHORTER = 0.1, 0.7  # least and most that is kept of a step that was too far
 # A step so short is not questioned: variances move as well, so that its first slope means less.
@@ -164,3 +167,33 @@ def _ascent(
         curvature += added.curvature
     gradient = shift - times(precision, z.mean)
     return Normal.from_natural(precision, shift), gradient, curvature
+
+
+def encode_samples(
+    model: Model,
+    data: ObservedView,
+    pool: Workers,
+    block: int = BLOCK,
+    prior: ScorePrior | None = None,
+) -> Normal:
+    """Label-free scores of all samples of ``data``, shape (N, K).
+
+    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it.
+    """
+    n = data.observed.shape[1]
+    now = model.latent if prior is None else prior
+    if not isinstance(now, ScorePrior):
+        raise ValueError(f"{type(now).__name__} has a state: give that of the fit as prior.")
+    if n == 0:
+        return now.fresh(0).law(0, model.n_factors)
+    rows = lay_out([data])
+
+    def encode_block(samples: slice) -> Normal:
+        return encode([data], now, samples, model.n_factors, tol=TOL, max_steps=STEPS, rows=rows)
+
+    parts = pool.map(encode_block, slices(n, block))
+    return Normal(
+        np.concatenate([part.mean for part in parts]),
+        np.concatenate([part.cov for part in parts]),
+        np.concatenate([part.log_det for part in parts]),
+    )

@@ -34,7 +34,7 @@ ENTRIES, LEAST, MOST, TILES, PART = 2**19, 32, 768, 4, 2048
 After = Callable[[ScorePrior, Normal, slice], ScorePrior]
 
 
-def update_jointly(
+def update_fused(
     views: Sequence[ObservedView],
     prior: ScorePrior,
     z: Normal,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rankfactor.__about__ import __version__
-from rankfactor.classifiers.gated import Experts
+from rankfactor.classifiers import Gated
 from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.engine.draws import Draws
 from rankfactor.engine.scale_draws import ScaleDraws
@@ -249,7 +249,7 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
             arrays["label_codes"] if left_out is None else np.zeros((0, len(tasks)), np.int64),
             None
             if model.n_components is None
-            else Experts(_whole(_GATES, Gates, arrays), _whole(_EXPERTS, Normal, arrays)),
+            else Gated(_whole(_GATES, Gates, arrays), _whole(_EXPERTS, Normal, arrays)),
             # Files written before probabilities were calibrated have none.
             arrays.get(_SCALE, np.ones(len(tasks))),
         )
@@ -353,7 +353,7 @@ def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
         classifiers=_unstacked("draws.classifiers", Normal, arrays),
         scales=ScaleDraws.of(model, scales),
         experts=tuple(
-            Experts(gates, rows)
+            Gated(gates, rows)
             for gates, rows in zip(
                 _unstacked(f"draws.{_GATES}", Gates, arrays),
                 _unstacked(f"draws.{_EXPERTS}", Normal, arrays),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankfactor.classifiers.linear import refit_labels
+from rankfactor.classifiers.linear import fit_linear
 from rankfactor.engine.draws import certain
 from rankfactor.evaluation.baselines.columns import ColumnClassifier, Integers
 from rankfactor.evaluation.baselines.counting import CountScale
@@ -93,7 +93,7 @@ class PFAClassifier(ColumnClassifier):
         model = Model(self.n_factors, Gaussian(), Hinge())
         signed = ObservedArray(signed_labels(tasks, codes, None))
         with workers(self.n_threads) as pool:
-            state = refit_labels(model, signed, certain(self._standard(scores)), pool)
+            state = fit_linear(model, signed, certain(self._standard(scores)), pool)
         self.coef_, self.intercept_ = state.rows.mean[:, :-1], state.rows.mean[:, -1]
         self._ends = np.cumsum([task.n_rows for task in tasks])[:-1]
 

@@ -1,0 +1,62 @@
+"""What every classifier on factor scores provides.
+
+A classifier is what a fit leaves of the labels: rows of coefficients that turn a sample's
+label-free scores into decisions, one a row. Linear ones have a row of coefficients a label; gated
+ones have one for each of several gates and mix their decisions (`rankfactor.classifiers.gated`),
+whether the gates were placed beforehand or belong to the components of a mixture
+(`rankfactor.classifiers.per_component`).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import LabelLikelihood
+
+
+class Classifier(Protocol):
+    """A fitted classifier of R label rows on K factors."""
+
+    @property
+    def rows(self) -> Normal:
+        """Law of the coefficients, one row a label row."""
+        ...
+
+    def decide(self, z: Normal) -> tuple[Floats, Floats]:
+        """Mean and variance of every row's decision at scores (N, K), each (N, R)."""
+        ...
+
+    def gradient(self, z: Normal, slope: Floats) -> Floats:
+        """``sum_r slope_rn df_rn / dz_n``, shape (N, K), of slopes (R, N)."""
+        ...
+
+    def average(self, z: Normal) -> Normal:
+        """Coefficients averaged over samples, shape (R, K + 1): the classifier as a linear one."""
+        ...
+
+    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Self:
+        """The classifier on the scores ``sign * z[order]``."""
+        ...
+
+    def flipped(self, sign: Floats) -> Self:
+        """The classifier whose decisions are ``sign`` (R,) times these."""
+        ...
+
+
+def pull(
+    classifier: Classifier, label: LabelLikelihood, signed: Floats, z: Normal
+) -> tuple[Floats, float]:
+    """Gradient of the labels' bound in every sample's scores (N, K), and the bound.
+
+        q_n = sum_rows (rho_n - tau_n f_n) df_n / dz_n,
+
+    taken at fixed variances. ``signed`` are the labels' signed weights, shape (R, N).
+    """
+    f, var_f = (part.T for part in classifier.decide(z))
+    sites, terms = label.label_sites(signed, f, var_f)
+    return classifier.gradient(z, sites.rho - sites.tau * f), float(terms.sum())

@@ -1,0 +1,84 @@
+"""The classifier that a model's parts ask for, fitted to given scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rankfactor.classifiers import gated, linear
+from rankfactor.classifiers.base import Classifier
+from rankfactor.classifiers.gated import Gated, begin_gated, fit_gated
+from rankfactor.classifiers.linear import Linear, begin_linear, fit_linear
+from rankfactor.classifiers.per_component import fit_per_component
+from rankfactor.latent import Mixture, ScorePrior
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Observed
+from rankfactor.model import Model
+from rankfactor.steps.workers import Workers
+
+
+class Effort(NamedTuple):
+    """How far a classifier is fitted: tolerance and most steps, of linear and of gated ones."""
+
+    linear: tuple[float, int]
+    gated: tuple[float, int]
+
+
+FULL = Effort((linear.TOL, linear.STEPS), (gated.TOL, gated.STEPS))
+# From a classifier that was fitted to almost the same labels; gated ones cost more.
+BRIEF = Effort((0.0, 20), (1e-2, 10))
+# From the classifier of the step before, while training changes the scores.
+STEP = Effort((0.0, 3), (0.0, 3))
+# The first of these steps: gated classifiers begin further away.
+FIRST_STEP = Effort((0.0, 3), (0.0, 30))
+
+
+def begin_classifier(
+    model: Model, labels: Observed, z: Normal, seed: int | np.random.Generator = 0
+) -> Classifier:
+    """The classifier of a model at scores (N, K), before any step; a mixture has none."""
+    if model.experts is not None:
+        return begin_gated(model, labels, z, seed)
+    return begin_linear(model, labels.shape[0])
+
+
+def fit_classifier(
+    model: Model,
+    labels: Observed,
+    z: Normal,
+    pool: Workers,
+    *,
+    prior: ScorePrior | None = None,
+    start: Classifier | None = None,
+    seed: int | np.random.Generator = 0,
+    effort: Effort = FULL,
+) -> Classifier:
+    """The classifier of a model at fixed scores.
+
+    Parameters
+    ----------
+    model : Model
+        Must have a likelihood of labels.
+    labels : Observed, shape (R, N)
+        Signed weights.
+    z : Normal, shape (N, K)
+        Label-free scores.
+    pool : Workers
+    prior : ScorePrior, optional
+        Prior of the scores. A mixture has a classifier to each component, fitted anew each time.
+    start : Classifier, optional
+        A fitted classifier to start from; a gated one keeps its gates.
+    seed : int or numpy.random.Generator
+        Places the gates where there is no start.
+    effort : Effort
+    """
+    if isinstance(prior, Mixture):
+        return fit_per_component(model, labels, z, prior, pool)
+    if model.experts is not None:
+        assert start is None or isinstance(start, Gated)
+        tol, steps = effort.gated
+        return fit_gated(model, labels, z, start, seed=seed, tol=tol, max_steps=steps)
+    assert start is None or isinstance(start, Linear)
+    tol, steps = effort.linear
+    return fit_linear(model, labels, z, pool, start, tol=tol, max_steps=steps)

@@ -1,0 +1,61 @@
+"""Labels as a classifier's rows see them: signed weights, shared out among components or not.
+
+With q(t_n = t) = R_nt the term of label row r under component t counts R_nt times, with auxiliary
+variables of its own. Weights multiply sites and bound already, so the labels' view is one of R x T
+rows with observations ``signed_rn R_nt`` (row r T + t), and the updates of beta and of z, and the
+bound, are those of any labels. Gibbs sampling is the same with an indicator for R_nt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.kernels.packed import Floats
+from rankfactor.latent import Mixture, ScorePrior
+from rankfactor.laws.normal import Index
+from rankfactor.likelihoods import Observed
+
+
+@dataclass(frozen=True)
+class ComponentLabels(Observed):
+    """Signed weights of label rows times responsibilities, row r T + t.
+
+    Attributes
+    ----------
+    signed : array, shape (R, N)
+    responsibilities : array, shape (N, T)
+    """
+
+    signed: Floats
+    responsibilities: Floats
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, R T, and of samples."""
+        return len(self.signed) * self.responsibilities.shape[1], self.signed.shape[1]
+
+    def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
+        """Some rows and samples."""
+        T = self.responsibilities.shape[1]
+        label, component = np.divmod(np.arange(self.shape[0])[rows], T)
+        return np.asarray(
+            self.signed[label][:, samples] * self.responsibilities[samples][:, component].T
+        )
+
+
+def signed_of(labels: Observed) -> Floats:
+    """Signed weights of the labels themselves, shape (R, N)."""
+    if isinstance(labels, ComponentLabels):
+        return labels.signed
+    return np.asarray(labels.tile(slice(0, labels.shape[0]), slice(0, labels.shape[1])))
+
+
+def shared_out(labels: Observed, prior: ScorePrior) -> Observed:
+    """Labels as the rows of the labels' view see them: a mixture's are shared out."""
+    if not isinstance(prior, Mixture):
+        return labels
+    return ComponentLabels(signed_of(labels), prior.responsibilities)

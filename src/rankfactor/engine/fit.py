@@ -1,0 +1,437 @@
+"""The whole fit: from a table of numbers and its labels to a `Posterior`.
+
+1. The likelihood learns its coding; an "auto" margin and the blocks are settled for the table.
+2. Variational Bayes: jointly with the labels, or without them and then predictive training.
+3. Gibbs sampling, where it is asked for, from there.
+4. Factors are put in a readable order; all samples are encoded without their labels.
+5. Classifiers are fitted to these scores, and their probabilities calibrated on hidden labels.
+
+The first Ctrl-C ends the stage that is under way and keeps what it has; the others follow.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfactor.classifiers import Classifier, Gated, fit_classifier
+from rankfactor.classifiers.per_component import gate_major
+from rankfactor.engine.calibration import (
+    ENOUGH,
+    Refit,
+    calibrate,
+    fit_again,
+    refit_coefficients,
+    retrain,
+)
+from rankfactor.engine.chain import Gibbs, Moments
+from rankfactor.engine.checkpoint import open_checkpoint
+from rankfactor.engine.convergence import INTERRUPTED, Convergence
+from rankfactor.engine.draw_store import open_store
+from rankfactor.engine.draws import Draws, certain, collect
+from rankfactor.engine.gibbs import pooled, sample
+from rankfactor.engine.interruption import Interruption, interruptible_once
+from rankfactor.engine.predictive import (
+    START_ITERATIONS,
+    Predictive,
+    train,
+    training_classifier,
+    why_not_predictive,
+)
+from rankfactor.engine.vb import Fit, Progress, Settings, ascend
+from rankfactor.errors import InputError, counted
+from rankfactor.features.plan import TrainingTable, with_views
+from rankfactor.features.suspects import check_labels
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
+from rankfactor.latent import Mixture
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding, Observed, ObservedArray
+from rankfactor.model import Model, ViewState
+from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.posterior.diagnostics import judged
+from rankfactor.posterior.posterior import hash_of_codes, names_or_default, readable_order
+from rankfactor.steps.encode import encode_samples
+from rankfactor.steps.score import ObservedView
+from rankfactor.steps.workers import Workers, thread_count, workers
+from rankfactor.tasks import Task
+
+DEFAULT_PREDICTIVE = Predictive()
+PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
+
+
+class Labels(NamedTuple):
+    """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N), groups (N,)."""
+
+    tasks: tuple[Task, ...]
+    codes: NDArray[np.int64]
+    signed: Floats
+    groups: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How a model is fitted.
+
+    Attributes
+    ----------
+    ascent : Settings
+        Of variational Bayes.
+    training : {"auto", "bayes", "predictive"}
+    predictive : Predictive
+        Settings of predictive training.
+    gibbs : Gibbs or None
+        None is variational Bayes.
+    calibration : {"refit", "cross-validation", "none"}
+    seed : int
+    n_threads : int or None
+        None uses every core.
+    progress : callable or None
+        Called with iteration, ELBO and its relative change.
+    """
+
+    ascent: Settings
+    training: str = "bayes"
+    predictive: Predictive = DEFAULT_PREDICTIVE
+    gibbs: Gibbs | None = None
+    calibration: str = "none"
+    seed: int = 0
+    n_threads: int | None = None
+    progress: Progress | None = None
+
+    def trains(self, model: Model, n_features: int) -> str:
+        """The training of a table of so many features: what "auto" comes to, or what was given."""
+        if self.training != "auto":
+            return self.training
+        # With so many factors next to nothing is left out that labels could ask for.
+        few = n_features <= 2 * model.n_factors
+        return "bayes" if few or why_not_predictive(model, self.gibbs) else "predictive"
+
+
+def fit_posterior(
+    model: Model, table: TrainingTable, labels: Labels | None, settings: FitSettings
+) -> Posterior:
+    """Fit a model to a table and, where there are any, to labels.
+
+    Parameters
+    ----------
+    model : Model
+    table : TrainingTable
+    labels : Labels or None
+    settings : FitSettings
+
+    Raises
+    ------
+    InputError
+        If the table is too small for the model or does not vary.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the fit has not converged or was interrupted.
+    """
+    n, n_features = table.values.shape
+    check_size(model, n)
+    with interruptible_once() as ctrl_c, workers(settings.n_threads) as pool:
+        coding = model.data.learn(table.values)
+        report_constant(n_features - len(coding.columns), n_features)
+        if labels is not None:
+            check_labels(table.given, labels.tasks, labels.codes)
+        observed = coding.observe(table.values)
+        training = settings.trains(model, len(coding.columns))
+        model = model.for_table(len(coding.columns))
+        model = with_views(model, table.views, coding.columns)
+        names = None if table.names is None else table.names.tolist()
+        feature_names = names_or_default(names, "x", n_features)
+        fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
+        # A folder that cannot be used is refused before any work is done.
+        fitting.open_chains(feature_names[coding.columns].tolist())
+        result = fitting.ascend()
+        draws = fitting.sample(result)
+        ctrl_c.hold()
+        # Last of all: a prior may depend on the order in which the factors were fitted.
+        order, sign = order_factors(model, result)
+        draws = None if draws is None else draws.reordered(order, sign)
+        # Scores and everything fitted to them are label-free: what a new sample would get.
+        scores = encode_samples(model, result.data, pool, prior=result.prior)
+        classifiers = fitting.classify(result, draws, scores)
+        if draws is not None:
+            fitting.close_chains(order, sign, classifiers)
+        posterior = Posterior(
+            model=model,
+            feature_names=feature_names,
+            named_features=table.names is not None,
+            sample_names=names_or_default(table.sample_names, "sample", n),
+            coding=coding,
+            rows=result.data.state.rows,
+            params=result.data.state.params,
+            scores=scores,
+            classifiers=classifiers,
+            elbo=np.array(result.history.elbo),
+            sd_w=np.array(result.history.sd_w),
+            n_active=np.array(result.history.n_active),
+            convergence=result.convergence,
+            draws=draws,
+            prior=result.prior.fresh(0),
+            training=training,
+            views=table.views,
+            adjustment=table.adjustment,
+            indicators=table.indicators,
+            codes_sha256=hash_of_codes(observed),
+        )
+    return posterior if settings.gibbs is None else judge_chains(posterior, settings.gibbs)
+
+
+class _Fitting:
+    """The stages of a fit, and what they share."""
+
+    def __init__(
+        self,
+        model: Model,
+        coding: Coding,
+        observed: Observed,
+        labels: Labels | None,
+        settings: FitSettings,
+        training: str,
+        pool: Workers,
+        ctrl_c: Interruption,
+    ) -> None:
+        self.model, self.coding, self.observed, self.labels = model, coding, observed, labels
+        self.settings, self.pool, self.ctrl_c = settings, pool, ctrl_c
+        self.predictive = settings.predictive if training == "predictive" else None
+        self.rows = None if labels is None else ObservedArray(labels.signed)
+        self.rng = np.random.default_rng(settings.seed)
+        self.stream = Stream.from_seed(settings.seed)
+        self.ascent = settings.ascent
+        if self.predictive is not None:
+            self.ascent = replace(
+                settings.ascent,
+                max_iter=min(settings.ascent.max_iter, START_ITERATIONS),
+                # Without a label weight, no training follows.
+                warns=self.predictive.label_weight == 0,
+            )
+        self.start: tuple[ViewState, Normal] | None = None  # of predictive training
+
+    def open_chains(self, features: list[str]) -> None:
+        """Open the checkpoint and the store of draws, where they are asked for."""
+        self.checkpoint = self.store = None
+        if self.settings.gibbs is not None:
+            problem = (self.settings.gibbs, self.model, self.observed, self.rows, self.stream)
+            self.checkpoint, self.store = open_checkpoint(*problem), open_store(*problem, features)
+
+    def ascend(self) -> Fit:
+        """Variational Bayes and, where it is asked for, predictive training."""
+        progress, trains = self.settings.progress, self.predictive is not None
+        seen = None if trains else self.rows
+        result = ascend(
+            self.model, self.coding, self.observed, seen, self.ascent, self.rng, self.pool, progress
+        )
+        if self.predictive is None or self.rows is None:
+            return result
+        with self.ctrl_c.holding():
+            result.z = encode_samples(self.model, result.data, self.pool)
+            self.start = result.data.state.copy(), result.z.copy()
+            classifier = training_classifier(self.model, self.rows, result.z, self.rng)
+        if self.ctrl_c.came and not result.convergence.interrupted:
+            result.convergence = Convergence(INTERRUPTED, "the label-free start")
+            warnings.warn(result.convergence.warning, ConvergenceWarning, stacklevel=4)
+        train(
+            self.model, result, self.rows, classifier, self.predictive, self.pool, progress=progress
+        )
+        return result
+
+    def sample(self, result: Fit) -> Draws | None:
+        """Gibbs sampling from the fit on; its laws become those of the draws, in place."""
+        gibbs, progress = self.settings.gibbs, self.settings.progress
+        if gibbs is None:
+            return None
+        if result.convergence.interrupted:
+            warnings.warn(
+                "interrupted before the first sweep: the variational fit that chains start "
+                "from is kept, and there are no draws.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return None
+        tell = None
+        if progress is not None:
+
+            def tell(done: int, total: int) -> None:
+                progress(result.n_iter + done, math.nan, math.nan)
+
+        n_threads = thread_count(self.settings.n_threads)
+        records = None if self.store is None else self.store.records
+        chains = sample(
+            self.model, result, gibbs, self.stream, n_threads, tell, self.checkpoint, records
+        )
+        self.ctrl_c.hold()
+        draws = collect(self.model, chains, self.observed, self.rows, gibbs.n_predict, self.pool)
+        state = result.data.state
+        state.rows = pooled([chain.rows for chain in chains])
+        state.params = type(state.params).pool(draws.params)
+        # A mixture's components cannot be averaged over draws; those of the fit are brought up to
+        # the mean scores, whose unit is that of the draws.
+        scores = pooled([chain.scores for chain in chains])
+        for _ in range(PRIOR_STEPS):
+            result.prior = result.prior.update(scores)
+        return draws
+
+    def classify(self, result: Fit, draws: Draws | None, scores: Normal) -> Classifiers | None:
+        """Classifiers on label-free scores (N, K), with calibrated probabilities."""
+        if self.labels is None or self.rows is None:
+            return None
+        fitted = fit_classifier(
+            self.model, self.rows, scores, self.pool, prior=result.prior, seed=self.rng
+        )
+        rows, joint = fitted.average(scores), joint_rows(result, draws, scores)
+        classifiers = Classifiers(
+            self.labels.tasks,
+            rows,
+            rows if joint is None else joint,
+            self.labels.codes,
+            fitted if isinstance(fitted, Gated) else None,
+        )
+        if not self._calibrates(draws) or result.convergence.interrupted:
+            return classifiers
+        try:
+            return self._calibrated(classifiers, result, fitted, scores)
+        except KeyboardInterrupt:
+            result.convergence = Convergence(
+                INTERRUPTED, criterion=f"the fit itself is {result.convergence}"
+            )
+            warnings.warn(
+                "interrupted: the fit is kept, but its probabilities are not calibrated.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return classifiers
+
+    def _calibrates(self, draws: Draws | None) -> bool:
+        """Whether decisions get a scale: draws of a linear probit's coefficients have their own."""
+        assert self.model.label is not None
+        linear = self.model.n_components is None
+        own = draws is not None and self.model.label.normalised and linear
+        return self.settings.calibration != "none" and not own
+
+    def _calibrated(
+        self, classifiers: Classifiers, result: Fit, fitted: Classifier, scores: Normal
+    ) -> Classifiers:
+        """The classifiers with scales at which hidden training labels are most probable."""
+        assert self.labels is not None
+        assert self.model.label is not None
+        refit, enough = self._refit(result, fitted, scores)
+        # The coefficients alone take no time; anything else is not begun after Ctrl-C.
+        quick = self.predictive is None and self.settings.calibration == "refit"
+        if self.ctrl_c.came and not quick:
+            raise KeyboardInterrupt
+        tasks, codes, signed, groups = self.labels
+        first = classifiers.decide(scores)[0][:, 0]
+        with self.ctrl_c.holding(False):
+            scale = calibrate(self.model.label, tasks, codes, signed, refit, first, enough, groups)
+        return replace(classifiers, scale=scale)
+
+    def _refit(self, result: Fit, fitted: Classifier, scores: Normal) -> tuple[Refit, int | None]:
+        """What is fitted again without hidden labels, and how many hidden samples are enough."""
+        calibration, seed, pool = self.settings.calibration, self.settings.seed, self.pool
+        if self.predictive is not None and self.start is not None:
+            state, z = self.start
+            data = ObservedView(self.model.data_view, self.observed, state)
+            enough = None if calibration == "cross-validation" else ENOUGH
+            return retrain(self.model, data, z, self.predictive, seed, pool), enough
+        if calibration == "refit":
+            return refit_coefficients(self.model, scores, fitted, pool, result.prior), None
+        again = fit_again(self.model, self.coding, self.observed, self.ascent, seed, pool)
+        return again, None
+
+    def close_chains(
+        self, order: NDArray[np.int64], sign: Floats, classifiers: Classifiers | None
+    ) -> None:
+        """Write the final order of the factors, and the rows' names, to the store of draws."""
+        if self.store is not None:
+            self.store.finish(order, sign, None if classifiers is None else classifiers.row_names())
+
+
+def check_size(model: Model, n_samples: int) -> None:
+    """Refuse a table with too few samples for the model."""
+    if n_samples < 2:
+        raise InputError(
+            f"Found array with n_samples={n_samples}, 1 sample is not enough: at least 2 are "
+            "needed."
+        )
+    for name, needed in (("n_factors", model.n_factors), ("n_components", model.n_components)):
+        if needed is not None and n_samples < needed:
+            raise InputError(
+                f"{name}={needed} needs at least as many samples, but the table has {n_samples}: "
+                f"lower {name}."
+            )
+
+
+def report_constant(n_constant: int, n_features: int) -> None:
+    """Warn of features that do not vary; refuse a table in which none does."""
+    if n_constant == n_features:
+        raise InputError(
+            "no feature varies: every column is constant or missing, so nothing can be fitted."
+        )
+    if n_constant:
+        warnings.warn(
+            f"{n_constant} of {n_features} features are constant or all missing; they are kept "
+            "with zero loadings.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def order_factors(model: Model, result: Fit) -> tuple[NDArray[np.int64], Floats]:
+    """Put the factors into a readable order, in place; return the order and the signs."""
+    n_factors = result.z.order
+    state = result.data.state
+    noise = model.data.noise_variance(state.params)
+    order, sign = readable_order(state.rows.mean[:, :n_factors], result.z.mean, noise)
+    for item in result.views:
+        extra = item.state.rows.order - n_factors
+        full = np.append(order, np.arange(n_factors, n_factors + extra))
+        item.state.rows = item.state.rows.reordered(full, np.append(sign, np.ones(extra)))
+    result.z = result.z.reordered(order, sign)
+    result.prior = result.prior.reordered(order, sign)
+    return order, sign
+
+
+def joint_rows(result: Fit, draws: Draws | None, scores: Normal) -> Normal | None:
+    """Coefficients (R, K + 1) of the joint fit, a mixture's averaged over its components."""
+    if result.labels is None:
+        return None
+    rows = result.labels.state.rows
+    if draws is None:
+        if not isinstance(result.prior, Mixture):
+            return rows
+        n_labels = len(rows.mean) // result.prior.n_components
+        return Gated(result.prior.gates(scores), gate_major(rows, n_labels)).average(scores)
+    moments = Moments.empty(draws.coefficients.shape[1], rows.order)
+    for number, drawn in enumerate(draws.coefficients):
+        prior = draws.prior(number)
+        if isinstance(prior, Mixture):
+            drawn = np.einsum("t,rtk->rk", np.exp(prior.log_share), drawn)
+        moments.add(certain(drawn))
+    return moments.law()
+
+
+def judge_chains(posterior: Posterior, gibbs: Gibbs) -> Posterior:
+    """The posterior with the convergence of its chains in place of that of their start."""
+    draws = posterior.draws
+    if draws is None:
+        return posterior
+    ends = [draws.sweep[draws.chain == number].max() for number in np.unique(draws.chain)]
+    done = max((int(min(ends)) - gibbs.burn_in) // gibbs.thin, 1)
+    found = judged(posterior, done)
+    if (~np.isnan(draws.log_likelihood)).sum(axis=1).min() < gibbs.last:
+        after = f"{done} of {counted(gibbs.n_draws, 'draw')} a chain"
+        found = replace(found, state=INTERRUPTED, after=after)
+    if not found.converged:
+        warnings.warn(found.warning, ConvergenceWarning, stacklevel=4)
+    return replace(posterior, convergence=found)

@@ -1,0 +1,95 @@
+"""`Classifiers`: what a fit leaves of the labels, all tasks together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.classifiers import Classifier, Gated, Linear
+from rankfactor.kernels.packed import Floats
+from rankfactor.laws.normal import Normal
+from rankfactor.tasks import Task
+
+
+@dataclass(frozen=True)
+class Classifiers:
+    """The classifiers of all tasks, rows in the order of the tasks.
+
+    Attributes
+    ----------
+    tasks : tuple of Task
+    rows : Normal, shape (rows, K + 1)
+        Coefficients and intercept fitted to label-free scores: what predicts or, with experts,
+        their average over the training samples.
+    joint_rows : Normal, shape (rows, K + 1)
+        Those of the joint fit, whose scores have seen the labels; the same as ``rows`` where there
+        was none.
+    codes : int array, shape (N, n_tasks)
+        Class numbers of the training samples, -1 where missing; N is 0 without these.
+    experts : Gated or None
+        Local classifiers that predict in place of ``rows``.
+    scale : array, shape (n_tasks,)
+        What decisions are multiplied by before they become probabilities
+        (`rankfactor.engine.calibration`); empty means 1 for all.
+    """
+
+    tasks: tuple[Task, ...]
+    rows: Normal
+    joint_rows: Normal
+    codes: NDArray[np.int64]
+    experts: Gated | None = None
+    scale: Floats = field(default_factory=lambda: np.ones(0))
+
+    def __post_init__(self) -> None:
+        """Scales of 1 where none are given."""
+        if len(self.scale) == 0:
+            object.__setattr__(self, "scale", np.ones(len(self.tasks)))
+
+    @property
+    def classifier(self) -> Classifier:
+        """What decides: linear or behind gates."""
+        return Linear(self.rows) if self.experts is None else self.experts
+
+    def decide(self, z: Normal) -> tuple[Floats, Floats]:
+        """Mean and variance of every row's decision for scores (N, K), each (N, rows)."""
+        return self.classifier.decide(z)
+
+    def rows_of(self, task: int) -> slice:
+        """Which rows belong to a task."""
+        counts = np.cumsum([0] + [t.n_rows for t in self.tasks])
+        return slice(int(counts[task]), int(counts[task + 1]))
+
+    def by_task(self, values: Floats) -> list[Floats]:
+        """Values of all rows (N, rows, ...) task by task; those of a single row lose their axis."""
+        parts = [values[:, self.rows_of(number)] for number in range(len(self.tasks))]
+        return [part[:, 0] if part.shape[1] == 1 else part for part in parts]
+
+    def flipped(self, turned: Sequence[bool]) -> tuple[Classifiers, Floats]:
+        """Classifiers with the two classes of some tasks in turned order, and the rows' signs."""
+        tasks, codes = [], self.codes.copy()
+        for number, (task, turn) in enumerate(zip(self.tasks, turned, strict=True)):
+            known = codes[:, number] >= 0
+            codes[known, number] = (1 - codes if turn else codes)[known, number]
+            tasks.append(replace(task, classes=task.classes[::-1]) if turn else task)
+        n_rows = [task.n_rows for task in self.tasks]
+        sign = np.repeat(np.where(turned, -1.0, 1.0), n_rows)
+        classifiers = replace(
+            self,
+            tasks=tuple(tasks),
+            rows=self.rows.flipped(sign),
+            joint_rows=self.joint_rows.flipped(sign),
+            codes=codes,
+            experts=None if self.experts is None else self.experts.flipped(sign),
+        )
+        return classifiers, sign
+
+    def row_names(self) -> list[str]:
+        """One readable name per row: the task, and the class that a positive decision means."""
+        names = []
+        for task in self.tasks:
+            positive = task.classes[1:] if task.n_rows == 1 else task.classes
+            names += [f"{task.name}: {label}" for label in positive]
+        return names
