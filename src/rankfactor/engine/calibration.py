@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,8 +198,14 @@ def refit_coefficients(
 
     Those of a mixture, the ``prior`` of the scores, are fitted from the start.
     """
-    fit = partial(fit_classifier, model, z=z, pool=pool, prior=prior, start=fitted, effort=BRIEF)
-    return lambda labels: fit(labels).decide(z)
+
+    def refit(labels: ObservedArray) -> tuple[Floats, Floats]:
+        again = fit_classifier(
+            model, labels, z, pool, prior=prior, start=fitted, effort=BRIEF
+        )
+        return again.decide(z)
+
+    return refit
 
 
 def retrain(

@@ -61,17 +61,18 @@ _VALUES = {"centres": Normal, "psi": Point, "sticks": Share, "alpha": Point}
 
 
 def save_model(
-    posterior: Posterior,
+    model: Any,
     path: str | os.PathLike[str],
     *,
     provenance: Mapping[str, Any] | None = None,
     training_samples: bool = True,
 ) -> Path:
-    """Write a posterior to a model file.
+    """Write a fitted model to a file.
 
     Parameters
     ----------
-    posterior : Posterior
+    model : estimator or Posterior
+        Fitted; of an estimator the ``posterior_`` is saved.
     path : path
         Replaced if it exists; its folder must exist.
     provenance : mapping, optional
@@ -83,7 +84,7 @@ def save_model(
         their number, their class counts and the moments of their scores only. Single observed
         values of features (cuts, knots of covariates) are kept either way: docs/model-file.md.
     """
-    path = Path(path)
+    path, posterior = Path(path), _posterior_of(model)
     if not training_samples:
         posterior = posterior.without_training_samples()
     header, arrays = _disassemble(posterior)
@@ -95,8 +96,23 @@ def save_model(
     return path
 
 
+def _posterior_of(model: Any) -> Posterior:
+    found = getattr(model, "posterior_", model)
+    if isinstance(found, Posterior):
+        return found
+    if hasattr(model, "fit"):
+        raise InputError(f"this {type(model).__name__} is not fitted: fit it before it is saved.")
+    raise InputError(f"{type(model).__name__} cannot be saved: give an estimator or a posterior.")
+
+
 def load_model(path: str | os.PathLike[str]) -> Posterior:
-    """Read a posterior from a model file.
+    """Read a fitted model from a file.
+
+    Returns
+    -------
+    Posterior
+        With ``predict``, ``predict_proba``, ``decision_function``, ``transform`` and ``explain``;
+        `RankFactorClassifier.from_posterior` makes an estimator of it.
 
     Raises
     ------

@@ -1,0 +1,385 @@
+"""A likelihood of its own for each block of features: a questionnaire beside proteins beside counts.
+
+    p(X | A, Z) = prod_b  p_b(X_b | A_b, Z),      X_b the features of block b,
+
+so sites, statistics, parameters and bounds are those of the block's likelihood. The rows of a block
+follow one another in the model, and tiles end where blocks do, so every tile has one likelihood.
+
+Blocks with an intercept (Gaussian) and blocks without one can stand side by side: rows without one
+have it held at zero by a prior of precision `NO_INTERCEPT`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.errors import InputError
+from rankfactor.kernels.packed import Floats
+from rankfactor.kernels.rng import Stream
+from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.products import AnyColumns
+from rankfactor.likelihoods.base import (
+    Augmented,
+    Chance,
+    Coding,
+    DataLikelihood,
+    Observed,
+    RowArrays,
+    Sites,
+    Slopes,
+    Statistics,
+)
+
+NO_INTERCEPT = 1e12
+
+
+def _within(ends: Sequence[int], rows: slice) -> Iterator[tuple[int, slice]]:
+    """The blocks that some rows belong to, and where these rows are within each."""
+    first = 0
+    for block, end in enumerate(ends):
+        start, stop = max(rows.start or 0, first), end if rows.stop is None else min(rows.stop, end)
+        if start < stop:
+            yield block, slice(start - first, stop - first)
+        first = end
+
+
+def _one(ends: Sequence[int], rows: slice) -> tuple[int, slice]:
+    """The one block that some rows belong to, and where they are within it."""
+    ((block, local),) = _within(ends, rows)
+    return block, local
+
+
+@dataclass(frozen=True)
+class BlockObserved(Observed):
+    """Observations of all blocks, one after another."""
+
+    parts: tuple[Observed, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of samples."""
+        return self.block_ends[-1], self.parts[0].shape[1]
+
+    @cached_property
+    def block_ends(self) -> tuple[int, ...]:
+        """The row behind the last one of each block."""
+        return tuple(np.cumsum([part.shape[0] for part in self.parts]).tolist())
+
+    def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
+        """Some rows and samples."""
+        tiles = [
+            self.parts[block].tile(local, samples)
+            for block, local in _within(self.block_ends, rows)
+        ]
+        return tiles[0] if len(tiles) == 1 else np.vstack(tiles)
+
+    def content(self, rows: slice) -> bytes:
+        """What tells the observations of some rows from others."""
+        found = _within(self.block_ends, rows)
+        return b"".join(self.parts[block].content(local) for block, local in found)
+
+
+@dataclass(frozen=True)
+class BlockCoding:
+    """The coding of every block."""
+
+    parts: tuple[Coding, ...]
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Columns of the table that carry information, block by block."""
+        return np.concatenate([part.columns for part in self.parts])
+
+    def observe(self, values: Floats) -> BlockObserved:
+        """Observations of a table, shape (samples, all columns)."""
+        return BlockObserved(tuple(part.observe(values) for part in self.parts))
+
+
+@dataclass(frozen=True)
+class BlockTile(RowArrays):
+    """Parameters of a tile, all of one block."""
+
+    block: int
+    part: Any
+
+
+@dataclass(frozen=True)
+class BlockParams(RowArrays):
+    """Parameters of the rows of all blocks."""
+
+    parts: tuple[Any, ...]
+    ends: tuple[int, ...]  # the row behind the last one of each block
+
+    def take(self, rows: Index) -> Any:
+        """Parameters of a tile, or copies of all."""
+        if isinstance(rows, slice):
+            block, local = _one(self.ends, rows)
+            return BlockTile(block, self.parts[block].take(local))
+        lengths = np.diff((0, *self.ends))
+        parts = (
+            part.take(np.arange(length)) for part, length in zip(self.parts, lengths, strict=True)
+        )
+        return replace(self, parts=tuple(parts))
+
+    def put(self, rows: Index, part: Any) -> None:
+        """Overwrite the parameters of a tile in place."""
+        assert isinstance(rows, slice)
+        block, local = _one(self.ends, rows)
+        self.parts[block].put(local, part.part)
+
+    def draw(self, stream: Stream, first: int = 0) -> Self:
+        """One draw of every row's parameters, as laws without variance."""
+        starts = (0, *self.ends[:-1])
+        parts = [
+            part.draw(stream, first + start)
+            for part, start in zip(self.parts, starts, strict=True)
+        ]
+        return replace(self, parts=tuple(parts))
+
+    @classmethod
+    def pool(cls, draws: Sequence[Self]) -> Self:
+        """The laws with the mean and the variance of some draws."""
+        blocks = zip(*(one.parts for one in draws), strict=True)
+        return replace(draws[-1], parts=tuple(type(one[0]).pool(one) for one in blocks))
+
+    def copy(self) -> Self:
+        """Parameters with arrays of their own, as a posterior keeps them."""
+        return replace(self, parts=tuple(part.copy() for part in self.parts))
+
+
+@dataclass(frozen=True)
+class ByBlock(DataLikelihood[BlockParams]):
+    """A likelihood for each of several blocks of features.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the blocks.
+    parts : tuple of DataLikelihood
+        Their likelihoods.
+    runs : tuple of (int, int)
+        Block number and length of every run of the table's columns that belong to one block.
+    """
+
+    names: tuple[str, ...]
+    parts: tuple[DataLikelihood[Any], ...]
+    runs: tuple[tuple[int, int], ...] = ()
+
+    def for_blocks(self, blocks: Sequence[str]) -> ByBlock:
+        """The likelihood of a table whose columns belong to these blocks.
+
+        Raises
+        ------
+        InputError
+            If a block has no likelihood, or a likelihood no block.
+        """
+        given = list(dict.fromkeys(blocks))
+        for name in given:
+            if name not in self.names:
+                raise InputError(
+                    f"likelihood has no entry for the block {name!r}: add one, beside those for "
+                    f"{', '.join(map(repr, self.names))}."
+                )
+        for name in self.names:
+            if name not in given:
+                raise InputError(
+                    f"likelihood has an entry for {name!r}, but the blocks are "
+                    f"{', '.join(map(repr, given))}: mend its name or leave it out."
+                )
+        numbers = [self.names.index(name) for name in blocks]
+        runs = tuple((block, len(list(columns))) for block, columns in groupby(numbers))
+        return replace(self, runs=runs)
+
+    def for_coding(self, coding: Any) -> ByBlock:
+        """The likelihoods that belong to the features that vary."""
+        parts = zip(self.parts, coding.parts, strict=True)
+        return replace(self, parts=tuple(part.for_coding(one) for part, one in parts))
+
+    @property
+    def has_intercept(self) -> bool:  # type: ignore[override]
+        """Whether rows of any block end in an intercept."""
+        return any(part.has_intercept for part in self.parts)
+
+    @property
+    def needs_variance(self) -> bool:  # type: ignore[override]
+        """Whether sites of any block depend on Var(w)."""
+        return any(part.needs_variance for part in self.parts)
+
+    @property
+    def refreshes(self) -> bool:  # type: ignore[override]
+        """Whether any block's parameters depend on all samples at once."""
+        return any(part.refreshes for part in self.parts)
+
+    @property
+    def uses_values(self) -> bool:  # type: ignore[override]
+        """Whether values count in any block, and not their order alone."""
+        return any(part.uses_values for part in self.parts)
+
+    @property
+    def curved(self) -> bool:  # type: ignore[override]
+        """Whether curvatures are far below tau in any block."""
+        return any(part.curved for part in self.parts)
+
+    @property
+    def augments(self) -> bool:
+        """Whether all blocks have a fused step."""
+        return all(part.augments for part in self.parts)
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Double precision if any block needs it."""
+        kinds = {part.dtype for part in self.parts}
+        return np.float64 if np.float64 in kinds else np.float32
+
+    def _columns(self, block: int) -> NDArray[np.int64]:
+        """The table's columns of a block."""
+        blocks = np.repeat([number for number, _ in self.runs], [length for _, length in self.runs])
+        return np.flatnonzero(blocks == block)
+
+    def learn(self, values: Floats) -> BlockCoding:
+        """Coding of every block, of the columns that vary."""
+        codings = []
+        for block, part in enumerate(self.parts):
+            columns = self._columns(block)
+            coding: Any = part.learn(values[:, columns])
+            if not len(coding.columns):
+                raise InputError(
+                    f"no feature of the block {self.names[block]!r} varies: leave the block out."
+                )
+            codings.append(replace(coding, columns=columns[coding.columns]))
+        return BlockCoding(tuple(codings))
+
+    def normal_scores(self, observed: Observed) -> BlockObserved:
+        """Centred values of roughly unit variance for the starting point."""
+        assert isinstance(observed, BlockObserved)
+        scores = zip(self.parts, observed.parts, strict=True)
+        return BlockObserved(tuple(part.normal_scores(one) for part, one in scores))
+
+    def start(self, coding: Any, observed: Observed, loadings: Floats) -> BlockParams:
+        """Parameters at the starting loadings, shape (features, K)."""
+        assert isinstance(observed, BlockObserved)
+        ends = observed.block_ends
+        rows = np.split(loadings, ends[:-1])
+        found = zip(self.parts, coding.parts, observed.parts, rows, strict=True)
+        return BlockParams(tuple(part.start(*given) for part, *given in found), ends)
+
+    def noise_variance(self, params: BlockParams) -> Floats:
+        """Variance of what w leaves unexplained, shape (d,)."""
+        parts = zip(self.parts, params.parts, strict=True)
+        return np.concatenate([part.noise_variance(one) for part, one in parts])
+
+    def intercept_precision(self, precision: float, params: BlockParams, n_rows: int) -> Floats:
+        """Prior precision of every row's intercept, shape (d,)."""
+        each = [precision if part.has_intercept else NO_INTERCEPT for part in self.parts]
+        return np.repeat(each, np.diff((0, *params.ends)))
+
+    def prepare(self, observed: Observed, rows: Normal, params: BlockParams) -> BlockParams:
+        """Parameters with what only a fit needs."""
+        assert isinstance(observed, BlockObserved)
+        starts = (0, *params.ends[:-1])
+        parts = [
+            part.prepare(seen, rows.take(slice(start, end)), one)
+            for part, seen, start, end, one in zip(
+                self.parts, observed.parts, starts, params.ends, params.parts, strict=True
+            )
+        ]
+        return replace(params, parts=tuple(parts))
+
+    def refresh(
+        self,
+        observed: Observed,
+        tile: slice,
+        w: Floats,
+        params: Any,
+        chance: Chance | None = None,
+    ) -> Any:
+        """Parameters of a tile that depend on all samples at once."""
+        assert isinstance(observed, BlockObserved)
+        block, local = _one(observed.block_ends, tile)
+        part = self.parts[block]
+        if not part.refreshes:
+            return params
+        return replace(
+            params, part=part.refresh(observed.parts[block], local, w, params.part, chance)
+        )
+
+    def read(self, observed: Observed, tile: slice, samples: Index, params: Any) -> NDArray[Any]:
+        """What `sites` and `statistics` are given of a tile."""
+        assert isinstance(observed, BlockObserved)
+        block, local = _one(observed.block_ends, tile)
+        return self.parts[block].read(observed.parts[block], local, samples, params.part)
+
+    def sites(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Any,
+        chance: Chance | None = None,
+    ) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+        return self.parts[params.block].sites(observed, w, var_w, params.part, chance)
+
+    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Any) -> Slopes:
+        """Derivatives of a tile's bound in w."""
+        return self.parts[params.block].slopes(observed, w, var_w, params.part)
+
+    def statistics(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Any,
+        design: AnyColumns,
+        chance: Chance | None = None,
+    ) -> Statistics:
+        """Sums over the samples of a tile."""
+        part = self.parts[params.block]
+        return part.statistics(observed, w, var_w, params.part, design, chance)
+
+    def augment(
+        self,
+        observed: NDArray[Any],
+        w: Floats,
+        var_w: Floats,
+        params: Any,
+        chance: Chance | None = None,
+    ) -> Augmented:
+        """Auxiliary variables of a tile and all samples, then parameters, then sites."""
+        part = self.parts[params.block]
+        sites, found, bound = part.augment(observed, w, var_w, params.part, chance)
+        return Augmented(sites, replace(params, part=found), bound)
+
+    def bound(self, statistics: Statistics, rows: Normal, params: Any) -> float:
+        """E[log likelihood] of a tile."""
+        return self.parts[params.block].bound(statistics, rows, params.part)
+
+    def update(self, statistics: Statistics, rows: Normal, params: Any) -> Any:
+        """Parameters of a tile given its rows."""
+        part = self.parts[params.block]
+        return replace(params, part=part.update(statistics, rows, params.part))
+
+    def draw_params(
+        self, statistics: Statistics, rows: Normal, params: Any, stream: Stream, first: int = 0
+    ) -> Any:
+        """A draw of the parameters of a tile given its rows."""
+        part = self.parts[params.block]
+        return replace(
+            params, part=part.draw_params(statistics, rows, params.part, stream, first)
+        )
+
+    def system(self, statistics: Statistics, params: Any) -> tuple[Floats, Floats]:
+        """Packed precision (rows, P) and shift (rows, K) that the data add to each row of a tile."""
+        return self.parts[params.block].system(statistics, params.part)
+
+    def params_bound(self, params: BlockParams) -> float:
+        """E[log p] - E[log q] of the parameters of all blocks."""
+        parts = zip(self.parts, params.parts, strict=True)
+        return sum(part.params_bound(one) for part, one in parts)
