@@ -8,7 +8,7 @@ rotated have none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -94,15 +94,3 @@ def kept_scales(fit: Fit, order: NDArray[np.int64] | None = None) -> OneDraw:
             small = np.clip(values, _SMALLEST, _LARGEST).astype(np.float32)
             result[f"{prefix}_{name}"] = np.asarray(small)
     return result
-
-
-def stacked(draws: Sequence[OneDraw]) -> dict[str, NDArray[np.float32]]:
-    """Several draws in one, each array with a first dimension for the draws."""
-    if not draws:
-        return {}
-    return {name: np.stack([one[name] for one in draws]) for name in draws[0]}
-
-
-def unstacked(values: Mapping[str, NDArray[np.float32]], count: int) -> list[OneDraw]:
-    """The draws that `stacked` put together."""
-    return [{name: value[i] for name, value in values.items()} for i in range(count)]

@@ -25,13 +25,12 @@ from sklearn.utils.validation import check_is_fitted
 from rankfactor.classifiers.deciders import make_decider
 from rankfactor.classifiers.linear import encode_samples
 from rankfactor.engine.calibration import ENOUGH, fit_again, refit_coefficients, retrain
-from rankfactor.engine.chain import Gibbs, Record
-from rankfactor.engine.checkpoint import Checkpoint, open_checkpoint
+from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.convergence import INTERRUPTED, Convergence
-from rankfactor.engine.draw_store import open_store
 from rankfactor.engine.draws import Draws, collect
 from rankfactor.engine.gibbs import pooled, sample
 from rankfactor.engine.interruption import Interruption
+from rankfactor.engine.on_disk import open_checkpoint, open_store
 from rankfactor.engine.predictive import START_ITERATIONS, Predictive, train
 from rankfactor.engine.vb import Fit, Settings, fit
 from rankfactor.errors import InputError, counted, did_you_mean
@@ -61,6 +60,8 @@ from rankfactor.posterior.posterior import (
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, thread_count, workers
+from rankfactor.storage.checkpoint import Checkpoint
+from rankfactor.storage.draw_store import ChainRecord
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
@@ -291,7 +292,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         engine: Gibbs,
         stream: Stream,
         store: Checkpoint | None,
-        records: Sequence[Record] | None,
+        records: Sequence[ChainRecord] | None,
         observed: Observed,
         labels: Observed | None,
         pool: Workers,

@@ -1,16 +1,16 @@
-"""The model file: what a fit leaves, in a container of arrays with a JSON header.
+"""The model file: what a fit leaves, in an archive of arrays with a JSON header.
 
 The header holds the format's name and version, the library's version, the parts with their
 hyper-parameters, a summary of the training, and what the writer says of where the model comes from
 (its provenance). Feature names, cuts, classes, loadings and so on are arrays, exact to the last
-bit. docs/model-file.md describes the members; `rankfactor.storage.container` is how they are kept.
+bit. docs/model-file.md describes the members; `rankfactor.storage.archive` is how they are kept.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from rankfactor.classifiers.gated import Experts
 from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.engine.draws import Draws
 from rankfactor.engine.scale_draws import ScaleDraws
-from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.words import Indicators
 from rankfactor.latent import Gates, Mixture, ScorePrior
@@ -34,17 +33,21 @@ from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.samples import SampleSummary
-from rankfactor.storage.container import (
+from rankfactor.storage.archive import (
     Arrays,
-    is_container,
-    read_container,
+    Format,
+    is_archive,
+    read_archive,
     read_header,
-    write_container,
+    stacked,
+    unstacked,
+    write_archive,
 )
 from rankfactor.tasks import Task
 
-FORMAT = "rankfactor model"
-VERSION = 1
+FORMAT = Format(
+    "rankfactor model", "model file", "copy it again, or fit the model again", version=1
+)
 # What a file may need of its reader: one that does not know it would predict something else.
 COVARIATES, INDICATORS = "covariates", "indicators"
 NO_SAMPLES = "sample_summary"  # in place of the training samples
@@ -52,7 +55,6 @@ KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES)
 _SCALES = "draws.scales."
 _GATES, _EXPERTS = "gates", "experts"
 _SCALE = "probability_scale"
-_SAMPLES, _COUNTS = "samples.", "samples.counts_"
 _SUMMARISED = ("moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 # Laws of a mixture's parameters after a fit, and what stands for them at a draw.
@@ -91,7 +93,7 @@ def save_model(
     header["arrays"] = {
         name: {"dtype": str(one.dtype), "shape": list(one.shape)} for name, one in arrays.items()
     }
-    write_container(path, header, arrays)
+    write_archive(path, header, arrays)
     return path
 
 
@@ -105,11 +107,11 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
         format.
     """
     path = Path(path)
-    header, arrays = read_container(path, FORMAT, VERSION, KNOWN)
+    header, arrays = read_archive(path, FORMAT, KNOWN)
     try:
         return _assemble(header, arrays)
-    except (KeyError, TypeError, ValueError) as problem:
-        raise InputError(f"{path} is damaged ({problem!r}): write it again.") from problem
+    except (LookupError, TypeError, ValueError) as problem:
+        raise FORMAT.damaged(path, repr(problem)) from problem
 
 
 def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -120,12 +122,12 @@ def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     InputError
         As `load_model`.
     """
-    return read_header(Path(path), FORMAT, VERSION, KNOWN)
+    return read_header(Path(path), FORMAT, KNOWN)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file looks like a model: a zip with a header, or something called .rankfactor."""
-    return Path(path).suffix == ".rankfactor" or is_container(Path(path))
+    return Path(path).suffix == ".rankfactor" or is_archive(Path(path))
 
 
 def _summary(posterior: Posterior) -> dict[str, Any]:
@@ -156,51 +158,47 @@ def _summary(posterior: Posterior) -> dict[str, Any]:
 
 
 def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
-    arrays: Arrays = {
+    """Header and arrays of a posterior."""
+    left_out, classifiers, draws = posterior.left_out, posterior.classifiers, posterior.draws
+    tasks = () if classifiers is None else classifiers.tasks
+    parts: dict[str, Any] = {
         "feature_names": posterior.feature_names,
         "elbo": posterior.elbo,
         "sd_w": posterior.sd_w,
         "n_active": posterior.n_active,
+        "rows": posterior.rows,
     }
-    arrays |= _parts_of("rows", posterior.rows)
-    if posterior.left_out is None:
-        arrays |= {"sample_names": posterior.sample_names} | _parts_of("scores", posterior.scores)
-    arrays |= _parts_of("coding", posterior.coding) | _parts_of("params", posterior.params)
+    if left_out is None:
+        parts |= {"sample_names": posterior.sample_names, "scores": posterior.scores}
+    parts |= {"coding": posterior.coding, "params": posterior.params}
     if isinstance(posterior.prior, Mixture):
-        for name in _LAWS:
-            arrays |= _parts_of(f"prior.{name}", getattr(posterior.prior, name))
-    classifiers = posterior.classifiers
-    tasks = []
+        parts["prior"] = _laws(posterior.prior)
     if classifiers is not None:
-        arrays |= _parts_of("coefficients", classifiers.rows)
-        arrays |= _parts_of("joint_coefficients", classifiers.joint_rows)
+        parts["coefficients"] = classifiers.rows
+        parts["joint_coefficients"] = classifiers.joint_rows
         if classifiers.experts is not None:
-            arrays |= _parts_of(_GATES, classifiers.experts.gates)
-            arrays |= _parts_of(_EXPERTS, classifiers.experts.rows)
-        if posterior.left_out is None:
-            arrays["label_codes"] = classifiers.codes
-        arrays[_SCALE] = classifiers.scale
-        for number, task in enumerate(classifiers.tasks):
-            tasks.append(task.name)
-            arrays[f"classes_{number}"] = task.classes
-    draws = posterior.draws
+            parts |= _experts(classifiers.experts)
+        if left_out is None:
+            parts["label_codes"] = classifiers.codes
+        parts[_SCALE] = classifiers.scale
+        parts |= {f"classes_{number}": task.classes for number, task in enumerate(tasks)}
     if draws is not None:
-        arrays |= {f"draws.{name}": getattr(draws, name) for name in _DRAWN}
-        arrays |= _stacked("draws.params", draws.params)
-        arrays |= _stacked("draws.classifiers", draws.classifiers)
-        arrays |= _stacked(f"draws.{_GATES}", [one.gates for one in draws.experts])
-        arrays |= _stacked(f"draws.{_EXPERTS}", [one.rows for one in draws.experts])
-        for name in _VALUES:
-            arrays |= _stacked(f"draws.prior.{name}", [getattr(one, name) for one in draws.priors])
-        arrays |= {f"{_SCALES}{name}": values for name, values in draws.scales.values.items()}
+        parts["draws"] = {
+            **{name: getattr(draws, name) for name in _DRAWN},
+            "params": stacked(draws.params),
+            "classifiers": stacked(draws.classifiers),
+            **stacked([_experts(one) for one in draws.experts]),
+            "prior": stacked([_laws(one) for one in draws.priors]),
+            "scales": draws.scales.values,
+        }
     needs: list[str] = []
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
+    header: dict[str, Any] = {
+        "format": FORMAT.name,
+        "version": FORMAT.version,
         "needs": needs,
         "library": __version__,
         "model": posterior.model.to_dict(),
-        "tasks": tasks,
+        "tasks": [task.name for task in tasks],
         "converged": posterior.converged,
         "convergence": asdict(posterior.convergence),
         "training": posterior.training,
@@ -209,28 +207,35 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "summary": _summary(posterior),
         "codes_sha256": posterior.codes_sha256,
     }
-    left_out = posterior.left_out
     if left_out is not None:
         needs.append(NO_SAMPLES)
-        arrays |= {f"{_SAMPLES}{name}": getattr(left_out, name) for name in _SUMMARISED}
-        arrays |= {f"{_COUNTS}{n}": counts for n, counts in enumerate(left_out.counts)}
+        parts["samples"] = {name: getattr(left_out, name) for name in _SUMMARISED}
+        parts["samples"] |= {f"counts_{n}": counts for n, counts in enumerate(left_out.counts)}
         header[NO_SAMPLES] = {
             "n_samples": left_out.n_samples,
             "n_components": left_out.n_components,
             "mixing": left_out.mixing,
         }
     if posterior.views is not None:
-        arrays["views"] = posterior.views
+        parts["views"] = posterior.views
     adjustment = posterior.adjustment
     if adjustment is not None:
         needs.append(COVARIATES)
         header[COVARIATES] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
         if adjustment.regression is not None:
-            arrays |= _parts_of(COVARIATES, adjustment.regression)
+            parts[COVARIATES] = adjustment.regression
     if posterior.indicators is not None:
         needs.append(INDICATORS)
         header[INDICATORS] = posterior.indicators.design.to_list()
-    return header, arrays
+    return header, _named(parts)
+
+
+def _experts(experts: Experts) -> dict[str, Any]:
+    return {_GATES: experts.gates, _EXPERTS: experts.rows}
+
+
+def _laws(prior: Mixture) -> dict[str, Any]:
+    return {name: getattr(prior, name) for name in _LAWS}
 
 
 def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
@@ -291,11 +296,11 @@ def _left_out(header: dict[str, Any], arrays: Arrays) -> SampleSummary | None:
     said = header.get(NO_SAMPLES)
     if said is None:
         return None
-    parts: dict[str, Any] = {name: arrays[f"{_SAMPLES}{name}"] for name in _SUMMARISED}
+    parts: dict[str, Any] = {name: arrays[f"samples.{name}"] for name in _SUMMARISED}
     return SampleSummary(
         **parts,
         n_samples=int(said["n_samples"]),
-        counts=tuple(arrays[f"{_COUNTS}{number}"] for number in range(len(header["tasks"]))),
+        counts=tuple(arrays[f"samples.counts_{number}"] for number in range(len(header["tasks"]))),
         n_components=int(said["n_components"]),
         # A quantity that never changes has no R-hat, which JSON has no number for.
         mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
@@ -337,71 +342,53 @@ def _mixture(latent: Any, **parts: Any) -> Mixture:
 
 
 def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
+    single = {name: arrays[f"draws.{name}"] for name in _DRAWN}
+
+    def several(name: str, kind: Any, count: str) -> list[Any]:
+        """Values that were stacked, one for each entry of ``count``; none if the file has none."""
+        prefix = f"draws.{name}"
+        absent = fields(kind) and not any(one.startswith(f"{prefix}.") for one in arrays)
+        return [] if absent else unstacked(_whole(prefix, kind, arrays), len(single[count]))
+
+    gates, experts = several(_GATES, Gates, "chosen"), several(_EXPERTS, Normal, "chosen")
+    laws = {name: several(f"prior.{name}", one, "chain") for name, one in _VALUES.items()}
     # Files written before scales were kept have none of them.
     scales = {
         name.removeprefix(_SCALES): values
         for name, values in arrays.items()
         if name.startswith(_SCALES)
     }
-    priors = zip(
-        *(_unstacked(f"draws.prior.{name}", kind, arrays) for name, kind in _VALUES.items()),
-        strict=True,
-    )
     return Draws(
-        **{name: arrays[f"draws.{name}"] for name in _DRAWN},
-        params=_unstacked("draws.params", kind, arrays),
-        classifiers=_unstacked("draws.classifiers", Normal, arrays),
+        **single,
+        params=tuple(several("params", kind, "chain")),
+        classifiers=tuple(several("classifiers", Normal, "chosen")),
         scales=ScaleDraws.of(model, scales),
-        experts=tuple(
-            Experts(gates, rows)
-            for gates, rows in zip(
-                _unstacked(f"draws.{_GATES}", Gates, arrays),
-                _unstacked(f"draws.{_EXPERTS}", Normal, arrays),
-                strict=True,
-            )
-        ),
+        experts=tuple(Experts(*one) for one in zip(gates, experts, strict=True)),
         priors=tuple(
-            _mixture(model.latent, **dict(zip(_VALUES, one, strict=True))) for one in priors
+            _mixture(model.latent, **dict(zip(_VALUES, one, strict=True)))
+            for one in zip(*laws.values(), strict=True)
         ),
     )
 
 
-def _stacked(prefix: str, values: Sequence[Any]) -> Arrays:
-    """Arrays of dataclasses of one kind, each field's one upon another."""
-    if not values:
-        return {}
-    parts = [_parts_of(prefix, value) for value in values]
-    return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
-
-
-def _unstacked(prefix: str, kind: Any, arrays: Arrays) -> tuple[Any, ...]:
-    """Dataclasses of the arrays that `_stacked` made."""
-    names = _stored(prefix, kind, arrays)
-    if f"{prefix}.{names[0]}" not in arrays:
-        return ()
-    columns = [arrays[f"{prefix}.{name}"] for name in names]
-    return tuple(
-        kind(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)
-    )
-
-
-def _parts_of(prefix: str, value: Any) -> Arrays:
-    """Arrays of a dataclass whose fields are all arrays."""
-    return {
-        f"{prefix}.{field.name}": np.asarray(getattr(value, field.name)) for field in fields(value)
-    }
-
-
-def _stored(prefix: str, kind: Any, arrays: Arrays) -> list[str]:
-    """Fields of a dataclass in a file: all but those with a default that came after the file."""
-    return [
-        field.name
-        for field in fields(kind)
-        if f"{prefix}.{field.name}" in arrays
-        or (field.default is MISSING and field.default_factory is MISSING)
-    ]
+def _named(value: Any, name: str = "") -> Arrays:
+    """All arrays within dictionaries and dataclasses, their names joined by dots."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if not isinstance(value, dict):
+        return {name: np.asarray(value)}
+    result: Arrays = {}
+    for key, one in value.items():
+        result |= _named(one, f"{name}.{key}" if name else key)
+    return result
 
 
 def _whole(prefix: str, kind: Any, arrays: Arrays) -> Any:
-    """Dataclass of the arrays that `_parts_of` named."""
-    return kind(**{name: arrays[f"{prefix}.{name}"] for name in _stored(prefix, kind, arrays)})
+    """Dataclass of the arrays that `_named` named.
+
+    Fields that came after the file was written have a default.
+    """
+    names = (field.name for field in fields(kind))
+    return kind(
+        **{name: arrays[f"{prefix}.{name}"] for name in names if f"{prefix}.{name}" in arrays}
+    )
