@@ -123,7 +123,8 @@ def test_draws_of_a_likelihood_without_parameters(tmp_path):
     posterior = replace(posterior, draws=replace(posterior.draws, params=nothing))
     arrays = model_file._disassemble(posterior)[1]
     assert not [name for name in arrays if name.startswith("draws.params")]
-    draws = model_file._drawn(posterior.model, NoParameters, arrays)
+    parts = model_file._nested(arrays)
+    draws = model_file._drawn(posterior.model, NoParameters, parts["draws"])
     assert draws.params == nothing
     assert_array_equal(draws.loadings, posterior.draws.loadings)
 

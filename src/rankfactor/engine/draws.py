@@ -183,8 +183,8 @@ def collect(
     loadings = np.array([draw.loadings for draw in draws])
     sweeps = max(len(one.log_likelihood) for one in chains)
     log_likelihood = np.full((len(chains), sweeps), np.nan)
-    for number, one in enumerate(chains):
-        log_likelihood[number, : len(one.log_likelihood)] = one.log_likelihood
+    for row, one in zip(log_likelihood, chains, strict=True):
+        row[: len(one.log_likelihood)] = one.log_likelihood
     count = min(n_predict, len(chain))
     chosen = np.unique(np.linspace(0, len(chain) - 1, count).round().astype(np.int64))
     coefficients = np.zeros((len(chain), 0, model.n_factors + 1), np.float32)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rankfactor.engine.vb import Fit
 from rankfactor.latent import DPMixture, Mixture
 from rankfactor.model import Model
-from rankfactor.shrinkage import AnyShrinkage
 
 OneDraw = dict[str, NDArray[np.float32]]
 _SMALLEST, _LARGEST = np.finfo(np.float32).tiny, np.finfo(np.float32).max
@@ -54,21 +53,16 @@ class ScaleDraws:
         return ScaleDraws(values, self.dims)
 
 
-def _priors(model: Model) -> list[tuple[str, tuple[str, ...], AnyShrinkage]]:
-    """Prefix of the names, dimensions of the rows, and prior of every view."""
-    loading = ("loading", ("feature",), model.loading_shrinkage)
-    if model.label is None:
-        return [loading]
-    mixture = isinstance(model.latent, DPMixture)
-    rows = ("row", "component") if mixture else ("row",)
-    return [loading, ("coefficient", rows, model.coefficient_shrinkage)]
-
-
 def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
     """Dimensions of all scales that a model's priors keep, by name."""
+    rows: tuple[str, ...] = ("feature",)
+    priors = [("loading", rows, model.loading_shrinkage)]
+    if model.label is not None:
+        rows = ("row", "component") if isinstance(model.latent, DPMixture) else ("row",)
+        priors.append(("coefficient", rows, model.coefficient_shrinkage))
     return {
         f"{prefix}_{name}": (*(rows if dims[:1] == ("row",) else dims[:1]), *dims[1:])
-        for prefix, rows, prior in _priors(model)
+        for prefix, rows, prior in priors
         for name, dims in prior.kept_dims.items()
     }
 

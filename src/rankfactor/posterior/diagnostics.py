@@ -340,4 +340,8 @@ def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
     if draws.params[0].named is not None:
         return found
     # A class that does not say which parameters are drawn: those that differ between draws.
-    return {name: values for name, values in found.items() if (values != values[0]).any()}
+    return {
+        name: values
+        for name, values in found.items()
+        if not np.array_equal(values, values[:1].repeat(len(values), 0), equal_nan=True)
+    }

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -24,11 +24,8 @@ from rankfactor.engine.scale_draws import ScaleDraws
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.words import Indicators
 from rankfactor.latent import Gates, Mixture, ScorePrior
-from rankfactor.laws.beta import Beta, Share
-from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.point import Point
-from rankfactor.likelihoods import CODINGS, PARAMETERS
+from rankfactor.likelihoods import CODINGS, PARAMETERS, RowArrays
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.diagnostics import judged
@@ -52,14 +49,8 @@ FORMAT = Format(
 COVARIATES, INDICATORS = "covariates", "indicators"
 NO_SAMPLES = "sample_summary"  # in place of the training samples
 KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES)
-_SCALES = "draws.scales."
-_GATES, _EXPERTS = "gates", "experts"
-_SCALE = "probability_scale"
 _SUMMARISED = ("moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
-# Laws of a mixture's parameters after a fit, and what stands for them at a draw.
-_LAWS = {"centres": Normal, "psi": Gamma, "sticks": Beta, "alpha": Gamma}
-_VALUES = {"centres": Normal, "psi": Point, "sticks": Share, "alpha": Point}
 
 
 def save_model(
@@ -109,8 +100,8 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
     path = Path(path)
     header, arrays = read_archive(path, FORMAT, KNOWN)
     try:
-        return _assemble(header, arrays)
-    except (LookupError, TypeError, ValueError) as problem:
+        return _assemble(header, _nested(arrays))
+    except (LookupError, TypeError, ValueError, AttributeError) as problem:
         raise FORMAT.damaged(path, repr(problem)) from problem
 
 
@@ -180,7 +171,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             parts |= _experts(classifiers.experts)
         if left_out is None:
             parts["label_codes"] = classifiers.codes
-        parts[_SCALE] = classifiers.scale
+        parts["probability_scale"] = classifiers.scale
         parts |= {f"classes_{number}": task.classes for number, task in enumerate(tasks)}
     if draws is not None:
         parts["draws"] = {
@@ -231,57 +222,89 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
 
 
 def _experts(experts: Experts) -> dict[str, Any]:
-    return {_GATES: experts.gates, _EXPERTS: experts.rows}
+    return {"gates": experts.gates, "experts": experts.rows}
 
 
 def _laws(prior: Mixture) -> dict[str, Any]:
-    return {name: getattr(prior, name) for name in _LAWS}
+    """What is learned of a mixture, without the samples."""
+    return {name: getattr(prior, name) for name in ("centres", "psi", "sticks", "alpha")}
 
 
-def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
+def _named(parts: dict[str, Any], prefix: str = "") -> Arrays:
+    """All arrays within dictionaries and dataclasses, their names joined by dots."""
+    result: Arrays = {}
+    for name, value in parts.items():
+        if is_dataclass(value):
+            value = {field.name: getattr(value, field.name) for field in fields(value)}
+        if isinstance(value, dict):
+            result |= _named(value, f"{prefix}{name}.")
+        else:
+            result[prefix + name] = np.asarray(value)
+    return result
+
+
+def _nested(arrays: Arrays) -> dict[str, Any]:
+    """The dictionaries that `_named` made arrays of, with those for dataclasses."""
+    parts: dict[str, Any] = {}
+    for name, value in arrays.items():
+        *outer, last = name.split(".")
+        inner = parts
+        for one in outer:
+            inner = inner.setdefault(one, {})
+        inner[last] = value
+    return parts
+
+
+def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
+    """The posterior of a header and nested arrays; LookupError, TypeError or ValueError if none."""
     model = Model.from_dict(header["model"])
-    part = header["model"]["data"]["part"]
-    left_out = _left_out(header, arrays)
+    data = header["model"]["data"]["part"]
+    n_tasks, n_factors = len(header["tasks"]), model.n_factors
+    left_out = _left_out(header, parts)
+    if left_out is not None:
+        nobody = Normal.isotropic(np.zeros((0, n_factors)), 1.0)
+        parts |= {"sample_names": np.zeros(0, "<U1"), "scores": vars(nobody)}
+        parts["label_codes"] = np.zeros((0, n_tasks), np.int64)
     classifiers = None
-    if header["tasks"]:
-        tasks = tuple(
-            Task(name, arrays[f"classes_{number}"]) for number, name in enumerate(header["tasks"])
-        )
+    if n_tasks:
+        tasks = [Task(name, parts[f"classes_{n}"]) for n, name in enumerate(header["tasks"])]
         classifiers = Classifiers(
-            tasks,
-            _whole("coefficients", Normal, arrays),
-            _whole("joint_coefficients", Normal, arrays),
-            arrays["label_codes"] if left_out is None else np.zeros((0, len(tasks)), np.int64),
-            None
-            if model.n_components is None
-            else Experts(_whole(_GATES, Gates, arrays), _whole(_EXPERTS, Normal, arrays)),
+            tuple(tasks),
+            Normal(**parts["coefficients"]),
+            Normal(**parts["joint_coefficients"]),
+            parts["label_codes"],
+            None if model.n_components is None else _built_experts(parts),
             # Files written before probabilities were calibrated have none.
-            arrays.get(_SCALE, np.ones(len(tasks))),
+            parts.get("probability_scale", np.ones(n_tasks)),
         )
+    # Files written before there were covariates or indicators do not name them.
+    adjustment, indicators = header.get(COVARIATES), header.get(INDICATORS)
+    if adjustment is not None:
+        regression = RankRegression(**parts[COVARIATES]) if COVARIATES in parts else None
+        columns = Design.from_list(adjustment["columns"])
+        adjustment = Adjustment(adjustment["use"], columns, regression)
+    latent = model.latent
+    prior = latent if isinstance(latent, ScorePrior) else _mixture(latent, parts["prior"])
     posterior = Posterior(
         model=model,
-        feature_names=arrays["feature_names"],
+        feature_names=parts["feature_names"],
         named_features=bool(header["named_features"]),
-        sample_names=arrays["sample_names"] if left_out is None else np.zeros(0, "<U1"),
-        coding=_whole("coding", CODINGS[part], arrays),
-        rows=_whole("rows", Normal, arrays),
-        params=_whole("params", PARAMETERS[part], arrays),
-        scores=(
-            _whole("scores", Normal, arrays)
-            if left_out is None
-            else Normal.isotropic(np.zeros((0, model.n_factors)), 1.0)
-        ),
+        sample_names=parts["sample_names"],
+        coding=CODINGS[data](**parts["coding"]),
+        rows=Normal(**parts["rows"]),
+        params=PARAMETERS[data](**parts.get("params", {})),
+        scores=Normal(**parts["scores"]),
         classifiers=classifiers,
-        elbo=arrays["elbo"],
-        sd_w=arrays["sd_w"],
-        n_active=arrays["n_active"],
+        elbo=parts["elbo"],
+        sd_w=parts["sd_w"],
+        n_active=parts["n_active"],
         convergence=_convergence(header),
-        draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
-        prior=_prior(model, arrays),
+        draws=_drawn(model, PARAMETERS[data], parts["draws"]) if header["draws"] else None,
+        prior=prior,
         training=str(header.get("training", "bayes")),
-        views=arrays.get("views"),
-        adjustment=_adjustment(header, arrays),
-        indicators=_indicators(header),
+        views=parts.get("views"),
+        adjustment=adjustment,
+        indicators=None if indicators is None else Indicators(Design.from_list(indicators)),
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
     )
@@ -292,18 +315,18 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
     return posterior
 
 
-def _left_out(header: dict[str, Any], arrays: Arrays) -> SampleSummary | None:
+def _left_out(header: dict[str, Any], parts: dict[str, Any]) -> SampleSummary | None:
     said = header.get(NO_SAMPLES)
     if said is None:
         return None
-    parts: dict[str, Any] = {name: arrays[f"samples.{name}"] for name in _SUMMARISED}
+    samples = parts["samples"]
     return SampleSummary(
-        **parts,
         n_samples=int(said["n_samples"]),
-        counts=tuple(arrays[f"samples.counts_{number}"] for number in range(len(header["tasks"]))),
+        counts=tuple(samples[f"counts_{number}"] for number in range(len(header["tasks"]))),
         n_components=int(said["n_components"]),
         # A quantity that never changes has no R-hat, which JSON has no number for.
         mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
+        **{name: samples[name] for name in _SUMMARISED},
     )
 
 
@@ -315,80 +338,34 @@ def _convergence(header: dict[str, Any]) -> Convergence:
     return Convergence(CONVERGED if header["converged"] else NOT_CONVERGED, "", older)
 
 
-def _adjustment(header: dict[str, Any], arrays: Arrays) -> Adjustment | None:
-    # Files written before there were covariates do not name them.
-    said = header.get(COVARIATES)
-    if said is None:
-        return None
-    regression = _whole(COVARIATES, RankRegression, arrays) if said["use"] == "regress" else None
-    return Adjustment(said["use"], Design.from_list(said["columns"]), regression)
+def _drawn(model: Model, kind: type[RowArrays], parts: dict[str, Any]) -> Draws:
+    n_draws, n_chosen = len(parts["chain"]), len(parts["chosen"])
 
+    def several(count: int, *names: str) -> list[dict[str, Any]]:
+        """Parts that were stacked, a dictionary for each draw; none if the file has none."""
+        found = {name: parts[name] for name in names if name in parts}
+        return unstacked(found, count) if found else []
 
-def _indicators(header: dict[str, Any]) -> Indicators | None:
-    said = header.get(INDICATORS)
-    return None if said is None else Indicators(Design.from_list(said))
-
-
-def _prior(model: Model, arrays: Arrays) -> ScorePrior:
-    if isinstance(model.latent, ScorePrior):
-        return model.latent
-    parts = {name: _whole(f"prior.{name}", kind, arrays) for name, kind in _LAWS.items()}
-    return _mixture(model.latent, **parts)
-
-
-def _mixture(latent: Any, **parts: Any) -> Mixture:
-    """A mixture without samples."""
-    return Mixture(latent, np.zeros((0, latent.n_components)), **parts)
-
-
-def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
-    single = {name: arrays[f"draws.{name}"] for name in _DRAWN}
-
-    def several(name: str, kind: Any, count: str) -> list[Any]:
-        """Values that were stacked, one for each entry of ``count``; none if the file has none."""
-        prefix = f"draws.{name}"
-        absent = fields(kind) and not any(one.startswith(f"{prefix}.") for one in arrays)
-        return [] if absent else unstacked(_whole(prefix, kind, arrays), len(single[count]))
-
-    gates, experts = several(_GATES, Gates, "chosen"), several(_EXPERTS, Normal, "chosen")
-    laws = {name: several(f"prior.{name}", one, "chain") for name, one in _VALUES.items()}
-    # Files written before scales were kept have none of them.
-    scales = {
-        name.removeprefix(_SCALES): values
-        for name, values in arrays.items()
-        if name.startswith(_SCALES)
-    }
     return Draws(
-        **single,
-        params=tuple(several("params", kind, "chain")),
-        classifiers=tuple(several("classifiers", Normal, "chosen")),
-        scales=ScaleDraws.of(model, scales),
-        experts=tuple(Experts(*one) for one in zip(gates, experts, strict=True)),
-        priors=tuple(
-            _mixture(model.latent, **dict(zip(_VALUES, one, strict=True)))
-            for one in zip(*laws.values(), strict=True)
-        ),
+        **{name: parts[name] for name in _DRAWN},
+        params=tuple(kind(**one) for one in unstacked(parts.get("params", {}), n_draws)),
+        classifiers=tuple(Normal(**one["classifiers"]) for one in several(n_chosen, "classifiers")),
+        # Files written before scales were kept have none of them.
+        scales=ScaleDraws.of(model, parts.get("scales", {})),
+        experts=tuple(_built_experts(one) for one in several(n_chosen, "gates", "experts")),
+        priors=tuple(_mixture(model.latent, one["prior"]) for one in several(n_draws, "prior")),
     )
 
 
-def _named(value: Any, name: str = "") -> Arrays:
-    """All arrays within dictionaries and dataclasses, their names joined by dots."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
-    if not isinstance(value, dict):
-        return {name: np.asarray(value)}
-    result: Arrays = {}
-    for key, one in value.items():
-        result |= _named(one, f"{name}.{key}" if name else key)
-    return result
+def _built_experts(parts: dict[str, Any]) -> Experts:
+    return Experts(Gates(**parts["gates"]), Normal(**parts["experts"]))
 
 
-def _whole(prefix: str, kind: Any, arrays: Arrays) -> Any:
-    """Dataclass of the arrays that `_named` named.
-
-    Fields that came after the file was written have a default.
-    """
-    names = (field.name for field in fields(kind))
-    return kind(
-        **{name: arrays[f"{prefix}.{name}"] for name in names if f"{prefix}.{name}" in arrays}
-    )
+def _mixture(latent: Any, parts: dict[str, Any]) -> Mixture:
+    """A mixture without samples, of laws or, at a draw, of values: their fields tell which."""
+    laws: dict[str, Any] = {}
+    for name, arrays in parts.items():
+        hint = get_type_hints(Mixture)[name]
+        kinds = {frozenset(one.name for one in fields(kind)): kind for kind in get_args(hint)}
+        laws[name] = kinds.get(frozenset(arrays), hint)(**arrays)
+    return Mixture(latent, np.zeros((0, latent.n_components)), **laws)
