@@ -11,11 +11,11 @@ TYPE_CHECKING = False  # as type checkers know it, without the time that importi
 if TYPE_CHECKING:
     from rankfactor.data import Dataset, load_alzheimer, read_table
     from rankfactor.engine.chain import Gibbs
-    from rankfactor.engine.stored_draws import open_draws
     from rankfactor.errors import InputError
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
     from rankfactor.posterior import Posterior
     from rankfactor.report import write_report
+    from rankfactor.storage.draw_store import open_draws
     from rankfactor.storage.model_file import load_model, save_model
 
 _HOMES = {
@@ -27,7 +27,7 @@ _HOMES = {
     "RankFactorClassifier": "estimators",
     "load_alzheimer": "data",
     "load_model": "storage.model_file",
-    "open_draws": "engine.stored_draws",
+    "open_draws": "storage.draw_store",
     "read_table": "data",
     "save_model": "storage.model_file",
     "write_report": "report",

@@ -274,7 +274,7 @@ AGREE = {
 def assert_agreement(model, seed, n_draws, burn_in):
     fit = fitted(model, easy_case(seed), tol=1e-6, max_iter=1000)
     chain = chain_of(model, fit, gibbs.Gibbs(n_draws=n_draws, burn_in=burn_in))
-    draws = np.array(chain.loadings, np.float64)[:, :, :3]
+    draws = loadings_of(chain).astype(np.float64)[:, :, :3]
     mean, expected = draws.mean(axis=0), reference_of(fit)
     assert np.corrcoef(mean.ravel(), expected.ravel())[0, 1] > 0.97
     scores = chain.scores.law()
@@ -285,7 +285,7 @@ def assert_agreement(model, seed, n_draws, burn_in):
     ratio = np.sqrt(fit.data.state.rows.variance[:, :3]) / draws.std(axis=0)
     assert ratio.mean() < 1.1
     assert (np.sqrt(fit.z.variance) / np.sqrt(scores.variance)).mean() < 1.1
-    coefficients = np.array(chain.coefficients, np.float64)
+    coefficients = np.array([one.coefficients for one in chain.draws], np.float64)
     distance = fit.labels.state.rows.mean - coefficients.mean(axis=0)
     assert (np.abs(distance) < 2.5 * coefficients.std(axis=0)).all()
 
@@ -338,6 +338,11 @@ CASES = {
 }
 
 
+def loadings_of(chain):
+    """Loadings at the draws kept, shape (S, d, K)."""
+    return np.array([one.loadings for one in chain.draws])
+
+
 def assert_same_chain(one, other, rtol=None):
     """Equal in every bit or, with a tolerance, close."""
 
@@ -349,18 +354,19 @@ def assert_same_chain(one, other, rtol=None):
             assert_allclose(first, second, rtol=rtol, atol=rtol * np.abs(second).max(initial=0.0))
 
     assert one.sweep == other.sweep
-    for name in ("loadings", "coefficients", "log_likelihood", "sd_w"):
+    for name in ("log_likelihood", "sd_w"):
         assert len(getattr(one, name)) == len(getattr(other, name))
         same(np.array(getattr(one, name)), np.array(getattr(other, name)))
-    assert len(one.scales) == len(other.scales)
-    for first, second in zip(one.scales, other.scales, strict=True):
-        assert first.keys() == second.keys()
-        for name, values in first.items():
-            same(values, second[name])
-    assert len(one.params) == len(other.params)
-    for first, second in zip(one.params, other.params, strict=True):
-        for name in vars(first):
-            same(getattr(first, name), getattr(second, name))
+    for first, second in zip(one.draws, other.draws, strict=True):
+        same(first.loadings, second.loadings)
+        assert (first.coefficients is None) == (second.coefficients is None)
+        if first.coefficients is not None:
+            same(first.coefficients, second.coefficients)
+        assert first.scales.keys() == second.scales.keys()
+        for name, values in first.scales.items():
+            same(values, second.scales[name])
+        for name in vars(first.params):
+            same(getattr(first.params, name), getattr(second.params, name))
     assert one.scores.count == other.scores.count
     same(one.scores.total, other.scores.total)
     same(one.scores.second, other.scores.second)
@@ -391,14 +397,14 @@ def test_blocks_change_a_chain_by_rounding_only(case):
 def test_a_seed_gives_its_chain(case):
     one, same, other = (chain_of(*case, SHORT, seed=seed) for seed in (5, 5, 6))
     assert_same_chain(one, same)
-    assert not (one.loadings[0] == other.loadings[0]).any()
+    assert not (one.draws[0].loadings == other.draws[0].loadings).any()
     assert not (one.state.z.mean == other.state.z.mean).any()
 
 
 def test_sweeps_differ(case):
     """No random number is used twice: what a sweep draws does not repeat."""
     chain = chain_of(*case, SHORT)
-    assert not (chain.loadings[0] == chain.loadings[1]).any()
+    assert not (chain.draws[0].loadings == chain.draws[1].loadings).any()
 
 
 def test_sampling_leaves_the_fit_alone(case):
@@ -426,7 +432,7 @@ def test_a_chain_goes_on_as_if_it_had_not_stopped(case):
 def test_thinning_takes_draws_out(case):
     every = chain_of(*case, gibbs.Gibbs(n_draws=6, burn_in=2))
     thinned = chain_of(*case, gibbs.Gibbs(n_draws=2, burn_in=2, thin=3))
-    assert_array_equal(np.array(every.loadings)[2::3], np.array(thinned.loadings))
+    assert_array_equal(loadings_of(every)[2::3], loadings_of(thinned))
     assert thinned.scores.count == 2
     assert len(thinned.sd_w) == 8
 
@@ -532,8 +538,8 @@ def test_chains_are_the_same_on_any_number_of_threads(case):
     one, two = (gibbs.sample(model, fit, settings, stream, n_threads) for n_threads in (1, 2))
     for first, second in zip(one, two, strict=True):
         assert_same_chain(first, second)
-    assert not (one[0].loadings[0] == one[1].loadings[0]).any()
-    assert not (one[1].loadings[0] == one[2].loadings[0]).any()
+    assert not (loadings_of(one[0])[0] == loadings_of(one[1])[0]).any()
+    assert not (loadings_of(one[1])[0] == loadings_of(one[2])[0]).any()
 
 
 def test_ctrl_c_ends_all_chains_after_their_sweep(case):
@@ -550,9 +556,9 @@ def test_ctrl_c_ends_all_chains_after_their_sweep(case):
     with pytest.warns(UserWarning, match="draws so far are kept"):
         chains = gibbs.sample(model, fit, settings, stream, 2, progress)
     for number, chain in enumerate(chains):
-        assert 2 <= len(chain.loadings) < 100
-        assert len(chain.loadings) == chain.scores.count == chain.sweep - 1
-        shorter = gibbs.Gibbs(n_draws=len(chain.loadings), burn_in=1)
+        assert 2 <= len(chain.draws) < 100
+        assert len(chain.draws) == chain.scores.count == chain.sweep - 1
+        shorter = gibbs.Gibbs(n_draws=len(chain.draws), burn_in=1)
         own = stream.child("chain", number)
         again = gibbs.start_chain(model, fit, own)
         gibbs.run_chain(model, again, reference_of(fit), shorter, own, Workers())
@@ -561,18 +567,19 @@ def test_ctrl_c_ends_all_chains_after_their_sweep(case):
 
 def test_little_memory_keeps_fewer_draws_but_all_moments(case):
     every = chain_of(*case, gibbs.Gibbs(n_draws=12, burn_in=1))
-    parts = [every.loadings[0], *every.coefficients[:1]]
-    parts += [*vars(every.params[0]).values(), *every.scales[0].values()]
+    first = every.draws[0]
+    parts = [first.loadings, *([] if first.coefficients is None else [first.coefficients])]
+    parts += [*vars(first.params).values(), *first.scales.values()]
     draw = sum(part.nbytes for part in parts)
     room = 1.01 * 3 * 2 * draw / 1e6  # three draws of two chains
     few = chain_of(*case, gibbs.Gibbs(n_draws=12, burn_in=1, memory=room))
-    assert_array_equal(np.array(few.loadings), np.array(every.loadings)[3::4])
-    assert len(few.params) == len(few.scales) == 3
-    for name, values in few.scales[0].items():
-        assert_array_equal(values, every.scales[3][name])
+    assert_array_equal(loadings_of(few), loadings_of(every)[3::4])
+    assert len(few.draws) == 3
+    for name, values in few.draws[0].scales.items():
+        assert_array_equal(values, every.draws[3].scales[name])
     assert_array_equal(few.rows.total, every.rows.total)
     assert few.rows.count == few.scores.count == 12
-    mean = np.array(every.loadings, np.float64).mean(axis=0)
+    mean = loadings_of(every).astype(np.float64).mean(axis=0)
     assert_allclose(few.rows.law().mean, mean, rtol=1e-5, atol=1e-6)
 
 

@@ -45,21 +45,22 @@ def test_a_kept_draw_encodes_and_decides_as_its_state(fitted, rotate):
     reference = loadings[:, [2, 0, 1]] * [1.0, -1.0, 1.0]
     settings = gibbs.Gibbs(n_draws=2, burn_in=0, align="rotate" if rotate else "permute")
     gibbs.run_chain(model, chain, reference, settings, stream, Workers())
-    state, kept = chain.state, certain(chain.loadings[-1])
-    item = ObservedView(fit.data.view, fit.data.observed, ViewState(kept, chain.params[-1], None))
-    z = encode_samples(model, item, Workers(), prior=chain.priors[-1])
+    state, draw = chain.state, chain.draws[-1]
+    kept = ViewState(certain(draw.loadings), draw.params, None)
+    item = ObservedView(fit.data.view, fit.data.observed, kept)
+    z = encode_samples(model, item, Workers(), prior=draw.prior)
     own = encode_samples(model, state.data, Workers(), prior=state.prior)
     assert np.abs(z.mean - own.mean).max() > 0.1
     loadings = state.data.state.rows.mean[:, :K]
     # Kept values have 32 bits, and encoding stops at a tolerance.
-    assert_allclose(z.mean @ kept.mean[:, :K].T, own.mean @ loadings.T, atol=2e-3)
-    rows = chain.coefficients[-1]
+    assert_allclose(z.mean @ kept.rows.mean[:, :K].T, own.mean @ loadings.T, atol=2e-3)
+    rows = draw.coefficients
     n_rows = len(rows)
     assert rows.shape == (n_rows, T, K + 1)
     assert_array_equal(rows[2, 1, K], chain.state.labels.state.rows.mean[2 * T + 1, K].astype("f4"))
-    ours = Gated(
-        chain.priors[-1].gates(z), gate_major(certain(rows.reshape(-1, K + 1)), n_rows)
-    ).decide(z)[0]
+    ours = Gated(draw.prior.gates(z), gate_major(certain(rows.reshape(-1, K + 1)), n_rows)).decide(
+        z
+    )[0]
     theirs = Gated(state.prior.gates(own), gate_major(state.labels.state.rows, n_rows)).decide(own)[
         0
     ]

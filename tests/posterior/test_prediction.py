@@ -113,9 +113,7 @@ def test_a_model_without_labels_encodes_but_does_not_decide(tmp_path):
         loaded.predict(X)
     with pytest.raises(InputError, match=r"use RankFactorAnalysis\.from_posterior"):
         RankFactorClassifier.from_posterior(loaded)
-    assert_array_equal(
-        RankFactorAnalysis.from_posterior(loaded).transform(X), model.transform(X)
-    )
+    assert_array_equal(RankFactorAnalysis.from_posterior(loaded).transform(X), model.transform(X))
 
 
 def test_what_a_notebook_shows(fitted):

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,10 @@ from rankfactor import (
 from rankfactor.engine.chain import Gibbs
 from rankfactor.estimators import PRESETS
 from rankfactor.features.matching import model_values
-from rankfactor.likelihoods import MarginRank
+from rankfactor.likelihoods import MarginRank, NoParameters
 from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.workers import Workers
+from rankfactor.storage import model_file
 from rankfactor.storage.model_file import is_model_file, model_header
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -110,6 +112,21 @@ def test_draws_are_kept(labelled, tmp_path):
         assert_array_equal(variance, expected[1])
     else:
         assert_array_equal(loaded.scores.mean, fitted.scores_)
+
+
+def test_draws_of_a_likelihood_without_parameters(tmp_path):
+    """There is no array to count them by."""
+    engine = Gibbs(n_draws=4, burn_in=2, n_predict=3)
+    model = RankFactorClassifier(engine=engine, n_factors=2, max_iter=5, random_state=0)
+    posterior = model.fit(*table_and_labels()).posterior_
+    nothing = (NoParameters(),) * 8
+    posterior = replace(posterior, draws=replace(posterior.draws, params=nothing))
+    arrays = model_file._disassemble(posterior)[1]
+    assert not [name for name in arrays if name.startswith("draws.params")]
+    parts = model_file._nested(arrays)
+    draws = model_file._drawn(posterior.model, NoParameters, parts["draws"])
+    assert draws.params == nothing
+    assert_array_equal(draws.loadings, posterior.draws.loadings)
 
 
 @pytest.mark.quick_cases("R-L-BSVM")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,21 +40,10 @@ def result(as_json: bool, content: Mapping[str, Any], lines: Iterable[str]) -> N
         for line in lines:
             say(line)
         return
+    from rankfactor.storage.archive import plain
+
     whole = {**content, "warnings": list(_warned.get({}))}
     say(json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Values as JSON has them: NaN and infinity are null, paths and numbers of NumPy are plain."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [plain(one) for one in value]
-    if hasattr(value, "item") and not isinstance(value, str):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 @contextmanager

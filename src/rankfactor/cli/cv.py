@@ -9,7 +9,7 @@ import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import Progress, plain, progress, result
+from rankfactor.cli.console import Progress, progress, result
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.reading import Reading, read_labelled
 from rankfactor.cli.settings import (
@@ -208,6 +208,7 @@ def _states(found: Evaluation) -> dict[str, dict[str, int]]:
 def _write(out: Path, found: Evaluation, content: dict[str, Any]) -> None:
     import json
 
+    from rankfactor.storage.archive import plain
     from rankfactor.storage.files import written_together
 
     with written_together(*(out / name for name in FILES)) as (summary, folds, oof, whole):

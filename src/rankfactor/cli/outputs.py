@@ -117,11 +117,11 @@ def marked(name: str, mark: bytes) -> Kind:
 
 
 def _is_model(path: Path) -> bool:
-    from rankfactor.storage.container import is_container
+    from rankfactor.storage.archive import is_archive
     from rankfactor.storage.model_file import model_header
 
     try:
-        return is_container(path) and bool(model_header(path))
+        return is_archive(path) and bool(model_header(path))
     except InputError:
         return False
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankfactor.__about__ import __version__
-from rankfactor.cli.console import note, plain, progress, say
+from rankfactor.cli.console import note, progress, say
 from rankfactor.cli.outputs import (
     Kind,
     Output,
@@ -203,6 +203,8 @@ def _names(name: str) -> list[str]:
 
 def _json(found: Outcome) -> str:
     import json
+
+    from rankfactor.storage.archive import plain
 
     return json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -200,9 +200,7 @@ def refit_coefficients(
     """
 
     def refit(labels: ObservedArray) -> tuple[Floats, Floats]:
-        again = fit_classifier(
-            model, labels, z, pool, prior=prior, start=fitted, effort=BRIEF
-        )
+        again = fit_classifier(model, labels, z, pool, prior=prior, start=fitted, effort=BRIEF)
         return again.decide(z)
 
     return refit

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import os
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import RowArrays
 from rankfactor.model import Model, check_count
 from rankfactor.steps.score import BLOCK
+from rankfactor.storage.draw_store import ChainRecord
 
 
 @dataclass(frozen=True)
@@ -182,91 +183,40 @@ def _size(value: object) -> int:
     return 0
 
 
-class Record(Protocol):
-    """Where all draws of a chain go, whether it keeps them or not (`Gibbs.store`)."""
-
-    def begin(self, count: int) -> None:
-        """Forget all but the first ``count`` draws: the chain goes on from there."""
-        ...
-
-    def add(self, number: int, draw: Draw, log_likelihood: float) -> None:
-        """Take in draw ``number`` of the chain."""
-        ...
-
-    def flush(self) -> None:
-        """Write what has been taken in."""
-        ...
-
-
 @dataclass
 class Chain:
     """What a chain leaves, factors matched to the start.
 
     Attributes
     ----------
-    loadings : list of float32 arrays, shape (d, K) or (d, K + 1)
-        Rows of the table's view, at the draws kept.
-    coefficients : list of float32 arrays, shape (R, K + 1) or (R, T, K + 1)
-        Rows of the labels' view, at scores that have seen the labels; empty without labels.
-    params : list of RowArrays
-        Parameters of the data likelihood, at the draws kept.
-    scales : list of dict of float32 arrays
-        Shrinkage scales of both views, at the draws kept.
     rows, scores : Moments
         Of the rows, and of the scores that have seen the labels, over all draws.
-    log_likelihood, sd_w : list of float
-        One per sweep, burn-in included.
     state : Fit
         The state after the last sweep.
     sweep : int
         Number of sweeps done.
+    log_likelihood, sd_w : list of float
+        One per sweep, burn-in included.
+    draws : list of Draw
+        The draws kept.
     kept : list of int
-        Number of sweeps done at each of the draws kept.
-    record : Record or None
+        Number of sweeps done at each of them.
+    saved : (int, int)
+        Number of sweeps, and of the draws kept, that a checkpoint has.
+    record : ChainRecord or None
         Where all draws go.
-    priors : list of ScorePrior
-        Of the scores, at the draws kept.
     """
 
-    loadings: list[NDArray[np.float32]]
-    coefficients: list[NDArray[np.float32]]
-    params: list[RowArrays]
     rows: Moments
     scores: Moments
     state: Fit
     sweep: int = 0
     log_likelihood: list[float] = field(default_factory=list)
     sd_w: list[float] = field(default_factory=list)
+    draws: list[Draw] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
-    scales: list[OneDraw] = field(default_factory=list)
-    record: Record | None = None
-    priors: list[ScorePrior] = field(default_factory=list)
-
-    def keep(self, draw: Draw) -> None:
-        """Keep a draw of the present sweep."""
-        self.loadings.append(draw.loadings)
-        self.params.append(draw.params)
-        self.scales.append(draw.scales)
-        self.priors.append(draw.prior)
-        self.kept.append(self.sweep)
-        if draw.coefficients is not None:
-            self.coefficients.append(draw.coefficients)
-
-
-class Store(Protocol):
-    """Where chains are kept from one run to the next (`rankfactor.engine.checkpoint`)."""
-
-    def reference(self, loadings: Floats) -> Floats:
-        """The loadings that draws are matched to: those of the first run."""
-        ...
-
-    def load(self, number: int, fit: Fit, settings: Gibbs, spacing: int) -> Chain | None:
-        """A chain as it was left, None if it has not been begun."""
-        ...
-
-    def save(self, number: int, chain: Chain) -> None:
-        """Write what is new of a chain."""
-        ...
+    saved: tuple[int, int] = (0, 0)
+    record: ChainRecord | None = None
 
 
 def draw_spacing(fit: Fit, settings: Gibbs) -> int:

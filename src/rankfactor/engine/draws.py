@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rankfactor.classifiers import Classifier, Gated, Linear, fit_classifier
 from rankfactor.engine.chain import Chain
-from rankfactor.engine.scale_draws import ScaleDraws, stacked
+from rankfactor.engine.scale_draws import ScaleDraws
 from rankfactor.kernels.packed import Floats, packed_size
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
@@ -32,30 +32,21 @@ from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
-
-# Parameters of the data likelihoods that are drawn, by the names that others know them by.
-PARAMETER_NAMES = {
-    "CutPoints": {"mean": "cut_points"},
-    "Thresholds": {"h": "cut_points"},
-    "Boundaries": {"h": "cut_points"},
-    "Noise": {"precision": "noise_precision"},
-}
+from rankfactor.storage.archive import stacked
 
 
 def named_parameters(params: RowArrays) -> dict[str, NDArray[Any]]:
     """Parameters at a draw by name, shape (d,) or (d, cuts); NaN where a cut is not used.
 
-    Of a likelihood that is not in the table, all numbers with a fraction.
+    If the class does not name any (`RowArrays.named`), all arrays of floats.
     """
-    names = PARAMETER_NAMES.get(type(params).__name__)
-    result = {}
+    names, result = params.named, {}
     for one in fields(params):
         values = getattr(params, one.name)
-        if names is None and values.dtype.kind == "f" and values.size:
-            result[one.name] = values
-        elif names is not None and one.name in names:
+        drawn = values.dtype.kind == "f" and values.size if names is None else one.name in names
+        if drawn:
             used = getattr(params, "used", True) if values.ndim == 2 else True
-            result[names[one.name]] = np.where(used, values, np.nan)
+            result[(names or {}).get(one.name, one.name)] = np.where(used, values, np.nan)
     return result
 
 
@@ -183,21 +174,20 @@ def collect(
     pool: Workers,
 ) -> Draws:
     """Put the draws of all chains together and fit the classifiers that predict."""
-    chain = np.repeat(np.arange(len(chains)), [len(one.loadings) for one in chains])
-    loadings = np.concatenate([np.array(one.loadings) for one in chains])
-    params = tuple(draw for one in chains for draw in one.params)
+    draws = [draw for one in chains for draw in one.draws]
+    chain = np.repeat(np.arange(len(chains)), [len(one.draws) for one in chains])
+    loadings = np.array([draw.loadings for draw in draws])
     sweeps = max(len(one.log_likelihood) for one in chains)
     log_likelihood = np.full((len(chains), sweeps), np.nan)
-    for number, one in enumerate(chains):
-        log_likelihood[number, : len(one.log_likelihood)] = one.log_likelihood
+    for row, one in zip(log_likelihood, chains, strict=True):
+        row[: len(one.log_likelihood)] = one.log_likelihood
     count = min(n_predict, len(chain))
     chosen = np.unique(np.linspace(0, len(chain) - 1, count).round().astype(np.int64))
     coefficients = np.zeros((len(chain), 0, model.n_factors + 1), np.float32)
     classifiers: list[Normal] = []
     experts: list[Gated] = []
-    priors = [draw for one in chains for draw in one.priors]
     if labels is not None and model.label is not None:
-        coefficients = np.concatenate([np.array(one.coefficients) for one in chains])
+        coefficients = np.array([draw.coefficients for draw in draws])
         fitted: Classifier | None = None
         linear = model.n_components is None
         own = model.label.normalised and linear and _unweighted(labels)
@@ -205,9 +195,9 @@ def collect(
             if own:
                 classifiers.append(certain(coefficients[number]))
                 continue
-            state = ViewState(certain(loadings[number]), params[number], None)
+            state = ViewState(certain(loadings[number]), draws[number].params, None)
             item = ObservedView(model.data_view, observed, state)
-            prior = priors[number]
+            prior = draws[number].prior
             scores = encode_samples(model, item, pool, prior=prior)
             start = fitted if linear else None  # gates belong to the draw's own scores
             fitted = fit_classifier(model, labels, scores, pool, prior=prior, start=start)
@@ -218,12 +208,12 @@ def collect(
         chain,
         loadings,
         coefficients,
-        params,
+        tuple(draw.params for draw in draws),
         chosen,
         tuple(classifiers),
         log_likelihood,
         np.concatenate([np.array(one.kept, np.int64) for one in chains]),
-        ScaleDraws.of(model, stacked([draw for one in chains for draw in one.scales])),
+        ScaleDraws.of(model, stacked([draw.scales for draw in draws])),
         tuple(experts),
-        tuple(one for one in priors if isinstance(one, Mixture)),
+        tuple(draw.prior for draw in draws if isinstance(draw.prior, Mixture)),
     )

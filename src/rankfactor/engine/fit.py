@@ -31,12 +31,11 @@ from rankfactor.engine.calibration import (
     retrain,
 )
 from rankfactor.engine.chain import Gibbs, Moments
-from rankfactor.engine.checkpoint import open_checkpoint
 from rankfactor.engine.convergence import INTERRUPTED, Convergence
-from rankfactor.engine.draw_store import open_store
 from rankfactor.engine.draws import Draws, certain, collect
 from rankfactor.engine.gibbs import pooled, sample
 from rankfactor.engine.interruption import Interruption, interruptible_once
+from rankfactor.engine.on_disk import open_checkpoint, open_store
 from rankfactor.engine.predictive import (
     START_ITERATIONS,
     Predictive,

@@ -35,13 +35,12 @@ from rankfactor.engine.chain import (
     Chain,
     Gibbs,
     Moments,
-    Record,
-    Store,
     as_draw,
     draw_spacing,
     label_rows,
 )
 from rankfactor.engine.expansion import draw_common_unit, draw_units
+from rankfactor.engine.on_disk import quantities, resumed, save_chain
 from rankfactor.engine.vb import Fit
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
@@ -52,6 +51,8 @@ from rankfactor.steps.fused import update_fused
 from rankfactor.steps.row import update_view
 from rankfactor.steps.score import ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.storage.checkpoint import Checkpoint
+from rankfactor.storage.draw_store import ChainRecord
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def start_chain(model: Model, fit: Fit, stream: Stream) -> Chain:
         prior=fit.prior.draw(beginning.child("prior")),
     )
     rows = Moments.empty(*fit.data.state.rows.mean.shape)
-    return Chain([], [], [], rows, Moments.empty(*fit.z.mean.shape), state)
+    return Chain(rows, Moments.empty(*fit.z.mean.shape), state)
 
 
 def run_chain(
@@ -122,7 +123,7 @@ def run_chain(
             _advance(chain, state, log_likelihood)
             past = chain.sweep - settings.burn_in
             if past > 0 and past % settings.thin == 0:
-                _keep(chain, reference, spacing, settings.rotates(model))
+                _keep(model, chain, reference, spacing, settings.rotates(model))
             whole = True
             if chain.sweep % settings.checkpoint_every == 0:
                 save(chain)
@@ -132,10 +133,10 @@ def run_chain(
     except KeyboardInterrupt:
         if whole:
             save(chain)
-        if len(chain.loadings) < 2:
+        if len(chain.draws) < 2:
             raise
         warnings.warn(
-            f"interrupted after {len(chain.loadings)} of {settings.n_draws} draws; these are kept.",
+            f"interrupted after {len(chain.draws)} of {settings.n_draws} draws; these are kept.",
             UserWarning,
             stacklevel=2,
         )
@@ -221,7 +222,7 @@ def _duplicate(fit: Fit) -> Fit:
     return Fit(view(fit.data), labels, fit.z.copy(), fit.history, fit.prior)
 
 
-def _keep(chain: Chain, reference: Floats, spacing: int, rotate: bool) -> None:
+def _keep(model: Model, chain: Chain, reference: Floats, spacing: int, rotate: bool) -> None:
     """Match the factors to the reference, count the draw and, every ``spacing`` draws, keep it."""
     fit = chain.state
     match = matching(fit.data.state.rows.mean[:, : fit.z.order], reference, rotate)
@@ -238,9 +239,10 @@ def _keep(chain: Chain, reference: Floats, spacing: int, rotate: bool) -> None:
         prior = replace(prior, centres=match.rows(prior.centres))
     draw = as_draw(fit, rows, coefficients, prior, match.order, rotated=rotate)
     if kept:
-        chain.keep(draw)
+        chain.draws.append(draw)
+        chain.kept.append(chain.sweep)
     if chain.record is not None:
-        chain.record.add(chain.rows.count - 1, draw, chain.log_likelihood[-1])
+        chain.record.add(chain.rows.count - 1, quantities(model, draw, chain.log_likelihood[-1]))
 
 
 def pooled(moments: Sequence[Moments]) -> Normal:
@@ -259,8 +261,8 @@ def sample(
     stream: Stream,
     n_threads: int,
     progress: Progress | None = None,
-    store: Store | None = None,
-    records: Sequence[Record] | None = None,
+    store: Checkpoint | None = None,
+    records: Sequence[ChainRecord] | None = None,
 ) -> list[Chain]:
     """Run all chains side by side, each on a thread of its own.
 
@@ -273,9 +275,7 @@ def sample(
     chains = [start_chain(model, fit, one) for one in streams]
     if store is not None:
         reference = store.reference(reference)
-        spacing = draw_spacing(fit, settings)
-        for number in range(settings.n_chains):
-            chains[number] = store.load(number, fit, settings, spacing) or chains[number]
+        chains = [resumed(store, *one, settings) for one in enumerate(chains)]
     if records is not None:
         for chain, record in zip(chains, records, strict=True):
             record.begin(chain.rows.count)
@@ -294,7 +294,7 @@ def sample(
             if chain.record is not None:
                 chain.record.flush()
             if store is not None:
-                store.save(number, chain)
+                save_chain(store, number, chain)
 
         run_chain(
             model,
@@ -317,9 +317,9 @@ def sample(
         except KeyboardInterrupt:
             ending.set()
             threads.shutdown()
-            if min(len(chain.loadings) for chain in chains) < 2:
+            if min(len(chain.draws) for chain in chains) < 2:
                 raise
-            kept = sum(len(chain.loadings) for chain in chains)
+            kept = sum(len(chain.draws) for chain in chains)
             warnings.warn(
                 f"interrupted: the {kept} draws so far are kept.", UserWarning, stacklevel=2
             )

@@ -8,7 +8,7 @@ rotated have none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rankfactor.engine.vb import Fit
 from rankfactor.latent import DPMixture, Mixture
 from rankfactor.model import Model
-from rankfactor.shrinkage import AnyShrinkage
 
 OneDraw = dict[str, NDArray[np.float32]]
 _SMALLEST, _LARGEST = np.finfo(np.float32).tiny, np.finfo(np.float32).max
@@ -54,21 +53,16 @@ class ScaleDraws:
         return ScaleDraws(values, self.dims)
 
 
-def _priors(model: Model) -> list[tuple[str, tuple[str, ...], AnyShrinkage]]:
-    """Prefix of the names, dimensions of the rows, and prior of every view."""
-    loading = ("loading", ("feature",), model.loading_shrinkage)
-    if model.label is None:
-        return [loading]
-    mixture = isinstance(model.latent, DPMixture)
-    rows = ("row", "component") if mixture else ("row",)
-    return [loading, ("coefficient", rows, model.coefficient_shrinkage)]
-
-
 def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
     """Dimensions of all scales that a model's priors keep, by name."""
+    rows: tuple[str, ...] = ("feature",)
+    priors = [("loading", rows, model.loading_shrinkage)]
+    if model.label is not None:
+        rows = ("row", "component") if isinstance(model.latent, DPMixture) else ("row",)
+        priors.append(("coefficient", rows, model.coefficient_shrinkage))
     return {
         f"{prefix}_{name}": (*(rows if dims[:1] == ("row",) else dims[:1]), *dims[1:])
-        for prefix, rows, prior in _priors(model)
+        for prefix, rows, prior in priors
         for name, dims in prior.kept_dims.items()
     }
 
@@ -94,15 +88,3 @@ def kept_scales(fit: Fit, order: NDArray[np.int64] | None = None) -> OneDraw:
             small = np.clip(values, _SMALLEST, _LARGEST).astype(np.float32)
             result[f"{prefix}_{name}"] = np.asarray(small)
     return result
-
-
-def stacked(draws: Sequence[OneDraw]) -> dict[str, NDArray[np.float32]]:
-    """Several draws in one, each array with a first dimension for the draws."""
-    if not draws:
-        return {}
-    return {name: np.stack([one[name] for one in draws]) for name in draws[0]}
-
-
-def unstacked(values: Mapping[str, NDArray[np.float32]], count: int) -> list[OneDraw]:
-    """The draws that `stacked` put together."""
-    return [{name: value[i] for name, value in values.items()} for i in range(count)]

@@ -16,7 +16,7 @@ A likelihood is a frozen dataclass of hyper-parameters; what is learned travels 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -34,7 +34,13 @@ _SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8
 
 @dataclass(frozen=True)
 class RowArrays:
-    """Parameters of a view's rows: arrays that share their first dimension, the rows."""
+    """Parameters of a view's rows: arrays that share their first dimension, the rows.
+
+    ``named`` gives the fields that are drawn, each with the name that a user knows it by; None if
+    a class does not say.
+    """
+
+    named: ClassVar[Mapping[str, str] | None] = None
 
     def take(self, rows: Index) -> Self:
         """Parameters of some of the rows."""

@@ -1,4 +1,4 @@
-"""A likelihood of its own for each block of features: a questionnaire beside proteins beside counts.
+"""A likelihood of its own for each block of features, such as a questionnaire beside proteins.
 
     p(X | A, Z) = prod_b  p_b(X_b | A_b, Z),      X_b the features of block b,
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,8 +138,7 @@ class BlockParams(RowArrays):
         """One draw of every row's parameters, as laws without variance."""
         starts = (0, *self.ends[:-1])
         parts = [
-            part.draw(stream, first + start)
-            for part, start in zip(self.parts, starts, strict=True)
+            part.draw(stream, first + start) for part, start in zip(self.parts, starts, strict=True)
         ]
         return replace(self, parts=tuple(parts))
 
@@ -371,12 +370,10 @@ class ByBlock(DataLikelihood[BlockParams]):
     ) -> Any:
         """A draw of the parameters of a tile given its rows."""
         part = self.parts[params.block]
-        return replace(
-            params, part=part.draw_params(statistics, rows, params.part, stream, first)
-        )
+        return replace(params, part=part.draw_params(statistics, rows, params.part, stream, first))
 
     def system(self, statistics: Statistics, params: Any) -> tuple[Floats, Floats]:
-        """Packed precision (rows, P) and shift (rows, K) that the data add to each row of a tile."""
+        """Packed precision (rows, P) and shift (rows, K) that the data add to the rows of a tile."""
         return self.parts[params.block].system(statistics, params.part)
 
     def params_bound(self, params: BlockParams) -> float:

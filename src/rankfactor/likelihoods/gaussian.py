@@ -36,6 +36,8 @@ from rankfactor.likelihoods.base import (
 class Noise(RowArrays):
     """Gamma law of each row's noise precision; arrays of shape (d,)."""
 
+    named: ClassVar[dict[str, str]] = {"precision": "noise_precision"}
+
     shape: Floats
     rate: Floats
     precision: Floats  # E[t], or a draw of t

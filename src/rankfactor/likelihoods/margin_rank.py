@@ -91,6 +91,8 @@ class CutPoints(RowArrays):
     The last two fields are zero where the margin is fixed or drawn, and may then be left out.
     """
 
+    named: ClassVar[dict[str, str]] = {"mean": "cut_points"}
+
     mean: Floats  # (d, J)
     variance: Floats  # (d, J)
     n_cuts: NDArray[np.int64]  # (d,)

@@ -74,6 +74,8 @@ from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_sc
 class Thresholds(RowArrays):
     """Cut points of every row."""
 
+    named: ClassVar[dict[str, str]] = {"h": "cut_points"}
+
     h: Floats  # (d, J), increasing; zero past n_cuts
     n_cuts: NDArray[np.int64]  # (d,)
 

@@ -90,6 +90,8 @@ class RankTable(Cuts):
 class Boundaries(RowArrays):
     """Latent boundaries of every row and, during a fit, the training samples' latent values."""
 
+    named: ClassVar[dict[str, str]] = {"h": "cut_points"}
+
     h: Floats  # (d, J), increasing; zero past n_cuts
     n_cuts: NDArray[np.int64]  # (d,)
     latent: NDArray[np.float32]  # (d, N), NaN where missing; (d, 0) but during a fit

@@ -17,7 +17,6 @@ and a bulk ESS of at least 100 a chain, for the worst of all quantities.
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,13 +24,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
-from rankfactor.engine.draws import PARAMETER_NAMES, Draws
+from rankfactor.engine.draws import Draws, named_parameters
 from rankfactor.errors import InputError, counted
 from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding
 from rankfactor.posterior.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
 from rankfactor.posterior.samples import SampleSummary
+from rankfactor.storage.archive import stacked
 
 MAX_R_HAT = 1.01
 MIN_ESS = 100  # a chain
@@ -336,15 +336,12 @@ def to_arviz(posterior: Sampled) -> Any:
 
 def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
     """Parameters of the data likelihood by name, shape (S, d) or (S, d, cuts); NaN if not used."""
-    kind = draws.params[0]
-    names = PARAMETER_NAMES.get(type(kind).__name__)
-    result = {}
-    for field in fields(kind):
-        values = np.stack([getattr(one, field.name) for one in draws.params])
-        # Of a likelihood that is not in the table, whatever is not the same at every draw.
-        varies = values.dtype.kind == "f" and (values != values[0]).any()
-        if varies if names is None else field.name in names:
-            if values.ndim == 3 and hasattr(kind, "used"):
-                values = np.where(kind.used, values, np.nan)
-            result[field.name if names is None else names[field.name]] = values
-    return result
+    found: dict[str, NDArray[Any]] = stacked([named_parameters(one) for one in draws.params])
+    if draws.params[0].named is not None:
+        return found
+    # A class that does not say which parameters are drawn: those that differ between draws.
+    return {
+        name: values
+        for name, values in found.items()
+        if not np.array_equal(values, values[:1].repeat(len(values), 0), equal_nan=True)
+    }

@@ -1,134 +1,384 @@
-"""Files of arrays: nested dataclasses in a zip of ``.npy`` members and a JSON tree, without pickle.
+"""Archives: zips of arrays with a JSON header and a checksum, without pickle.
 
-The tree says what the arrays are and can name only the classes of `KINDS`, so reading a file runs
-no code of the file's. A file is written beside its place and renamed.
+``header.json`` names the format, every array is a ``.npy`` member, and ``checksum.txt`` holds a
+SHA-256 over all of them. The checksum detects a file that was damaged or edited; it is not a
+signature, since whoever can write a file can also write its checksum.
+
+What the members mean is the caller's business. Nested dataclasses, dictionaries, tuples and lists
+can be written as one *tree* (`write_tree`): the header then says what the arrays are. A tree names
+classes by their short names, and only those that the reader passes in are built, so reading a file
+never runs code of the file's.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import math
+import struct
 import zipfile
-from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.engine.chain import Moments
+from rankfactor.__about__ import __version__
 from rankfactor.errors import InputError
-from rankfactor.latent import DPMixture, Mixture, StandardNormal
-from rankfactor.laws.beta import Beta, Share
-from rankfactor.laws.gamma import Gamma
-from rankfactor.laws.normal import Normal
-from rankfactor.laws.point import Point
-from rankfactor.likelihoods import PARAMETERS, NoParameters
-from rankfactor.model import ViewState
-from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGammaScales
-from rankfactor.shrinkage.normal import NormalScales
-from rankfactor.shrinkage.tpbn import TPBNScales
-from rankfactor.storage.files import written_together
+from rankfactor.storage.files import check_destinations, written_together
 
-FORMAT = "rankfactor checkpoint 3"
-_TREE = "tree.json"
+Arrays = dict[str, NDArray[Any]]
+Kinds = dict[str, type]
 
-
-def _kind_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-# Every class that the state of a chain may be made of. A new shrinkage prior adds its scales here.
-KINDS: dict[str, Any] = {
-    _kind_name(kind): kind
-    for kind in (
-        *(Normal, Gamma, Beta, Point, Share, Moments, ViewState, NoParameters),
-        *(StandardNormal, DPMixture, Mixture),
-        *(TPBNScales, NormalScales, MultiplicativeGammaScales),
-        *PARAMETERS.values(),
-    )
-}
+_HEADER = "header.json"
+_OLDER_HEADER = "tree.json"  # of checkpoints that were written without a checksum
+_CHECKSUM = "checksum.txt"
+_ALGORITHM = "sha256"
+_ARRAY = ".npy"
+# What reading a damaged zip, or a damaged member of one, can raise.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,  # an unknown method of compression
+    RuntimeError,  # a member marked as encrypted
+    LookupError,
+    TypeError,
+    ValueError,
+    EOFError,
+    OSError,
+)
 
 
-def flatten(value: Any, arrays: list[NDArray[Any]]) -> Any:
-    """JSON tree of a value; its arrays are appended to ``arrays`` and referred to by number."""
+@dataclass(frozen=True)
+class Format:
+    """A kind of archive.
+
+    Attributes
+    ----------
+    name : str
+        What the header gives as its format.
+    noun : str
+        What messages call such a file.
+    remedy : str
+        What to do about one that is damaged.
+    version : int, optional
+        The newest version that can be read; None if the format has no versions.
+    """
+
+    name: str
+    noun: str
+    remedy: str
+    version: int | None = None
+
+    def damaged(self, path: Path, problem: object) -> InputError:
+        """The error for a file that cannot be used."""
+        return InputError(f"{path} is damaged ({problem}): {self.remedy}.")
+
+
+def write_archive(
+    path: Path, header: Mapping[str, Any], arrays: Arrays, *, compressed: bool = True
+) -> None:
+    """Write a header and arrays, beside the destination first.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists; its folder must exist.
+    header : mapping
+        As `plain` has it.
+    arrays : dict from name to array
+    compressed : bool
+    """
+    check_destinations(path)
+    text = json.dumps(plain({**header, "checksum": _ALGORITHM}), indent=1, allow_nan=False)
+    digest = hashlib.new(_ALGORITHM)
+    with written_together(path) as (part,), zipfile.ZipFile(part, "w") as archive:
+
+        def add(name: str, content: Any) -> None:
+            # A fixed date, so that the same content gives the same bytes.
+            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+            archive.writestr(entry, content)
+            _digest_member(digest, name, content)
+
+        add(_HEADER, text.encode())
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, allow_pickle=False)
+            add(name + _ARRAY, content.getbuffer())
+        add(_CHECKSUM, f"{digest.hexdigest()}\n".encode())
+
+
+def read_header(path: Path, form: Format, known: Collection[str] = ()) -> dict[str, Any]:
+    """Read the header alone; neither the arrays nor the checksum are looked at.
+
+    Raises
+    ------
+    InputError
+        As `read_archive`.
+    """
+    with _opened(path, form) as archive:
+        return _header(path, archive, form, known)
+
+
+def read_archive(
+    path: Path, form: Format, known: Collection[str] = ()
+) -> tuple[dict[str, Any], Arrays]:
+    """Read header and arrays.
+
+    Parameters
+    ----------
+    path : Path
+    form : Format
+    known : collection of str
+        What a file may need of its reader, as its header says under ``needs``.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is truncated, damaged, edited, foreign or newer, or needs
+        what is not known.
+    """
+    with _opened(path, form) as archive:
+        header = _header(path, archive, form, known)
+        arrays: Arrays = {}
+        digest = hashlib.new(_ALGORITHM)
+        found = None
+        try:
+            for name in archive.namelist():
+                content = archive.read(name)
+                if name == _CHECKSUM:
+                    found = content.decode().strip()
+                    continue
+                _digest_member(digest, name, content)
+                if name not in (_HEADER, _OLDER_HEADER):
+                    arrays[name.removesuffix(_ARRAY)] = np.lib.format.read_array(
+                        io.BytesIO(content), allow_pickle=False
+                    )
+        except _UNREADABLE as problem:
+            raise form.damaged(path, problem) from problem
+    # Files written before there were checksums do not announce one.
+    if "checksum" in header and found != digest.hexdigest():
+        raise InputError(
+            f"{path} has been changed since it was written, its checksum does not agree: "
+            f"{form.remedy}."
+        )
+    return header, arrays
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is a zip with a header, as far as can be seen without reading it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _HEADER in archive.namelist()
+    except _UNREADABLE:
+        return False
+
+
+def _digest_member(digest: Any, name: str, content: Any) -> None:
+    """Add a member with its name and length, so that no content can move to the next member."""
+    digest.update(f"{name}\0{len(content)}\0".encode())
+    digest.update(content)
+
+
+def _opened(path: Path, form: Format) -> zipfile.ZipFile:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: give the path of a {form.noun}.")
+    if not path.is_file():
+        raise InputError(f"there is no {form.noun} {path}: check its name.")
+    try:
+        with path.open("rb") as file:
+            begins_well = file.read(4) == b"PK\x03\x04"
+        return zipfile.ZipFile(path)
+    except PermissionError as problem:
+        raise InputError(f"{path} cannot be read ({problem.strerror}).") from problem
+    except _UNREADABLE as problem:
+        if begins_well:
+            raise InputError(
+                f"{path} is damaged, its end is missing or broken: {form.remedy}."
+            ) from problem
+        raise InputError(f"{path} is no {form.name}.") from problem
+
+
+def _header(
+    path: Path, archive: zipfile.ZipFile, form: Format, known: Collection[str]
+) -> dict[str, Any]:
+    names = [name for name in (_HEADER, _OLDER_HEADER) if name in archive.namelist()]
+    if not names:
+        raise InputError(f"{path} is no {form.name}.")
+    try:
+        header = json.loads(archive.read(names[0]))
+    except _UNREADABLE as problem:
+        raise form.damaged(path, problem) from problem
+    if not isinstance(header, dict) or header.get("format") != form.name:
+        raise InputError(f"{path} is no {form.name}.")
+    writer = f"written by rankfactor {header.get('library')}; this is rankfactor {__version__}"
+    install = "install the version that wrote it, or a newer one"
+    given, newest = header.get("version"), form.version
+    if newest is not None and not (type(given) is int and 1 <= given <= newest):
+        raise InputError(
+            f"{path} has format version {given}, {writer}, which reads versions up to {newest}: "
+            f"{install}."
+        )
+    needs = header.get("needs", [])
+    unknown = [str(one) for one in needs if one not in known] if isinstance(needs, list) else ["?"]
+    if unknown:
+        raise InputError(
+            f"{path} needs {', '.join(unknown)}, {writer}, which does not know that: {install}."
+        )
+    return header
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON has them.
+
+    NaN and infinity become null, numbers of NumPy plain ones, arrays, tuples and sets lists, and
+    anything else that JSON does not have its text.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def write_tree(path: Path, form: Format, value: Any) -> None:
+    """Write nested dataclasses, dictionaries, tuples, lists, arrays and plain values.
+
+    Nothing is compressed: draws do not get smaller.
+    """
+    arrays: Arrays = {}
+    tree = _flattened(value, arrays, kinds_of(value))
+    write_archive(path, {"format": form.name, "tree": tree}, arrays, compressed=False)
+
+
+def read_tree(path: Path, form: Format, kinds: Kinds) -> Any:
+    """The value of a file of `write_tree`.
+
+    Parameters
+    ----------
+    path : Path
+    form : Format
+    kinds : dict from name to class
+        The classes that the file may name, as `kinds_of` finds them.
+
+    Raises
+    ------
+    InputError
+        As `read_archive`, and if the file names another class.
+    """
+    header, arrays = read_archive(path, form)
+    try:
+        return _unflattened(header["tree"], arrays, kinds)
+    except (LookupError, TypeError, ValueError) as problem:
+        raise form.damaged(path, problem) from problem
+
+
+def kinds_of(*values: Any) -> Kinds:
+    """Dataclasses that the values are made of, and those that their fields are annotated with.
+
+    So a field that is a `Gamma | Point` may be either when it is read, whatever it is in the value.
+    """
+    kinds: Kinds = {}
+    waiting = list(values)
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, tuple | list):
+            waiting += one
+        elif not isinstance(one, type):
+            waiting += get_args(one)  # of an annotation
+            if is_dataclass(one):
+                waiting += [type(one), *(getattr(one, field.name) for field in fields(one))]
+        elif is_dataclass(one) and one.__name__ not in kinds:
+            kinds[one.__name__] = one
+            waiting += get_type_hints(one).values()
+    return kinds
+
+
+def _flattened(value: Any, arrays: Arrays, kinds: Kinds) -> Any:
+    """JSON tree of a value; its arrays are added to ``arrays`` and referred to by number."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.integer):
-        return int(value)
     if isinstance(value, np.ndarray):
-        arrays.append(value)
-        return {"array": len(arrays) - 1}
+        number = len(arrays)
+        arrays[str(number)] = value
+        return {"array": number}
     if isinstance(value, dict):
-        return {"dict": {str(key): flatten(one, arrays) for key, one in value.items()}}
-    if isinstance(value, tuple):
-        return {"tuple": [flatten(one, arrays) for one in value]}
-    name = _kind_name(type(value))
-    if name not in KINDS:
+        return {"dict": {str(key): _flattened(one, arrays, kinds) for key, one in value.items()}}
+    if isinstance(value, tuple | list):
+        form = "tuple" if isinstance(value, tuple) else "list"
+        return {form: [_flattened(one, arrays, kinds) for one in value]}
+    name = type(value).__name__
+    if kinds.get(name) is not type(value) or not is_dataclass(value):
         raise InputError(
-            f"a chain with {type(value).__name__} in its state cannot be written to a checkpoint: "
-            "add the class to KINDS of rankfactor.storage.archive first, or leave checkpoint "
-            "out."
+            f"{name} cannot be written to a file: it must be a dataclass, and no other class in "
+            "the same file may have its name."
         )
-    assert is_dataclass(value)
-    parts = {field.name: flatten(getattr(value, field.name), arrays) for field in fields(value)}
+    parts = {
+        field.name: _flattened(getattr(value, field.name), arrays, kinds) for field in fields(value)
+    }
     return {"kind": name, "fields": parts}
 
 
-def unflatten(tree: Any, arrays: Sequence[NDArray[Any]]) -> Any:
-    """The value that `flatten` took apart; KeyError, TypeError or ValueError if there is none."""
+def _unflattened(tree: Any, arrays: Arrays, kinds: Kinds) -> Any:
+    """The value that `_flattened` took apart; LookupError, TypeError or ValueError if none."""
     if not isinstance(tree, dict):
         return tree
     if "kind" in tree:
-        parts = {name: unflatten(one, arrays) for name, one in tree["fields"].items()}
-        return KINDS[tree["kind"]](**parts)
+        # Older files have the module's path before the name.
+        name = tree["kind"].rpartition(".")[2]
+        if name not in kinds:
+            raise LookupError(repr(tree["kind"]))
+        parts = {key: _unflattened(one, arrays, kinds) for key, one in tree["fields"].items()}
+        return kinds[name](**parts)
     ((form, content),) = tree.items()
     if form == "array":
-        return arrays[content]
-    if form == "tuple":
-        return tuple(unflatten(one, arrays) for one in content)
+        return arrays[str(content)]
+    if form == "float":
+        return float(content)
     if form == "dict":
-        return {key: unflatten(one, arrays) for key, one in content.items()}
+        return {key: _unflattened(one, arrays, kinds) for key, one in content.items()}
+    if form in ("tuple", "list"):
+        values = [_unflattened(one, arrays, kinds) for one in content]
+        return tuple(values) if form == "tuple" else values
     raise ValueError(f"unknown entry {form!r}")
 
 
-def write(path: Path, value: Any) -> None:
-    """Write a value to a zip of arrays with a JSON tree."""
-    arrays: list[NDArray[Any]] = []
-    tree = json.dumps({"format": FORMAT, "tree": flatten(value, arrays)})
-    # Draws do not compress, so nothing is.
-    with (
-        written_together(path) as (part,),
-        zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive,
-    ):
-        archive.writestr(_TREE, tree)
-        for number, array in enumerate(arrays):
-            with archive.open(f"{number}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+def stacked(values: Sequence[Any]) -> Any:
+    """Several values of one structure in one, each array with a first dimension for the values.
+
+    Of no values, an empty dictionary.
+    """
+    return _mapped(lambda *leaves: np.stack(leaves), *values) if values else {}
 
 
-def read(path: Path) -> Any:
-    """The value of a file of `write`; InputError if it is damaged or foreign."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            whole = json.loads(archive.read(_TREE))
-            if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-                raise ValueError("another format")
-            arrays = [
-                np.lib.format.read_array(
-                    io.BytesIO(archive.read(f"{number}.npy")), allow_pickle=False
-                )
-                for number in range(len(archive.namelist()) - 1)
-            ]
-        return unflatten(whole["tree"], arrays)
-    except (zipfile.BadZipFile, LookupError, TypeError, ValueError, EOFError, OSError) as problem:
-        raise damaged(path, problem) from problem
+def unstacked(value: Any, count: int) -> list[Any]:
+    """The values that `stacked` put together."""
+    return [_mapped(lambda leaf, i=i: leaf[i], value) for i in range(count)]
 
 
-def damaged(path: Path, problem: object) -> InputError:
-    """What to say of a file that cannot be used."""
-    return InputError(
-        f"{path} is no rankfactor checkpoint, or is damaged ({problem}): remove the folder "
-        f"{path.parent}, or choose another."
-    )
+def _mapped(function: Callable[..., Any], *values: Any) -> Any:
+    """What a function makes of the leaves of dictionaries and dataclasses of one structure."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {key: _mapped(function, *(one[key] for one in values)) for key in first}
+    if not is_dataclass(first) or isinstance(first, type):
+        return function(*values)
+    names = [field.name for field in fields(first)]
+    parts = {name: _mapped(function, *(getattr(one, name) for one in values)) for name in names}
+    return type(first)(**parts)

@@ -1,18 +1,18 @@
-"""The model file: what a fit leaves, in a container of arrays with a JSON header.
+"""The model file: what a fit leaves, in an archive of arrays with a JSON header.
 
 The header holds the format's name and version, the library's version, the parts with their
 hyper-parameters, a summary of the training, and what the writer says of where the model comes from
 (its provenance). Feature names, cuts, classes, loadings and so on are arrays, exact to the last
-bit. docs/model-file.md describes the members; `rankfactor.storage.container` is how they are kept.
+bit. docs/model-file.md describes the members; `rankfactor.storage.archive` is how they are kept.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -25,39 +25,33 @@ from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.words import Indicators
 from rankfactor.latent import Gates, Mixture, ScorePrior
-from rankfactor.laws.beta import Beta, Share
-from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.point import Point
-from rankfactor.likelihoods import CODINGS, PARAMETERS
+from rankfactor.likelihoods import CODINGS, PARAMETERS, RowArrays
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.samples import SampleSummary
-from rankfactor.storage.container import (
+from rankfactor.storage.archive import (
     Arrays,
-    is_container,
-    read_container,
+    Format,
+    is_archive,
+    read_archive,
     read_header,
-    write_container,
+    stacked,
+    unstacked,
+    write_archive,
 )
 from rankfactor.tasks import Task
 
-FORMAT = "rankfactor model"
-VERSION = 1
+FORMAT = Format(
+    "rankfactor model", "model file", "copy it again, or fit the model again", version=1
+)
 # What a file may need of its reader: one that does not know it would predict something else.
 COVARIATES, INDICATORS = "covariates", "indicators"
 NO_SAMPLES = "sample_summary"  # in place of the training samples
 KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES)
-_SCALES = "draws.scales."
-_GATES, _EXPERTS = "gates", "experts"
-_SCALE = "probability_scale"
-_SAMPLES, _COUNTS = "samples.", "samples.counts_"
 _SUMMARISED = ("moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
-# Laws of a mixture's parameters after a fit, and what stands for them at a draw.
-_LAWS = {"centres": Normal, "psi": Gamma, "sticks": Beta, "alpha": Gamma}
-_VALUES = {"centres": Normal, "psi": Point, "sticks": Share, "alpha": Point}
 
 
 def save_model(
@@ -92,7 +86,7 @@ def save_model(
     header["arrays"] = {
         name: {"dtype": str(one.dtype), "shape": list(one.shape)} for name, one in arrays.items()
     }
-    write_container(path, header, arrays)
+    write_archive(path, header, arrays)
     return path
 
 
@@ -121,11 +115,11 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
         format.
     """
     path = Path(path)
-    header, arrays = read_container(path, FORMAT, VERSION, KNOWN)
+    header, arrays = read_archive(path, FORMAT, KNOWN)
     try:
-        return _assemble(header, arrays)
-    except (KeyError, TypeError, ValueError) as problem:
-        raise InputError(f"{path} is damaged ({problem!r}): write it again.") from problem
+        return _assemble(header, _nested(arrays))
+    except (LookupError, TypeError, ValueError, AttributeError) as problem:
+        raise FORMAT.damaged(path, repr(problem)) from problem
 
 
 def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -136,12 +130,12 @@ def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     InputError
         As `load_model`.
     """
-    return read_header(Path(path), FORMAT, VERSION, KNOWN)
+    return read_header(Path(path), FORMAT, KNOWN)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file looks like a model: a zip with a header, or something called .rankfactor."""
-    return Path(path).suffix == ".rankfactor" or is_container(Path(path))
+    return Path(path).suffix == ".rankfactor" or is_archive(Path(path))
 
 
 def _summary(posterior: Posterior) -> dict[str, Any]:
@@ -172,51 +166,47 @@ def _summary(posterior: Posterior) -> dict[str, Any]:
 
 
 def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
-    arrays: Arrays = {
+    """Header and arrays of a posterior."""
+    left_out, classifiers, draws = posterior.left_out, posterior.classifiers, posterior.draws
+    tasks = () if classifiers is None else classifiers.tasks
+    parts: dict[str, Any] = {
         "feature_names": posterior.feature_names,
         "elbo": posterior.elbo,
         "sd_w": posterior.sd_w,
         "n_active": posterior.n_active,
+        "rows": posterior.rows,
     }
-    arrays |= _parts_of("rows", posterior.rows)
-    if posterior.left_out is None:
-        arrays |= {"sample_names": posterior.sample_names} | _parts_of("scores", posterior.scores)
-    arrays |= _parts_of("coding", posterior.coding) | _parts_of("params", posterior.params)
+    if left_out is None:
+        parts |= {"sample_names": posterior.sample_names, "scores": posterior.scores}
+    parts |= {"coding": posterior.coding, "params": posterior.params}
     if isinstance(posterior.prior, Mixture):
-        for name in _LAWS:
-            arrays |= _parts_of(f"prior.{name}", getattr(posterior.prior, name))
-    classifiers = posterior.classifiers
-    tasks = []
+        parts["prior"] = _laws(posterior.prior)
     if classifiers is not None:
-        arrays |= _parts_of("coefficients", classifiers.rows)
-        arrays |= _parts_of("joint_coefficients", classifiers.joint_rows)
+        parts["coefficients"] = classifiers.rows
+        parts["joint_coefficients"] = classifiers.joint_rows
         if classifiers.experts is not None:
-            arrays |= _parts_of(_GATES, classifiers.experts.gates)
-            arrays |= _parts_of(_EXPERTS, classifiers.experts.rows)
-        if posterior.left_out is None:
-            arrays["label_codes"] = classifiers.codes
-        arrays[_SCALE] = classifiers.scale
-        for number, task in enumerate(classifiers.tasks):
-            tasks.append(task.name)
-            arrays[f"classes_{number}"] = task.classes
-    draws = posterior.draws
+            parts |= _experts(classifiers.experts)
+        if left_out is None:
+            parts["label_codes"] = classifiers.codes
+        parts["probability_scale"] = classifiers.scale
+        parts |= {f"classes_{number}": task.classes for number, task in enumerate(tasks)}
     if draws is not None:
-        arrays |= {f"draws.{name}": getattr(draws, name) for name in _DRAWN}
-        arrays |= _stacked("draws.params", draws.params)
-        arrays |= _stacked("draws.classifiers", draws.classifiers)
-        arrays |= _stacked(f"draws.{_GATES}", [one.gates for one in draws.experts])
-        arrays |= _stacked(f"draws.{_EXPERTS}", [one.rows for one in draws.experts])
-        for name in _VALUES:
-            arrays |= _stacked(f"draws.prior.{name}", [getattr(one, name) for one in draws.priors])
-        arrays |= {f"{_SCALES}{name}": values for name, values in draws.scales.values.items()}
+        parts["draws"] = {
+            **{name: getattr(draws, name) for name in _DRAWN},
+            "params": stacked(draws.params),
+            "classifiers": stacked(draws.classifiers),
+            **stacked([_experts(one) for one in draws.experts]),
+            "prior": stacked([_laws(one) for one in draws.priors]),
+            "scales": draws.scales.values,
+        }
     needs: list[str] = []
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
+    header: dict[str, Any] = {
+        "format": FORMAT.name,
+        "version": FORMAT.version,
         "needs": needs,
         "library": __version__,
         "model": posterior.model.to_dict(),
-        "tasks": tasks,
+        "tasks": [task.name for task in tasks],
         "converged": posterior.converged,
         "convergence": asdict(posterior.convergence),
         "training": posterior.training,
@@ -225,74 +215,113 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "summary": _summary(posterior),
         "codes_sha256": posterior.codes_sha256,
     }
-    left_out = posterior.left_out
     if left_out is not None:
         needs.append(NO_SAMPLES)
-        arrays |= {f"{_SAMPLES}{name}": getattr(left_out, name) for name in _SUMMARISED}
-        arrays |= {f"{_COUNTS}{n}": counts for n, counts in enumerate(left_out.counts)}
+        parts["samples"] = {name: getattr(left_out, name) for name in _SUMMARISED}
+        parts["samples"] |= {f"counts_{n}": counts for n, counts in enumerate(left_out.counts)}
         header[NO_SAMPLES] = {
             "n_samples": left_out.n_samples,
             "n_components": left_out.n_components,
             "mixing": left_out.mixing,
         }
     if posterior.views is not None:
-        arrays["views"] = posterior.views
+        parts["views"] = posterior.views
     adjustment = posterior.adjustment
     if adjustment is not None:
         needs.append(COVARIATES)
         header[COVARIATES] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
         if adjustment.regression is not None:
-            arrays |= _parts_of(COVARIATES, adjustment.regression)
+            parts[COVARIATES] = adjustment.regression
     if posterior.indicators is not None:
         needs.append(INDICATORS)
         header[INDICATORS] = posterior.indicators.design.to_list()
-    return header, arrays
+    return header, _named(parts)
 
 
-def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
+def _experts(experts: Gated) -> dict[str, Any]:
+    return {"gates": experts.gates, "experts": experts.rows}
+
+
+def _laws(prior: Mixture) -> dict[str, Any]:
+    """What is learned of a mixture, without the samples."""
+    return {name: getattr(prior, name) for name in ("centres", "psi", "sticks", "alpha")}
+
+
+def _named(parts: dict[str, Any], prefix: str = "") -> Arrays:
+    """All arrays within dictionaries and dataclasses, their names joined by dots."""
+    result: Arrays = {}
+    for name, value in parts.items():
+        if is_dataclass(value):
+            value = {field.name: getattr(value, field.name) for field in fields(value)}
+        if isinstance(value, dict):
+            result |= _named(value, f"{prefix}{name}.")
+        else:
+            result[prefix + name] = np.asarray(value)
+    return result
+
+
+def _nested(arrays: Arrays) -> dict[str, Any]:
+    """The dictionaries that `_named` made arrays of, with those for dataclasses."""
+    parts: dict[str, Any] = {}
+    for name, value in arrays.items():
+        *outer, last = name.split(".")
+        inner = parts
+        for one in outer:
+            inner = inner.setdefault(one, {})
+        inner[last] = value
+    return parts
+
+
+def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
+    """The posterior of a header and nested arrays; LookupError, TypeError or ValueError if none."""
     model = Model.from_dict(header["model"])
-    part = header["model"]["data"]["part"]
-    left_out = _left_out(header, arrays)
+    data = header["model"]["data"]["part"]
+    n_tasks, n_factors = len(header["tasks"]), model.n_factors
+    left_out = _left_out(header, parts)
+    if left_out is not None:
+        nobody = Normal.isotropic(np.zeros((0, n_factors)), 1.0)
+        parts |= {"sample_names": np.zeros(0, "<U1"), "scores": vars(nobody)}
+        parts["label_codes"] = np.zeros((0, n_tasks), np.int64)
     classifiers = None
-    if header["tasks"]:
-        tasks = tuple(
-            Task(name, arrays[f"classes_{number}"]) for number, name in enumerate(header["tasks"])
-        )
+    if n_tasks:
+        tasks = [Task(name, parts[f"classes_{n}"]) for n, name in enumerate(header["tasks"])]
         classifiers = Classifiers(
-            tasks,
-            _whole("coefficients", Normal, arrays),
-            _whole("joint_coefficients", Normal, arrays),
-            arrays["label_codes"] if left_out is None else np.zeros((0, len(tasks)), np.int64),
-            None
-            if model.n_components is None
-            else Gated(_whole(_GATES, Gates, arrays), _whole(_EXPERTS, Normal, arrays)),
+            tuple(tasks),
+            Normal(**parts["coefficients"]),
+            Normal(**parts["joint_coefficients"]),
+            parts["label_codes"],
+            None if model.n_components is None else _built_experts(parts),
             # Files written before probabilities were calibrated have none.
-            arrays.get(_SCALE, np.ones(len(tasks))),
+            parts.get("probability_scale", np.ones(n_tasks)),
         )
+    # Files written before there were covariates or indicators do not name them.
+    adjustment, indicators = header.get(COVARIATES), header.get(INDICATORS)
+    if adjustment is not None:
+        regression = RankRegression(**parts[COVARIATES]) if COVARIATES in parts else None
+        columns = Design.from_list(adjustment["columns"])
+        adjustment = Adjustment(adjustment["use"], columns, regression)
+    latent = model.latent
+    prior = latent if isinstance(latent, ScorePrior) else _mixture(latent, parts["prior"])
     posterior = Posterior(
         model=model,
-        feature_names=arrays["feature_names"],
+        feature_names=parts["feature_names"],
         named_features=bool(header["named_features"]),
-        sample_names=arrays["sample_names"] if left_out is None else np.zeros(0, "<U1"),
-        coding=_whole("coding", CODINGS[part], arrays),
-        rows=_whole("rows", Normal, arrays),
-        params=_whole("params", PARAMETERS[part], arrays),
-        scores=(
-            _whole("scores", Normal, arrays)
-            if left_out is None
-            else Normal.isotropic(np.zeros((0, model.n_factors)), 1.0)
-        ),
+        sample_names=parts["sample_names"],
+        coding=CODINGS[data](**parts["coding"]),
+        rows=Normal(**parts["rows"]),
+        params=PARAMETERS[data](**parts.get("params", {})),
+        scores=Normal(**parts["scores"]),
         classifiers=classifiers,
-        elbo=arrays["elbo"],
-        sd_w=arrays["sd_w"],
-        n_active=arrays["n_active"],
+        elbo=parts["elbo"],
+        sd_w=parts["sd_w"],
+        n_active=parts["n_active"],
         convergence=_convergence(header),
-        draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
-        prior=_prior(model, arrays),
+        draws=_drawn(model, PARAMETERS[data], parts["draws"]) if header["draws"] else None,
+        prior=prior,
         training=str(header.get("training", "bayes")),
-        views=arrays.get("views"),
-        adjustment=_adjustment(header, arrays),
-        indicators=_indicators(header),
+        views=parts.get("views"),
+        adjustment=adjustment,
+        indicators=None if indicators is None else Indicators(Design.from_list(indicators)),
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
     )
@@ -303,18 +332,18 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
     return posterior
 
 
-def _left_out(header: dict[str, Any], arrays: Arrays) -> SampleSummary | None:
+def _left_out(header: dict[str, Any], parts: dict[str, Any]) -> SampleSummary | None:
     said = header.get(NO_SAMPLES)
     if said is None:
         return None
-    parts: dict[str, Any] = {name: arrays[f"{_SAMPLES}{name}"] for name in _SUMMARISED}
+    samples = parts["samples"]
     return SampleSummary(
-        **parts,
         n_samples=int(said["n_samples"]),
-        counts=tuple(arrays[f"{_COUNTS}{number}"] for number in range(len(header["tasks"]))),
+        counts=tuple(samples[f"counts_{number}"] for number in range(len(header["tasks"]))),
         n_components=int(said["n_components"]),
         # A quantity that never changes has no R-hat, which JSON has no number for.
         mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
+        **{name: samples[name] for name in _SUMMARISED},
     )
 
 
@@ -326,98 +355,34 @@ def _convergence(header: dict[str, Any]) -> Convergence:
     return Convergence(CONVERGED if header["converged"] else NOT_CONVERGED, "", older)
 
 
-def _adjustment(header: dict[str, Any], arrays: Arrays) -> Adjustment | None:
-    # Files written before there were covariates do not name them.
-    said = header.get(COVARIATES)
-    if said is None:
-        return None
-    regression = _whole(COVARIATES, RankRegression, arrays) if said["use"] == "regress" else None
-    return Adjustment(said["use"], Design.from_list(said["columns"]), regression)
+def _drawn(model: Model, kind: type[RowArrays], parts: dict[str, Any]) -> Draws:
+    n_draws, n_chosen = len(parts["chain"]), len(parts["chosen"])
 
+    def several(count: int, *names: str) -> list[dict[str, Any]]:
+        """Parts that were stacked, a dictionary for each draw; none if the file has none."""
+        found = {name: parts[name] for name in names if name in parts}
+        return unstacked(found, count) if found else []
 
-def _indicators(header: dict[str, Any]) -> Indicators | None:
-    said = header.get(INDICATORS)
-    return None if said is None else Indicators(Design.from_list(said))
-
-
-def _prior(model: Model, arrays: Arrays) -> ScorePrior:
-    if isinstance(model.latent, ScorePrior):
-        return model.latent
-    parts = {name: _whole(f"prior.{name}", kind, arrays) for name, kind in _LAWS.items()}
-    return _mixture(model.latent, **parts)
-
-
-def _mixture(latent: Any, **parts: Any) -> Mixture:
-    """A mixture without samples."""
-    return Mixture(latent, np.zeros((0, latent.n_components)), **parts)
-
-
-def _drawn(model: Model, kind: Any, arrays: Arrays) -> Draws:
-    # Files written before scales were kept have none of them.
-    scales = {
-        name.removeprefix(_SCALES): values
-        for name, values in arrays.items()
-        if name.startswith(_SCALES)
-    }
-    priors = zip(
-        *(_unstacked(f"draws.prior.{name}", kind, arrays) for name, kind in _VALUES.items()),
-        strict=True,
-    )
     return Draws(
-        **{name: arrays[f"draws.{name}"] for name in _DRAWN},
-        params=_unstacked("draws.params", kind, arrays),
-        classifiers=_unstacked("draws.classifiers", Normal, arrays),
-        scales=ScaleDraws.of(model, scales),
-        experts=tuple(
-            Gated(gates, rows)
-            for gates, rows in zip(
-                _unstacked(f"draws.{_GATES}", Gates, arrays),
-                _unstacked(f"draws.{_EXPERTS}", Normal, arrays),
-                strict=True,
-            )
-        ),
-        priors=tuple(
-            _mixture(model.latent, **dict(zip(_VALUES, one, strict=True))) for one in priors
-        ),
+        **{name: parts[name] for name in _DRAWN},
+        params=tuple(kind(**one) for one in unstacked(parts.get("params", {}), n_draws)),
+        classifiers=tuple(Normal(**one["classifiers"]) for one in several(n_chosen, "classifiers")),
+        # Files written before scales were kept have none of them.
+        scales=ScaleDraws.of(model, parts.get("scales", {})),
+        experts=tuple(_built_experts(one) for one in several(n_chosen, "gates", "experts")),
+        priors=tuple(_mixture(model.latent, one["prior"]) for one in several(n_draws, "prior")),
     )
 
 
-def _stacked(prefix: str, values: Sequence[Any]) -> Arrays:
-    """Arrays of dataclasses of one kind, each field's one upon another."""
-    if not values:
-        return {}
-    parts = [_parts_of(prefix, value) for value in values]
-    return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+def _built_experts(parts: dict[str, Any]) -> Gated:
+    return Gated(Gates(**parts["gates"]), Normal(**parts["experts"]))
 
 
-def _unstacked(prefix: str, kind: Any, arrays: Arrays) -> tuple[Any, ...]:
-    """Dataclasses of the arrays that `_stacked` made."""
-    names = _stored(prefix, kind, arrays)
-    if f"{prefix}.{names[0]}" not in arrays:
-        return ()
-    columns = [arrays[f"{prefix}.{name}"] for name in names]
-    return tuple(
-        kind(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)
-    )
-
-
-def _parts_of(prefix: str, value: Any) -> Arrays:
-    """Arrays of a dataclass whose fields are all arrays."""
-    return {
-        f"{prefix}.{field.name}": np.asarray(getattr(value, field.name)) for field in fields(value)
-    }
-
-
-def _stored(prefix: str, kind: Any, arrays: Arrays) -> list[str]:
-    """Fields of a dataclass in a file: all but those with a default that came after the file."""
-    return [
-        field.name
-        for field in fields(kind)
-        if f"{prefix}.{field.name}" in arrays
-        or (field.default is MISSING and field.default_factory is MISSING)
-    ]
-
-
-def _whole(prefix: str, kind: Any, arrays: Arrays) -> Any:
-    """Dataclass of the arrays that `_parts_of` named."""
-    return kind(**{name: arrays[f"{prefix}.{name}"] for name in _stored(prefix, kind, arrays)})
+def _mixture(latent: Any, parts: dict[str, Any]) -> Mixture:
+    """A mixture without samples, of laws or, at a draw, of values: their fields tell which."""
+    laws: dict[str, Any] = {}
+    for name, arrays in parts.items():
+        hint = get_type_hints(Mixture)[name]
+        kinds = {frozenset(one.name for one in fields(kind)): kind for kind in get_args(hint)}
+        laws[name] = kinds.get(frozenset(arrays), hint)(**arrays)
+    return Mixture(latent, np.zeros((0, latent.n_components)), **laws)

@@ -19,8 +19,8 @@ from rankfactor import (
     RankFactorClassifier,
     open_draws,
 )
-from rankfactor.engine import draw_store
 from rankfactor.likelihoods import DATA_LIKELIHOODS
+from rankfactor.storage import draw_store
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -6,17 +6,20 @@ until they fill a chunk, writes them, and only then writes their number to the a
 wherever a run ends, the draws that are counted are there.
 
 Factors are those of the chains, matched to the starting point. At the end the order and the signs
-that the model gives them are written beside them, and `open_draws` turns what it reads.
+that the model gives them are written beside them, and `open_draws` applies them to what it reads;
+without them, the factors stay as the chains have them. Chains that were stopped at different
+lengths are cut to the shortest.
 
-A group belongs to a problem (`rankfactor.engine.checkpoint.describe`). A fit of the same one
-goes on behind the draws that its checkpoint counts, or from the start where there is no checkpoint;
-anything else at the path is refused.
+A group belongs to a problem (`rankfactor.storage.problem`). A fit of the same problem continues
+behind the draws that its checkpoint counts, or from the start if there is no checkpoint; anything
+else at the path is refused.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -24,22 +27,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.engine.chain import Draw, Gibbs
-from rankfactor.engine.checkpoint import describe, difference
-from rankfactor.engine.draws import named_parameters
-from rankfactor.engine.scale_draws import scale_dims
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
-from rankfactor.kernels.rng import Stream
-from rankfactor.likelihoods import Observed
-from rankfactor.model import Model
+from rankfactor.storage.problem import check_same
 
 FORMAT = "rankfactor draws 1"
 CHUNK_BYTES = 4_000_000  # of all quantities together
 MOST_DRAWS = 256  # in a chunk
 
 
-class _Quantity(NamedTuple):
+class Quantity(NamedTuple):
     """Values of a quantity at one draw, and what their dimensions are."""
 
     values: NDArray[Any]
@@ -48,14 +44,29 @@ class _Quantity(NamedTuple):
     group: str = "posterior"
 
 
-def _zarr() -> Any:
+Quantities = Mapping[str, Quantity]
+
+
+def _package(name: str) -> Any:
+    """A package of the extra ``zarr``."""
     try:
-        import zarr
+        return import_module(name)
     except ImportError as error:
         raise InputError(
-            "draws on disk need the package zarr: pip install rankfactor[zarr]."
+            f"draws on disk need the package {name}: pip install rankfactor[zarr]."
         ) from error
-    return zarr
+
+
+def _opened(path: Path, mode: str) -> Any:
+    """The group at a path; InputError if there is none of ours."""
+    zarr = _package("zarr")
+    try:
+        group = zarr.open_group(path, mode=mode)
+    except (OSError, KeyError, ValueError) as problem:
+        raise InputError(f"{path} is no group of draws: choose another path.") from problem
+    if group.attrs.get("format") != FORMAT:
+        raise InputError(f"{path} holds no draws of rankfactor: choose another path.")
+    return group
 
 
 class DrawStore:
@@ -66,11 +77,11 @@ class DrawStore:
     path : path
         Of the group. Made if it does not exist; its folder must exist.
     problem : dict
-        That of `rankfactor.engine.checkpoint.describe`.
-    model : Model
-    settings : Gibbs
+        Plain values; a group of another problem is refused.
+    n_chains, n_draws : int
+        Chains, and the draws of each.
     features : sequence of str, length d
-        Names of the features in the model.
+        Names along the dimension ``feature``.
 
     Raises
     ------
@@ -82,14 +93,14 @@ class DrawStore:
         self,
         path: str | os.PathLike[str],
         problem: dict[str, Any],
-        model: Model,
-        settings: Gibbs,
+        n_chains: int,
+        n_draws: int,
         features: Sequence[str],
     ) -> None:
-        self.path, self.model, self.n_draws = Path(path), model, settings.n_draws
+        self.path, self.n_draws = Path(path), n_draws
         self.chunk = 0  # draws in a chunk, once a draw has shown how large it is
         self._lock = Lock()
-        zarr = _zarr()
+        zarr = _package("zarr")
         if not self.path.exists():
             if not self.path.parent.is_dir():
                 raise InputError(
@@ -97,50 +108,24 @@ class DrawStore:
                 )
             self.group = zarr.open_group(self.path, mode="w-", zarr_format=3)
             self.group.create_array(
-                "count", shape=(settings.n_chains,), chunks=(1,), dtype="int64", fill_value=0
+                "count", shape=(n_chains,), chunks=(1,), dtype="int64", fill_value=0
             )
             # Last: a group without a format is nobody's.
             names = {"features": [str(one) for one in features]}
             self.group.attrs.update({"problem": problem, **names, "format": FORMAT})
         else:
-            self.group = open_group(self.path, mode="r+")
-            found = difference(self.group.attrs["problem"], problem)
-            if found is not None:
-                raise InputError(
-                    f"{self.path} holds draws of another problem ({found}): choose another path, "
-                    "or remove it."
-                )
-        self.records = [ChainRecord(self, number) for number in range(settings.n_chains)]
+            self.group = _opened(self.path, mode="r+")
+            check_same(f"{path} holds draws", "path", self.group.attrs["problem"], problem)
+        self.records = [ChainRecord(self, number) for number in range(n_chains)]
 
     def finish(
-        self, order: NDArray[np.int64], sign: Floats, rows: Sequence[str] | None = None
+        self, order: NDArray[np.int64], sign: NDArray[Any], rows: Sequence[str] | None = None
     ) -> None:
-        """Say what the model calls the rows, and its factors: ``sign * factor[order]``."""
+        """Write the names of the rows, and the model's factors: ``sign * factor[order]``."""
         parts: dict[str, Any] = {"order": order.tolist(), "sign": sign.tolist()}
         self.group.attrs.update(parts if rows is None else {**parts, "rows": list(rows)})
 
-    def quantities(self, draw: Draw, log_likelihood: float) -> dict[str, _Quantity]:
-        """What is written of a draw, by name."""
-        k = self.model.n_factors
-        result = {
-            "lp": _Quantity(np.asarray(log_likelihood), (), group="sample_stats"),
-            "loadings": _Quantity(draw.loadings[:, :k], ("feature", "factor"), signed=True),
-        }
-        if draw.loadings.shape[1] > k:
-            result["feature_mean"] = _Quantity(draw.loadings[:, k], ("feature",))
-        if draw.coefficients is not None:
-            rows = draw.coefficients
-            dims = ("row", "component")[: rows.ndim - 1]
-            result["coefficients"] = _Quantity(rows[..., :k], (*dims, "factor"), signed=True)
-            result["intercept"] = _Quantity(rows[..., k], dims)
-        for name, values in named_parameters(draw.params).items():
-            result[name] = _Quantity(values, ("feature", "cut")[: values.ndim])
-        known = scale_dims(self.model)
-        for name, values in draw.scales.items():
-            result[name] = _Quantity(values, known[name])
-        return result
-
-    def prepare(self, quantities: dict[str, _Quantity]) -> None:
+    def prepare(self, quantities: Quantities) -> None:
         """Make room for all draws, the first time that one is seen."""
         with self._lock:
             if self.chunk:
@@ -173,7 +158,7 @@ class ChainRecord:
 
     def __init__(self, store: DrawStore, number: int) -> None:
         self._store, self._number = store, number
-        self._first, self._pending = 0, list[dict[str, _Quantity]]()
+        self._first, self._pending = 0, list[Quantities]()
 
     def begin(self, count: int) -> None:
         """Forget all but the first ``count`` draws: the chain goes on from there."""
@@ -186,9 +171,8 @@ class ChainRecord:
         counts[self._number] = count
         self._first, self._pending = count, []
 
-    def add(self, number: int, draw: Draw, log_likelihood: float) -> None:
+    def add(self, number: int, quantities: Quantities) -> None:
         """Take in draw ``number`` of the chain."""
-        quantities = self._store.quantities(draw, log_likelihood)
         self._store.prepare(quantities)
         self._pending.append(quantities)
         if (number + 1) % self._store.chunk == 0:
@@ -213,28 +197,73 @@ class ChainRecord:
         self._first, self._pending = end, []
 
 
-def open_group(path: Path, mode: str) -> Any:
-    """The group at a path; InputError if there is none of ours."""
-    zarr = _zarr()
-    try:
-        group = zarr.open_group(path, mode=mode)
-    except (OSError, KeyError, ValueError) as problem:
-        raise InputError(f"{path} is no group of draws: choose another path.") from problem
-    if group.attrs.get("format") != FORMAT:
-        raise InputError(f"{path} holds no draws of rankfactor: choose another path.")
-    return group
+def open_draws(path: str | os.PathLike[str]) -> Any:
+    """Open the draws that a fit with ``Gibbs(store=path)`` wrote, or is still writing.
+
+    Parameters
+    ----------
+    path : path
+        Of the Zarr group.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` and ``sample_stats`` with the names of `Posterior.to_arviz`, but with
+        all draws. Nothing is read before it is used: ``tree["posterior"]["loadings"].sel(feature=
+        "x3").values`` reads one feature.
+
+    Raises
+    ------
+    InputError
+        If there are no draws at the path, or without the extra: ``pip install rankfactor[zarr]``.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"there are no draws at {path}.")
+    group, xr = _opened(path, mode="r"), _package("xarray")
+    count = int(group["count"][:].min())
+    if count == 0:
+        raise InputError(f"{path} has no draws yet: wait, or fit again.")
+    attributes = dict(group.attrs)
+    n_factors = group["posterior/loadings"].shape[-1]
+    order = np.array(attributes.get("order", range(n_factors)), np.int64)
+    sign = np.array(attributes.get("sign", [1.0] * n_factors), np.float32)
+    datasets = {}
+    for name in ("posterior", "sample_stats"):
+        variables = {
+            key: _lazy(xr, array, order, sign).isel(draw=slice(count))
+            for key, array in group[name].arrays()
+        }
+        sizes = {dim: size for one in variables.values() for dim, size in one.sizes.items()}
+        known = {
+            "feature": attributes["features"],
+            "factor": [f"Factor {k + 1}" for k in range(n_factors)],
+            "row": attributes.get("rows"),
+        }
+        coords = {dim: known.get(dim) or np.arange(size) for dim, size in sizes.items()}
+        datasets[name] = xr.Dataset(variables, coords)
+    return xr.DataTree.from_dict(datasets)
 
 
-def open_store(
-    settings: Gibbs,
-    model: Model,
-    observed: Observed,
-    labels: Observed | None,
-    stream: Stream,
-    features: Sequence[str],
-) -> DrawStore | None:
-    """The group that the settings ask for, None if they ask for none."""
-    if settings.store is None:
-        return None
-    problem = describe(model, observed, labels, settings, stream)
-    return DrawStore(settings.store, problem, model, settings, features)
+def _lazy(xr: Any, array: Any, order: Any, sign: Any) -> Any:
+    """Variable of a Zarr array whose factors are turned as they are read."""
+    from xarray.backends import BackendArray
+    from xarray.core import indexing
+
+    dims = array.metadata.dimension_names
+    by_factor, signed = dims[-1] == "factor", bool(array.attrs["signed"])
+
+    class Turned(BackendArray):  # type: ignore[misc, unused-ignore]
+        shape, dtype = array.shape, array.dtype
+
+        def __getitem__(self, key: Any) -> Any:
+            kind = indexing.IndexingSupport.OUTER
+            return indexing.explicit_indexing_adapter(key, self.shape, kind, self.read)
+
+        def read(self, key: tuple[Any, ...]) -> Any:
+            if not by_factor:
+                return array.oindex[key]
+            values = array.oindex[(*key[:-1], order[key[-1]])]
+            return values * sign[key[-1]] if signed else values
+
+    return xr.Variable(dims, indexing.LazilyIndexedArray(Turned()))

@@ -1,0 +1,205 @@
+"""What chains write to disk: checkpoints to resume from, and all draws.
+
+`rankfactor.storage.checkpoint` and `rankfactor.storage.draw_store` are the files; here is what a
+problem, the state of a chain and a draw are in them. A chain that is resumed continues as if it had
+not been stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankfactor.__about__ import __version__
+from rankfactor.engine.chain import Chain, Draw, Gibbs, draw_spacing
+from rankfactor.engine.draws import named_parameters
+from rankfactor.engine.scale_draws import scale_dims
+from rankfactor.errors import InputError
+from rankfactor.kernels.rng import Stream
+from rankfactor.likelihoods import Observed
+from rankfactor.model import Model
+from rankfactor.steps.score import TILE, ObservedView
+from rankfactor.steps.workers import slices
+from rankfactor.storage.archive import kinds_of, plain, stacked, unstacked
+from rankfactor.storage.checkpoint import Checkpoint
+from rankfactor.storage.draw_store import DrawStore, Quantity
+
+logger = logging.getLogger(__name__)
+
+_STACKED = ("loadings", "params", "scales")  # one array for several draws
+
+
+def describe(
+    model: Model, observed: Observed, labels: Observed | None, settings: Gibbs, stream: Stream
+) -> dict[str, Any]:
+    """What makes two runs the same chains: model, data, seed and the course of the sampler."""
+    names = ("n_chains", "burn_in", "thin", "block")
+    return {
+        "library": __version__,
+        "model": plain(model.to_dict()),
+        "table": _digest(observed),
+        "labels": None if labels is None else _digest(labels),
+        "seed": f"{stream.key:016x}",
+        **{name: int(getattr(settings, name)) for name in names},
+        "align": "rotate" if settings.rotates(model) else "permute",
+    }
+
+
+def _digest(observed: Observed) -> str:
+    """Hash of all observations, read tile by tile."""
+    n_rows, n_samples = observed.shape
+    content = hashlib.blake2b(f"{n_rows} {n_samples}".encode(), digest_size=16)
+    for rows in slices(n_rows, TILE):
+        content.update(observed.content(rows))
+    return content.hexdigest()
+
+
+def open_checkpoint(
+    settings: Gibbs, model: Model, observed: Observed, labels: Observed | None, stream: Stream
+) -> Checkpoint | None:
+    """The checkpoint that the settings ask for, None if they ask for none."""
+    if settings.checkpoint is None:
+        return None
+    return Checkpoint(settings.checkpoint, describe(model, observed, labels, settings, stream))
+
+
+def open_store(
+    settings: Gibbs,
+    model: Model,
+    observed: Observed,
+    labels: Observed | None,
+    stream: Stream,
+    features: Sequence[str],
+) -> DrawStore | None:
+    """The group of draws that the settings ask for, None if they ask for none."""
+    if settings.store is None:
+        return None
+    problem = describe(model, observed, labels, settings, stream)
+    return DrawStore(settings.store, problem, settings.n_chains, settings.n_draws, features)
+
+
+def save_chain(store: Checkpoint, number: int, chain: Chain) -> None:
+    """Write the draws that are new, then the state; nothing if there was no sweep since."""
+    sweep, saved = chain.saved
+    if chain.sweep == sweep:
+        return
+    draws = chain.draws[saved:]
+    rows = [one.coefficients for one in draws if one.coefficients is not None]
+    parts = [{name: getattr(one, name) for name in _STACKED} for one in draws]
+    piece = {
+        "kept": np.array(chain.kept[saved:], np.int64),
+        **stacked(parts),
+        "coefficients": np.array(rows, np.float32),
+        "priors": tuple(one.prior for one in draws),
+    }
+    store.save(number, _state(chain), piece)
+    chain.saved = chain.sweep, len(chain.draws)
+
+
+def _state(chain: Chain) -> dict[str, Any]:
+    """A chain without its draws."""
+    fit = chain.state
+    return {
+        "data": fit.data.state,
+        "labels": None if fit.labels is None else fit.labels.state,
+        "z": fit.z,
+        "prior": fit.prior,
+        "rows": chain.rows,
+        "scores": chain.scores,
+        "sweep": chain.sweep,
+        "log_likelihood": np.array(chain.log_likelihood),
+        "sd_w": np.array(chain.sd_w),
+    }
+
+
+def resumed(store: Checkpoint, number: int, start: Chain, settings: Gibbs) -> Chain:
+    """A chain as it was left, with the draws that the settings keep.
+
+    Parameters
+    ----------
+    store : Checkpoint
+    number : int
+    start : Chain
+        Where the chain began, which it is if it has not been saved.
+    settings : Gibbs
+    """
+    found = store.load(number, kinds_of(_state(start)))
+    if found is None:
+        return start
+    try:
+        chain = _assembled(*found, start)
+    except (LookupError, TypeError, ValueError, AttributeError) as problem:
+        raise store.damaged(number, repr(problem)) from problem
+    if chain.sweep > settings.last:
+        raise InputError(
+            f"the folder {store.path} holds {chain.rows.count} draws a chain already: set "
+            "n_draws to at least as many, or choose another folder."
+        )
+    step = draw_spacing(start.state, settings) * settings.thin
+    wanted = range(settings.burn_in + step, chain.sweep + 1, step)
+    chosen = [i for i, sweep in enumerate(chain.kept) if sweep in wanted]
+    if len(chosen) < len(wanted):
+        raise InputError(
+            f"the folder {store.path} holds fewer draws than memory={settings.memory:g} has "
+            "room for: set memory to what it was, or choose another folder."
+        )
+    chain.draws, chain.kept = [chain.draws[i] for i in chosen], [chain.kept[i] for i in chosen]
+    chain.saved = chain.sweep, len(chosen)
+    logger.info("chain %d goes on from sweep %d", number, chain.sweep)
+    return chain
+
+
+def _assembled(state: dict[str, Any], pieces: list[dict[str, Any]], start: Chain) -> Chain:
+    """The chain of a state and of the pieces that it counts."""
+    fit = start.state
+    labels = None
+    if fit.labels is not None:
+        labels = ObservedView(fit.labels.view, fit.labels.observed, state["labels"])
+    data = ObservedView(fit.data.view, fit.data.observed, state["data"])
+    chain = Chain(
+        state["rows"],
+        state["scores"],
+        replace(fit, data=data, labels=labels, z=state["z"], prior=state["prior"]),
+        state["sweep"],
+        state["log_likelihood"].tolist(),
+        state["sd_w"].tolist(),
+    )
+    for piece in pieces:
+        count = len(piece["kept"])
+        parts = unstacked({name: piece[name] for name in _STACKED}, count)
+        rows = piece["coefficients"] if len(piece["coefficients"]) else [None] * count
+        chain.kept += piece["kept"].tolist()
+        chain.draws += [
+            Draw(**part, coefficients=row, prior=prior)
+            for part, row, prior in zip(parts, rows, piece["priors"], strict=True)
+        ]
+    if len(chain.kept) != state["kept"] or chain.sweep != len(chain.log_likelihood):
+        raise ValueError("its draws are not those that it counts")
+    return chain
+
+
+def quantities(model: Model, draw: Draw, log_likelihood: float) -> dict[str, Quantity]:
+    """What is written of every draw, by name."""
+    k = model.n_factors
+    result = {
+        "lp": Quantity(np.asarray(log_likelihood), (), group="sample_stats"),
+        "loadings": Quantity(draw.loadings[:, :k], ("feature", "factor"), signed=True),
+    }
+    if draw.loadings.shape[1] > k:
+        result["feature_mean"] = Quantity(draw.loadings[:, k], ("feature",))
+    if draw.coefficients is not None:
+        rows = draw.coefficients
+        dims = ("row", "component")[: rows.ndim - 1]
+        result["coefficients"] = Quantity(rows[..., :k], (*dims, "factor"), signed=True)
+        result["intercept"] = Quantity(rows[..., k], dims)
+    for name, values in named_parameters(draw.params).items():
+        result[name] = Quantity(values, ("feature", "cut")[: values.ndim])
+    known = scale_dims(model)
+    for name, values in draw.scales.items():
+        result[name] = Quantity(values, known[name])
+    return result

@@ -1,0 +1,110 @@
+"""Checkpoints: a folder of archives from which chains are resumed.
+
+A folder holds ``problem.zip`` (what is sampled, and the reference that draws are matched to) and
+for every chain its state, ``chain-0.zip``, and its draws in the pieces in which they were written,
+``chain-0-draws-0.zip`` and so on (`rankfactor.storage.archive`). Draws are written before the
+state that counts them, so a run that dies between the two leaves a piece that no state counts and
+that the next run overwrites.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.errors import InputError
+from rankfactor.storage.archive import Format, Kinds, read_tree, write_tree
+from rankfactor.storage.files import folder
+from rankfactor.storage.problem import check_same
+
+Tree = dict[str, Any]
+
+
+class Checkpoint:
+    """A folder with the chains of one problem.
+
+    Parameters
+    ----------
+    path : path
+        Made if it does not exist.
+    problem : dict
+        Plain values; a folder of another problem is refused.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written to, or holds another problem or a damaged file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], problem: dict[str, Any]) -> None:
+        self.path, self.problem = Path(path), problem
+        self._format = Format(
+            "rankfactor checkpoint 3", "checkpoint", f"remove the folder {path}, or choose another"
+        )
+        self._counts: dict[int, dict[str, int]] = {}  # what every chain has on disk
+        with folder(self.path):
+            pass
+        self._head = self.path / "problem.zip"
+        if self._head.exists():
+            old = self._read(self._head, {}, "problem", "reference")["problem"]
+            check_same(f"the folder {path} holds a checkpoint", "folder", old, problem)
+        elif any(self.path.glob("chain-*.zip")):
+            raise self._format.damaged(self._head, "it is missing")
+
+    def reference(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What draws are matched to: the values of the first run."""
+        if not self._head.exists():
+            self._write(self._head, {"problem": self.problem, "reference": values})
+        return np.asarray(self._read(self._head, {}, "problem", "reference")["reference"])
+
+    def load(self, number: int, kinds: Kinds) -> tuple[Tree, list[Tree]] | None:
+        """State and pieces of the draws of a chain; None if it has not been begun.
+
+        Parameters
+        ----------
+        number : int
+        kinds : dict from name to class
+            The classes that the state and the draws may be made of.
+        """
+        path = self._state_file(number)
+        if not path.exists():
+            return None
+        state = self._read(path, kinds, "kept", "pieces")
+        self._counts[number] = {"kept": state["kept"], "pieces": state["pieces"]}
+        files = [self._draws_file(number, piece) for piece in range(state["pieces"])]
+        return state, [self._read(one, kinds, "kept") for one in files]
+
+    def save(self, number: int, state: Tree, draws: Tree) -> None:
+        """Write new draws of a chain, if ``draws["kept"]`` has any, and its state."""
+        counts = dict(self._counts.get(number, {"kept": 0, "pieces": 0}))
+        if len(draws["kept"]):
+            self._write(self._draws_file(number, counts["pieces"]), draws)
+            counts = {"kept": counts["kept"] + len(draws["kept"]), "pieces": counts["pieces"] + 1}
+        self._write(self._state_file(number), state | counts)
+        self._counts[number] = counts
+
+    def damaged(self, number: int, problem: object) -> InputError:
+        """The error for a chain whose files do not make a chain."""
+        return self._format.damaged(self._state_file(number), problem)
+
+    def _write(self, path: Path, content: Tree) -> None:
+        write_tree(path, self._format, content)
+
+    def _read(self, path: Path, kinds: Kinds, *names: str) -> Tree:
+        """The dictionary in a file, which must have some entries."""
+        if not path.exists():
+            raise self._format.damaged(path, "it is missing")
+        content = read_tree(path, self._format, kinds)
+        if not isinstance(content, dict) or not set(names) <= set(content):
+            raise self._format.damaged(path, "it holds something else")
+        return content
+
+    def _state_file(self, number: int) -> Path:
+        return self.path / f"chain-{number}.zip"
+
+    def _draws_file(self, number: int, piece: int) -> Path:
+        return self.path / f"chain-{number}-draws-{piece}.zip"

@@ -1,0 +1,52 @@
+"""Problems: what two runs must share for one to resume what the other left on disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankfactor.errors import InputError
+
+# What a user knows the entries of a problem by.
+_WORDS = {
+    "library": "the version of rankfactor",
+    "seed": "random_state",
+    "table": "the table",
+    "labels": "the labels or their weights",
+}
+_HASHED = ("seed", "table", "labels")  # their values mean nothing to a reader
+
+
+def check_same(place: str, choose: str, old: Any, new: dict[str, Any]) -> None:
+    """Refuse a place on disk that belongs to another problem.
+
+    Parameters
+    ----------
+    place : str
+        What the message calls it, such as "the folder a holds a checkpoint".
+    choose : str
+        What else can be chosen: "folder" or "path".
+    old, new : dict of plain values
+        The problem there, and the one here.
+    """
+    found = _difference(old, new)
+    if found is not None:
+        raise InputError(
+            f"{place} of another problem ({found}): choose another {choose}, or remove it."
+        )
+
+
+def _difference(old: Any, new: Any, name: str = "") -> str | None:
+    """The first entry in which two problems differ, in words; None if they are the same."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in (*new, *(key for key in old if key not in new)):
+            inner = key if name in ("", "model") else f"{key} of {name}"
+            found = _difference(old.get(key), new.get(key), inner)
+            if found is not None:
+                return found
+        return None
+    if old == new:
+        return None
+    word = _WORDS.get(name, name)
+    if name in _HASHED or isinstance(old, dict) or isinstance(new, dict):
+        return f"{word} differs" if name != "labels" else f"{word} differ"
+    return f"{word} is {old!r} there and {new!r} here"
