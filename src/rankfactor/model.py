@@ -128,9 +128,9 @@ class Model:
                     f"margin_shape must be None or a number of at least 1, not {shape!r}."
                 )
 
-    def for_table(self, n_features: int) -> Model:
-        """The model for a table of so many features: an "auto" margin is settled."""
-        return replace(self, data=self.data.for_table(n_features))
+    def for_coding(self, coding: Any) -> Model:
+        """The model for a table of this coding: an "auto" margin is settled."""
+        return replace(self, data=self.data.for_coding(coding))
 
     @property
     def n_components(self) -> int | None:

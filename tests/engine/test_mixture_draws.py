@@ -12,7 +12,7 @@ from tests.simulate import simulate
 from rankfactor.classifiers import Gated
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine import gibbs
-from rankfactor.engine.draws import certain, collect
+from rankfactor.engine.pooling import collect
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.beta import Share
 from rankfactor.laws.normal import Normal
@@ -20,6 +20,7 @@ from rankfactor.laws.point import Point
 from rankfactor.likelihoods import Gaussian, Hinge
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.diagnostics import _mixed_decisions
+from rankfactor.posterior.draws import certain
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers

@@ -8,12 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.simulate import simulate
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
-from rankfactor.engine.scale_draws import kept_scales, scale_dims
+from rankfactor.engine.chain import kept_scales
 from rankfactor.engine.vb import Fit, History
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Gaussian, NoParameters, ObservedArray, Probit
 from rankfactor.model import Model, ViewState
+from rankfactor.posterior.draws import scale_dims
 from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
 from rankfactor.steps.score import ObservedView
 

@@ -14,8 +14,8 @@ from tests.simulate import simulate
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.engine import predictive
-from rankfactor.engine.convergence import Convergence, by_change
 from rankfactor.engine.predictive import Predictive
+from rankfactor.posterior.convergence import Convergence, by_change
 from rankfactor.report import words, write_report
 
 

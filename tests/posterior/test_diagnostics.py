@@ -22,10 +22,10 @@ from rankfactor import (
     load_model,
     save_model,
 )
-from rankfactor.engine.scale_draws import ScaleDraws
 from rankfactor.likelihoods import DATA_LIKELIHOODS
 from rankfactor.posterior import mixing
 from rankfactor.posterior.diagnostics import MOST, by_chain, convergence, judged, to_arviz
+from rankfactor.posterior.draws import ScaleDraws
 
 N_DRAWS, N_CHAINS, N_FACTORS = 6, 2, 2
 

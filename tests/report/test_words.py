@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.plots import models
 
 from rankfactor import Gibbs, RankFactorAnalysis
-from rankfactor.engine.convergence import Convergence
 from rankfactor.plots.select import effects
+from rankfactor.posterior.convergence import Convergence
 from rankfactor.report import words
 from rankfactor.report.comparison import Score
 from rankfactor.report.enrichment import small

@@ -13,8 +13,8 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.console import one_line, result
 from rankfactor.cli.reading import Reading, read, read_labelled
 from rankfactor.cli.spoken import OPTIONS, in_options
-from rankfactor.engine.convergence import Convergence
 from rankfactor.errors import InputError, counted
+from rankfactor.posterior.convergence import Convergence
 
 
 def inspect(

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.engine.scale_draws import OneDraw, kept_scales
 from rankfactor.engine.vb import Fit
 from rankfactor.errors import InputError
 from rankfactor.kernels.packed import Floats, packed_size
@@ -24,6 +23,9 @@ from rankfactor.likelihoods import RowArrays
 from rankfactor.model import Model, check_count
 from rankfactor.steps.score import BLOCK
 from rankfactor.storage.draw_store import ChainRecord
+
+OneDraw = dict[str, NDArray[np.float32]]
+_SMALLEST, _LARGEST = np.finfo(np.float32).tiny, np.finfo(np.float32).max
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Draw:
     params : RowArrays
         Parameters of the data likelihood.
     scales : dict of float32 arrays
-        Shrinkage scales of both views (`rankfactor.engine.scale_draws`).
+        Shrinkage scales of both views (`kept_scales`).
     prior : ScorePrior
         Of the scores, without the training samples' components.
     """
@@ -250,3 +252,26 @@ def as_draw(
         {} if rotated else kept_scales(fit, order),
         prior,
     )
+
+
+def kept_scales(fit: Fit, order: NDArray[np.int64] | None = None) -> OneDraw:
+    """The scales of a state, of the factors ``factor[order]``.
+
+    Values out of the range of 32 bits take its end: a scale of 1e-38 switches its loading off as
+    one of 1e-300 does. With a mixture, the rows of the labels are parted into those of its
+    components.
+    """
+    result: OneDraw = {}
+    for prefix, item in (("loading", fit.data), ("coefficient", fit.labels)):
+        if item is None:
+            continue
+        prior = item.view.shrinkage
+        for name, values in prior.kept(item.state.scales).items():
+            if order is not None and "factor" in prior.kept_dims[name]:
+                values = values[..., order]
+            local = prefix == "coefficient" and prior.kept_dims[name][:1] == ("row",)
+            if local and isinstance(fit.prior, Mixture):
+                values = values.reshape(-1, fit.prior.n_components, *values.shape[1:])
+            small = np.clip(values, _SMALLEST, _LARGEST).astype(np.float32)
+            result[f"{prefix}_{name}"] = np.asarray(small)
+    return result

@@ -31,11 +31,10 @@ from rankfactor.engine.calibration import (
     retrain,
 )
 from rankfactor.engine.chain import Gibbs, Moments
-from rankfactor.engine.convergence import INTERRUPTED, Convergence
-from rankfactor.engine.draws import Draws, certain, collect
-from rankfactor.engine.gibbs import pooled, sample
+from rankfactor.engine.gibbs import sample
 from rankfactor.engine.interruption import Interruption, interruptible_once
 from rankfactor.engine.on_disk import open_checkpoint, open_store
+from rankfactor.engine.pooling import collect, pooled
 from rankfactor.engine.predictive import (
     START_ITERATIONS,
     Predictive,
@@ -54,7 +53,9 @@ from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.diagnostics import judged
+from rankfactor.posterior.draws import Draws, certain
 from rankfactor.posterior.posterior import hash_of_codes, names_or_default, readable_order
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
@@ -144,7 +145,7 @@ def fit_posterior(
             check_labels(table.given, labels.tasks, labels.codes)
         observed = coding.observe(table.values)
         training = settings.trains(model, len(coding.columns))
-        model = model.for_table(len(coding.columns))
+        model = model.for_coding(coding)
         model = with_views(model, table.views, coding.columns)
         names = None if table.names is None else table.names.tolist()
         feature_names = names_or_default(names, "x", n_features)

@@ -245,15 +245,6 @@ def _keep(model: Model, chain: Chain, reference: Floats, spacing: int, rotate: b
         chain.record.add(chain.rows.count - 1, quantities(model, draw, chain.log_likelihood[-1]))
 
 
-def pooled(moments: Sequence[Moments]) -> Normal:
-    """Normal laws with the mean and the covariance over the draws of all chains."""
-    return Moments(
-        sum(one.count for one in moments),
-        np.sum([one.total for one in moments], axis=0),
-        np.sum([one.second for one in moments], axis=0),
-    ).law()
-
-
 def sample(
     model: Model,
     fit: Fit,

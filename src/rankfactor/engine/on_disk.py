@@ -17,12 +17,11 @@ import numpy as np
 
 from rankfactor.__about__ import __version__
 from rankfactor.engine.chain import Chain, Draw, Gibbs, draw_spacing
-from rankfactor.engine.draws import named_parameters
-from rankfactor.engine.scale_draws import scale_dims
 from rankfactor.errors import InputError
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
+from rankfactor.posterior.draws import named_parameters, scale_dims
 from rankfactor.steps.score import TILE, ObservedView
 from rankfactor.steps.workers import slices
 from rankfactor.storage.archive import kinds_of, plain, stacked, unstacked

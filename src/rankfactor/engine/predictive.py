@@ -41,7 +41,6 @@ from rankfactor.classifiers import Classifier, begin_classifier, fit_classifier,
 from rankfactor.classifiers.fitting import FIRST_STEP, STEP
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
 from rankfactor.engine.vb import Fit, Settings, record
 from rankfactor.errors import InputError, counted
 from rankfactor.kernels.packed import Floats
@@ -51,6 +50,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.model import Model
+from rankfactor.posterior.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
 from rankfactor.steps.row import Lean, designs, update_view, view_bound
 from rankfactor.steps.score import ObservedView, tile_curvature, update_scores
 from rankfactor.steps.workers import Workers, slices

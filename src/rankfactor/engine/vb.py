@@ -24,7 +24,6 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import shared_out, signed_of
 from rankfactor.classifiers.per_component import assign_block, joined
-from rankfactor.engine.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
 from rankfactor.engine.start import principal_components
 from rankfactor.errors import counted
 from rankfactor.kernels.packed import Floats
@@ -32,6 +31,8 @@ from rankfactor.latent import ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
+from rankfactor.posterior.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
+from rankfactor.posterior.shares import ACTIVE_SHARE, second_moment, shares_of, variance_of
 from rankfactor.steps.acceleration import Momentum
 from rankfactor.steps.fused import update_fused
 from rankfactor.steps.row import update_view, view_bound
@@ -42,8 +43,6 @@ logger = logging.getLogger(__name__)
 
 # With so many samples a fit begins with a few of them, and finds the scores of all in some steps.
 LARGE, SMALL, SCORE_STEPS = 8192, 2048, 5
-# A factor counts as active if it has at least this share of the squared standardised loadings.
-ACTIVE_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -113,37 +112,6 @@ class Fit:
 
 
 Progress = Callable[[int, float, float], None]  # iteration, ELBO, relative change
-
-
-def second_moment(scores: Floats) -> Floats:
-    """E[z z^T] over the samples, shape (K, K), of scores (N, K)."""
-    return np.asarray(scores.T @ scores / len(scores))
-
-
-def loading_units(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
-    """What turns loadings into standardised ones, shape (d, K).
-
-    A standardised loading is ``a_ik sd(z_k) / sd(w_i + noise_i)``: between -1 and 1, comparable
-    across features whatever their number of levels, like a correlation. ``moment`` is the scores'
-    `second_moment`.
-    """
-    variance = _variance(loadings, moment) + noise
-    return np.asarray(np.sqrt(np.diag(moment) / variance[:, None]))
-
-
-def factor_shares(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
-    """Share of each factor in the squares of all standardised loadings, shape (K,)."""
-    return _shares(loadings, moment, _variance(loadings, moment) + noise)
-
-
-def _shares(loadings: Floats, moment: Floats, variance: Floats) -> Floats:
-    power = np.diag(moment) * ((1.0 / variance) @ loadings**2)
-    return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
-
-
-def _variance(loadings: Floats, moment: Floats) -> Floats:
-    """Variance of w by feature, shape (d,)."""
-    return np.asarray(np.einsum("ik,ik->i", loadings @ moment, loadings))
 
 
 def ascend(
@@ -371,11 +339,11 @@ def record(fit: Fit, elbo: float) -> None:
     """Add an iteration to the history."""
     loadings = fit.data.state.rows.mean[:, : fit.z.order]
     moment = second_moment(fit.z.mean)
-    variance = _variance(loadings, moment)
+    variance = variance_of(loadings, moment)
     likelihood = fit.data.view.likelihood
     assert isinstance(likelihood, DataLikelihood)
     noise = likelihood.noise_variance(fit.data.state.params)
-    shares = _shares(loadings, moment, variance + noise)
+    shares = shares_of(loadings, moment, variance + noise)
     fit.history.elbo.append(elbo)
     fit.history.sd_w.append(float(np.sqrt(variance.mean())))
     fit.history.n_active.append(int((shares >= ACTIVE_SHARE).sum()))

@@ -20,7 +20,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.convergence import Convergence
 from rankfactor.engine.fit import FitSettings
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError, did_you_mean
@@ -29,6 +28,7 @@ from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood
 from rankfactor.model import Model, check_count
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.convergence import Convergence
 from rankfactor.posterior.prediction import Strings
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 from rankfactor.steps.workers import workers

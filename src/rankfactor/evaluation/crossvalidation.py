@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from rankfactor.engine.convergence import Convergence
 from rankfactor.errors import InputError
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
 from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
@@ -23,6 +22,7 @@ from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.kernels.packed import Floats
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
+from rankfactor.posterior.convergence import Convergence
 from rankfactor.tasks import Task, encode_labels, positive_classes
 
 Integers = NDArray[np.int64]

@@ -298,12 +298,12 @@ class Likelihood(ABC, Generic[Params]):
 class DataLikelihood(Likelihood[Params]):
     """A likelihood for the features of a table."""
 
-    has_auto_margin: ClassVar[bool] = False  # the margin may be "auto" (`for_table`)
+    has_auto_margin: ClassVar[bool] = False  # the margin may be "auto" (`for_coding`)
     # Whether `slopes` cost little more than the sites and say much more: curvatures far below tau.
     curved: ClassVar[bool] = False
 
-    def for_table(self, n_features: int) -> Self:
-        """The likelihood for a table of so many features; here the same for all."""
+    def for_coding(self, coding: Any) -> Self:
+        """The likelihood for a table of this coding; here the same for all."""
         return self
 
     @abstractmethod

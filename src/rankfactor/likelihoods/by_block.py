@@ -168,7 +168,7 @@ class ByBlock(DataLikelihood[BlockParams]):
     """
 
     names: tuple[str, ...]
-    parts: tuple[DataLikelihood[Any], ...]
+    parts: tuple[Any, ...]
     runs: tuple[tuple[int, int], ...] = ()
 
     def for_blocks(self, blocks: Sequence[str]) -> ByBlock:
@@ -313,7 +313,8 @@ class ByBlock(DataLikelihood[BlockParams]):
         """What `sites` and `statistics` are given of a tile."""
         assert isinstance(observed, BlockObserved)
         block, local = _one(observed.block_ends, tile)
-        return self.parts[block].read(observed.parts[block], local, samples, params.part)
+        found = self.parts[block].read(observed.parts[block], local, samples, params.part)
+        return np.asarray(found)
 
     def sites(
         self,
@@ -324,11 +325,11 @@ class ByBlock(DataLikelihood[BlockParams]):
         chance: Chance | None = None,
     ) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        return self.parts[params.block].sites(observed, w, var_w, params.part, chance)
+        return self.parts[params.block].sites(observed, w, var_w, params.part, chance)  # type: ignore[no-any-return]
 
     def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Any) -> Slopes:
         """Derivatives of a tile's bound in w."""
-        return self.parts[params.block].slopes(observed, w, var_w, params.part)
+        return self.parts[params.block].slopes(observed, w, var_w, params.part)  # type: ignore[no-any-return]
 
     def statistics(
         self,
@@ -341,7 +342,7 @@ class ByBlock(DataLikelihood[BlockParams]):
     ) -> Statistics:
         """Sums over the samples of a tile."""
         part = self.parts[params.block]
-        return part.statistics(observed, w, var_w, params.part, design, chance)
+        return part.statistics(observed, w, var_w, params.part, design, chance)  # type: ignore[no-any-return]
 
     def augment(
         self,
@@ -358,7 +359,7 @@ class ByBlock(DataLikelihood[BlockParams]):
 
     def bound(self, statistics: Statistics, rows: Normal, params: Any) -> float:
         """E[log likelihood] of a tile."""
-        return self.parts[params.block].bound(statistics, rows, params.part)
+        return self.parts[params.block].bound(statistics, rows, params.part)  # type: ignore[no-any-return]
 
     def update(self, statistics: Statistics, rows: Normal, params: Any) -> Any:
         """Parameters of a tile given its rows."""
@@ -373,10 +374,10 @@ class ByBlock(DataLikelihood[BlockParams]):
         return replace(params, part=part.draw_params(statistics, rows, params.part, stream, first))
 
     def system(self, statistics: Statistics, params: Any) -> tuple[Floats, Floats]:
-        """Packed precision (rows, P) and shift (rows, K) that the data add to the rows of a tile."""
-        return self.parts[params.block].system(statistics, params.part)
+        """Packed precision (rows, P) and shift (rows, K) that the data add to a tile's rows."""
+        return self.parts[params.block].system(statistics, params.part)  # type: ignore[no-any-return]
 
     def params_bound(self, params: BlockParams) -> float:
         """E[log p] - E[log q] of the parameters of all blocks."""
         parts = zip(self.parts, params.parts, strict=True)
-        return sum(part.params_bound(one) for part, one in parts)
+        return float(sum(part.params_bound(one) for part, one in parts))

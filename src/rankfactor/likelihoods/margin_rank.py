@@ -165,7 +165,8 @@ class MarginRank(DataLikelihood[CutPoints]):
     ----------
     margin : float or "auto"
         The margin of a feature with 32 cuts; one with J cuts has ``32 / J`` times as much. Where
-        margins are inferred, their prior mean. "auto" depends on the table (`margin_for`).
+        margins are inferred, their prior mean. "auto" depends on the number of features
+        (`margin_for`).
     max_cuts : int
         Most cuts of a feature, at most 254: a finer or coarser view of the ranks.
     cut_precision : float
@@ -193,11 +194,11 @@ class MarginRank(DataLikelihood[CutPoints]):
         """Precision of w and of the sites."""
         return np.float64 if self.double else np.float32
 
-    def for_table(self, n_features: int) -> MarginRank:
-        """The likelihood with the margin for a table of so many features, where it is "auto"."""
+    def for_coding(self, coding: Any) -> MarginRank:
+        """The likelihood with the margin for so many features, where it is "auto"."""
         if self.margin != "auto":
             return self
-        return replace(self, margin=margin_for(n_features))
+        return replace(self, margin=margin_for(len(coding.columns)))
 
     def learn(self, values: Floats) -> Cuts:
         """Cuts of every feature that varies."""

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from rankfactor.engine.draws import Draws
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding
+from rankfactor.posterior.draws import Draws
 from rankfactor.posterior.samples import SampleSummary
 
 Floats = NDArray[np.float64]

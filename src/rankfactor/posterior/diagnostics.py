@@ -23,12 +23,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
-from rankfactor.engine.draws import Draws, named_parameters
 from rankfactor.errors import InputError, counted
 from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding
+from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
+from rankfactor.posterior.draws import Draws, named_parameters
 from rankfactor.posterior.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
 from rankfactor.posterior.samples import SampleSummary
 from rankfactor.storage.archive import stacked

@@ -20,9 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.engine.convergence import Convergence
-from rankfactor.engine.draws import Draws
-from rankfactor.engine.vb import ACTIVE_SHARE, factor_shares, loading_units, second_moment
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment
 from rankfactor.features.words import Indicators
@@ -34,8 +31,11 @@ from rankfactor.model import Model
 from rankfactor.posterior import diagnostics
 from rankfactor.posterior.certainty import clear_coefficients
 from rankfactor.posterior.classifiers import Classifiers
+from rankfactor.posterior.convergence import Convergence
+from rankfactor.posterior.draws import Draws
 from rankfactor.posterior.prediction import LINEAR, Prediction, Strings
 from rankfactor.posterior.samples import SampleSummary, summarise
+from rankfactor.posterior.shares import ACTIVE_SHARE, factor_shares, loading_units, second_moment
 from rankfactor.tasks import positive_classes
 
 _ROWS_AT_A_TIME = 256

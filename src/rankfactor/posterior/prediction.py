@@ -16,7 +16,6 @@ from scipy.sparse import issparse
 from scipy.special import ndtri
 
 from rankfactor.classifiers.probabilities import class_probabilities
-from rankfactor.engine.draws import Draws
 from rankfactor.errors import InputError
 from rankfactor.features.matching import model_values
 from rankfactor.kernels.packed import Floats
@@ -25,6 +24,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, RowArrays
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.classifiers import Classifiers
+from rankfactor.posterior.draws import Draws
 from rankfactor.posterior.explanation import Explanation, contributions, explanations
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView

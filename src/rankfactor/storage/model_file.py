@@ -18,9 +18,6 @@ import numpy as np
 
 from rankfactor.__about__ import __version__
 from rankfactor.classifiers import Gated
-from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
-from rankfactor.engine.draws import Draws
-from rankfactor.engine.scale_draws import ScaleDraws
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.words import Indicators
@@ -29,7 +26,9 @@ from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import CODINGS, PARAMETERS, RowArrays
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.posterior.diagnostics import judged
+from rankfactor.posterior.draws import Draws, ScaleDraws
 from rankfactor.posterior.samples import SampleSummary
 from rankfactor.storage.archive import (
     Arrays,

@@ -4,35 +4,72 @@ A prediction averages over a few draws, spread evenly over the chains: a new sam
 each, and its decision has the mean of the draws' means, and as variance the mean of their variances
 plus the variance of their means.
 
-The coefficients of probit labels are the chain's own draws: the joint posterior of a normalised
-model is right as it stands. Those of a pseudo-likelihood (the hinge, or a probit whose labels have
-weights other than 1: ``Phi(f)^c`` and ``Phi(-f)^c'`` do not add up to 1) are fitted anew at each of
-these draws, to label-free encodings of the training samples, as after variational Bayes
-(docs/models.md). So are those of nonlinear classifiers; with a mixture, encodings and classifiers
-are those of the draw's own components, so that components need not be matched between draws.
+`rankfactor.engine.pooling` says which coefficients these are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.classifiers import Classifier, Gated, Linear, fit_classifier
-from rankfactor.engine.chain import Chain
-from rankfactor.engine.scale_draws import ScaleDraws
+from rankfactor.classifiers import Classifier, Gated, Linear
 from rankfactor.kernels.packed import Floats, packed_size
-from rankfactor.latent import Mixture, ScorePrior, StandardNormal
+from rankfactor.latent import DPMixture, Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
-from rankfactor.storage.archive import stacked
+
+
+@dataclass(frozen=True)
+class ScaleDraws:
+    """Scales at all draws that are kept.
+
+    Attributes
+    ----------
+    values : dict of float32 arrays
+        By name; the first dimension is the draws.
+    dims : dict of tuples of str
+        What the other dimensions are: ``"feature"`` or ``"row"`` (and ``"component"``),
+        ``"factor"``.
+    """
+
+    values: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    dims: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: Model, values: Mapping[str, NDArray[np.float32]]) -> ScaleDraws:
+        """The arrays of a model's scales, with their dimensions; there may be none."""
+        dims = scale_dims(model)
+        return cls(dict(values), {name: dims[name] for name in values})
+
+    def reordered(self, order: NDArray[np.int64]) -> ScaleDraws:
+        """Draws of the factors ``factor[order]``."""
+        values = {
+            name: value[..., order] if "factor" in self.dims[name] else value
+            for name, value in self.values.items()
+        }
+        return ScaleDraws(values, self.dims)
+
+
+def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
+    """Dimensions of all scales that a model's priors keep, by name."""
+    rows: tuple[str, ...] = ("feature",)
+    priors = [("loading", rows, model.loading_shrinkage)]
+    if model.label is not None:
+        rows = ("row", "component") if isinstance(model.latent, DPMixture) else ("row",)
+        priors.append(("coefficient", rows, model.coefficient_shrinkage))
+    return {
+        f"{prefix}_{name}": (*(rows if dims[:1] == ("row",) else dims[:1]), *dims[1:])
+        for prefix, rows, prior in priors
+        for name, dims in prior.kept_dims.items()
+    }
 
 
 def named_parameters(params: RowArrays) -> dict[str, NDArray[Any]]:
@@ -157,63 +194,3 @@ def certain(values: NDArray[np.float32] | Floats) -> Normal:
     mean = np.ascontiguousarray(values, np.float64)
     n, order = mean.shape
     return Normal(mean, np.zeros((n, packed_size(order))), np.zeros(n))
-
-
-def _unweighted(labels: Observed) -> bool:
-    """Whether all labels that there are weigh 1."""
-    rows, samples = labels.shape
-    return bool(np.isin(np.abs(labels.tile(slice(0, rows), slice(0, samples))), (0.0, 1.0)).all())
-
-
-def collect(
-    model: Model,
-    chains: Sequence[Chain],
-    observed: Observed,
-    labels: Observed | None,
-    n_predict: int,
-    pool: Workers,
-) -> Draws:
-    """Put the draws of all chains together and fit the classifiers that predict."""
-    draws = [draw for one in chains for draw in one.draws]
-    chain = np.repeat(np.arange(len(chains)), [len(one.draws) for one in chains])
-    loadings = np.array([draw.loadings for draw in draws])
-    sweeps = max(len(one.log_likelihood) for one in chains)
-    log_likelihood = np.full((len(chains), sweeps), np.nan)
-    for row, one in zip(log_likelihood, chains, strict=True):
-        row[: len(one.log_likelihood)] = one.log_likelihood
-    count = min(n_predict, len(chain))
-    chosen = np.unique(np.linspace(0, len(chain) - 1, count).round().astype(np.int64))
-    coefficients = np.zeros((len(chain), 0, model.n_factors + 1), np.float32)
-    classifiers: list[Normal] = []
-    experts: list[Gated] = []
-    if labels is not None and model.label is not None:
-        coefficients = np.array([draw.coefficients for draw in draws])
-        fitted: Classifier | None = None
-        linear = model.n_components is None
-        own = model.label.normalised and linear and _unweighted(labels)
-        for number in chosen:
-            if own:
-                classifiers.append(certain(coefficients[number]))
-                continue
-            state = ViewState(certain(loadings[number]), draws[number].params, None)
-            item = ObservedView(model.data_view, observed, state)
-            prior = draws[number].prior
-            scores = encode_samples(model, item, pool, prior=prior)
-            start = fitted if linear else None  # gates belong to the draw's own scores
-            fitted = fit_classifier(model, labels, scores, pool, prior=prior, start=start)
-            classifiers.append(fitted.average(scores))
-            if isinstance(fitted, Gated):
-                experts.append(fitted)
-    return Draws(
-        chain,
-        loadings,
-        coefficients,
-        tuple(draw.params for draw in draws),
-        chosen,
-        tuple(classifiers),
-        log_likelihood,
-        np.concatenate([np.array(one.kept, np.int64) for one in chains]),
-        ScaleDraws.of(model, stacked([draw.scales for draw in draws])),
-        tuple(experts),
-        tuple(draw.prior for draw in draws if isinstance(draw.prior, Mixture)),
-    )

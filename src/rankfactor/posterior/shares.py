@@ -1,0 +1,42 @@
+"""How much of the features' variance each factor has, and loadings in units of that variance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankfactor.kernels.packed import Floats
+
+# A factor counts as active if it has at least this share of the squared standardised loadings.
+ACTIVE_SHARE = 0.02
+
+
+def second_moment(scores: Floats) -> Floats:
+    """E[z z^T] over the samples, shape (K, K), of scores (N, K)."""
+    return np.asarray(scores.T @ scores / len(scores))
+
+
+def loading_units(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
+    """What turns loadings into standardised ones, shape (d, K).
+
+    A standardised loading is ``a_ik sd(z_k) / sd(w_i + noise_i)``: between -1 and 1, comparable
+    across features whatever their number of levels, like a correlation. ``moment`` is the scores'
+    `second_moment`.
+    """
+    variance = variance_of(loadings, moment) + noise
+    return np.asarray(np.sqrt(np.diag(moment) / variance[:, None]))
+
+
+def factor_shares(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
+    """Share of each factor in the squares of all standardised loadings, shape (K,)."""
+    return shares_of(loadings, moment, variance_of(loadings, moment) + noise)
+
+
+def shares_of(loadings: Floats, moment: Floats, variance: Floats) -> Floats:
+    """`factor_shares` at the features' total variance, shape (d,)."""
+    power = np.diag(moment) * ((1.0 / variance) @ loadings**2)
+    return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
+
+
+def variance_of(loadings: Floats, moment: Floats) -> Floats:
+    """Variance of w by feature, shape (d,)."""
+    return np.asarray(np.einsum("ik,ik->i", loadings @ moment, loadings))
