@@ -138,6 +138,11 @@ class Observed(Protocol):
         """Number of rows and of samples."""
         ...
 
+    @property
+    def block_ends(self) -> tuple[int, ...]:
+        """The row behind the last one of each block; no tile reaches across."""
+        return (self.shape[0],)
+
     def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
         """Observations of some rows and samples, in the form that the likelihood reads."""
         ...
@@ -198,6 +203,10 @@ class Likelihood(ABC, Generic[Params]):
     def dtype(self) -> type[np.floating[Any]]:
         """Precision of w and of the sites; sums over samples are handed on in double precision."""
         return np.float64
+
+    def intercept_precision(self, precision: float, params: Params, n_rows: int) -> Floats:
+        """Prior precision of every row's intercept, shape (n_rows,), where rows have one."""
+        return np.full(n_rows, precision)
 
     def prepare(self, observed: Observed, rows: Normal, params: Params) -> Params:
         """Parameters with what only a fit needs, made where it is not there yet."""

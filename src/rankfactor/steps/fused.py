@@ -138,7 +138,7 @@ def _update_rows(
     precision, shift = np.zeros((packed_size(z.order), len(z.mean))).T, np.zeros(z.mean.shape)
     n_rows = item.observed.shape[0]
     length = max(LEAST, min(MOST, ENTRIES // len(z.mean), -(-n_rows // TILES)))
-    for part, second, first in pool.stream(update_tile, slices(n_rows, length)):
+    for part, second, first in pool.stream(update_tile, item.tiles(length)):
         bound += part
         precision += second
         shift += first

@@ -19,7 +19,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.likelihoods.base import Statistics
-from rankfactor.steps.score import BLOCK, TILE, ObservedView, tile_chance
+from rankfactor.steps.score import BLOCK, ObservedView, tile_chance
 from rankfactor.steps.workers import Workers, slices
 
 
@@ -124,7 +124,7 @@ def update_view(
         state.params.put(tile, params)
         return bound
 
-    bound = float(sum(pool.map(update_tile, slices(item.observed.shape[0], TILE))))
+    bound = float(sum(pool.map(update_tile, item.tiles())))
     update_scales(item, z.order, stream)
     return bound
 
@@ -163,7 +163,15 @@ def row_prior(item: ObservedView) -> Floats:
     precision = item.view.shrinkage.precision(item.state.scales)
     if not item.view.has_intercept:
         return precision
-    return np.column_stack([precision, np.full(len(precision), item.view.intercept_precision)])
+    return np.column_stack([precision, intercept_precision(item)])
+
+
+def intercept_precision(item: ObservedView) -> Floats:
+    """Prior precision of every row's intercept, shape (d,)."""
+    view, state = item.view, item.state
+    return view.likelihood.intercept_precision(
+        view.intercept_precision, state.params, len(state.rows.mean)
+    )
 
 
 def view_bound(item: ObservedView, n_factors: int) -> float:
@@ -176,6 +184,6 @@ def view_bound(item: ObservedView, n_factors: int) -> float:
         + view.likelihood.params_bound(state.params)
     )
     if view.has_intercept:
-        p = view.intercept_precision
+        p = intercept_precision(item)
         total += 0.5 * float(np.sum(np.log(p / (2 * np.pi)) - p * squares[:, n_factors]))
     return total

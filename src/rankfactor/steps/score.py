@@ -77,6 +77,15 @@ class ObservedView:
         kind = likelihood.dtype if kind is None else kind
         return Rows.of(self.state.rows, kind, variance and likelihood.needs_variance)
 
+    def tiles(self, length: int = TILE) -> list[slice]:
+        """Rows worked on together: at most so many, and none across the end of a block."""
+        starts = (0, *self.observed.block_ends[:-1])
+        return [
+            slice(start + tile.start, start + tile.stop)
+            for start, end in zip(starts, self.observed.block_ends, strict=True)
+            for tile in slices(end - start, length)
+        ]
+
     def look(
         self, tile: slice, rows: Rows, design: AnyColumns, samples: Index, variance: bool = True
     ) -> Seen:
@@ -95,7 +104,7 @@ class ObservedView:
     def walk(self, rows: Rows, z: Normal, samples: Index, variance: bool = True) -> Iterator[Seen]:
         """All tiles of the view at samples of scores ``z``, in the precision of ``rows``."""
         design = self.design(z, variance, rows.mean.dtype)
-        for tile in slices(self.observed.shape[0], TILE):
+        for tile in self.tiles():
             yield self.look(tile, rows.take(tile), design, samples, variance)
 
 
