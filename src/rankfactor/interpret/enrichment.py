@@ -9,7 +9,6 @@ of a set are not independent of one another, so p flatters sets of tightly corre
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -17,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.overview import chosen_factors, leading_rows, table_rows
+from rankfactor.interpret.selection import leading_rows, shown_factors, table_rows
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import CLEAR, Floats, loading_rates
 
@@ -129,19 +128,17 @@ def _queries(
     lfsr: float,
 ) -> list[_Query]:
     """Leading features of each factor, up and down."""
-    if n is None:
-        n = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(background))))
-    elif isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
-        raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
+    fewest = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(background))))
+    n = fewest if n is None else check_count("n", n)
     rates, effects = loading_rates(posterior), task_effects(posterior)
     inside = table_rows(posterior)
     queries = []
-    for k in chosen_factors(posterior, factor):
+    for k in shown_factors(posterior, factor):
         order = leading_rows(posterior, k)
         order = order[np.isin(order, inside) & (rates[order, k] < lfsr)]
         loadings = posterior.rows.mean[order, k]
         for direction, sign in (("up", 1), ("down", -1)):
-            rows = order[loadings * sign > 0][: int(n)]
+            rows = order[loadings * sign > 0][:n]
             features = posterior.feature_names[posterior.coding.columns[rows]].tolist()
             name, words = posterior.factor_names[k], higher_in(effects[k], sign)
             queries.append(_Query(name, direction, features, words))

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from rankfactor.plots.style import PALETTE, figure_style, finish, new_figure, tidy
+from rankfactor.plots.style import PALETTE, drawing, tidy
 from rankfactor.posterior import Posterior
 
 
@@ -24,30 +24,25 @@ def history_figure(posterior: Posterior) -> Figure:
         all others, is left out once there are more than two.
     """
     n = len(posterior.elbo)
-    iterations = np.arange(n)
     first = 1 if n > 2 else 0
-    with figure_style():
-        figure = new_figure(5.4, 4.6)
+    line = {"color": PALETTE[0], "linewidth": 1.8, "marker": "o" if n <= 3 else ""}
+    with drawing(5.4, 4.6) as figure:
         elbo, sd_w, n_active = figure.subplots(3, 1, sharex=True, height_ratios=(1.6, 1, 1))
-        marker = "o" if n <= 3 else ""
-        line = {"color": PALETTE[0], "linewidth": 1.8, "marker": marker}
-        elbo.plot(iterations[first:], posterior.elbo[first:], **line)
+        elbo.plot(range(first, n), posterior.elbo[first:], **line)
         elbo.set_title("Evidence lower bound (ELBO)")
         elbo.yaxis.set_major_formatter(FuncFormatter(thousands))
-        sd_w.plot(iterations, posterior.sd_w, **line)
+        sd_w.plot(range(n), posterior.sd_w, **line)
         sd_w.set_title("Standard deviation of w")
         sd_w.set_ylim(0, 1.1 * float(np.nanmax(posterior.sd_w)) or 1.0)
-        n_active.plot(iterations, posterior.n_active, drawstyle="steps-mid", **line)
+        n_active.plot(range(n), posterior.n_active, drawstyle="steps-mid", **line)
         n_active.set_title("Factors in use")
         n_active.set_ylim(0, posterior.n_factors * 1.08)
-        n_active.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         n_active.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         n_active.set_xlabel("Iteration")
         for axes in (elbo, sd_w, n_active):
             tidy(axes, grid="y")
-        for axes in (elbo, sd_w):
-            axes.yaxis.set_major_locator(MaxNLocator(4))
-        return finish(figure)
+            axes.yaxis.set_major_locator(MaxNLocator(4, integer=axes is n_active))
+    return figure
 
 
 def thousands(value: float, _: object = None) -> str:

@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankfactor.errors import InputError
-from rankfactor.plots.select import shown_factors
-from rankfactor.plots.style import Floats, figure_style, finish, new_figure, percent, plain
+from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.wording import percent, plain
+from rankfactor.plots.style import colour_bar, drawing
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import Floats
 
 
 def loading_image_figure(
@@ -52,35 +54,25 @@ def loading_image_figure(
     _check_shape(posterior, image_shape)
     if columns < 1:
         raise InputError(f"columns must be at least 1, not {columns}.")
-    chosen = [int(k) for k in (shown_factors(posterior) if factors is None else factors)]
+    chosen = shown_factors(posterior) if factors is None else [int(k) for k in factors]
     if not chosen or any(not 0 <= k < posterior.n_factors for k in chosen):
         raise InputError(f"factors must lie between 0 and {posterior.n_factors - 1}.")
     values = _loadings(posterior, chosen)
     limit = float(np.abs(values).max()) or 1.0
     across = min(columns, len(chosen))
     down = -(-len(chosen) // across)
-    with figure_style():
-        height, width = image_shape
-        figure = new_figure(
-            max(1.25 * across, 2.6) + 0.2,
-            down * (1.25 * height / width + 0.3) + 0.75 + (0.3 if title else 0.0),
-        )
-        if title:
-            figure.suptitle(plain(title), fontsize=10, fontweight="bold")
+    tall = image_shape[0] / image_shape[1]
+    size = max(1.25 * across, 2.6) + 0.2, down * (1.25 * tall + 0.3) + 0.75
+    with drawing(*size, title) as figure:
         panels = figure.subplots(down, across, squeeze=False)
-        image = None
-        for panel, axes in enumerate(panels.flat):
+        for axes in panels.flat:
             axes.set_axis_off()
-            if panel >= len(chosen):
-                continue
-            image = _draw(axes, values[:, panel], image_shape, limit)
-            k = chosen[panel]
-            axes.set_title(
-                f"{k + 1} ({percent(posterior.shares[k])})", fontsize=8.5, fontweight="normal"
-            )
-        assert image is not None
+        for axes, k, part in zip(panels.flat, chosen, values.T, strict=False):
+            image = _draw(axes, part, image_shape, limit)
+            share = percent(posterior.shares[k])
+            axes.set_title(f"{k + 1} ({share})", fontsize=8.5, fontweight="normal")
         _add_bar(figure, image, panels, "Standardised loading; factor (share)")
-        return finish(figure)
+    return figure
 
 
 def compared_images_figure(
@@ -114,32 +106,25 @@ def compared_images_figure(
         raise InputError(f"most must be at least 1, not {most}.")
     for posterior in posteriors.values():
         _check_shape(posterior, image_shape)
-    chosen = [[int(k) for k in shown_factors(one)[:most]] for one in posteriors.values()]
+    chosen = [shown_factors(one)[:most] for one in posteriors.values()]
     values = [
         _loadings(one, factors) for one, factors in zip(posteriors.values(), chosen, strict=True)
     ]
     limit = max(float(np.abs(part).max()) for part in values) or 1.0
     across = max(map(len, chosen))
-    height, width = image_shape
-    with figure_style():
-        figure = new_figure(
-            max(0.82 * across, 2.6) + 1.2,
-            len(chosen) * (0.8 * height / width + 0.28) + 0.75 + (0.3 if title else 0.0),
-        )
-        if title:
-            figure.suptitle(plain(title), fontsize=10, fontweight="bold")
+    tall = image_shape[0] / image_shape[1]
+    size = max(0.82 * across, 2.6) + 1.2, len(chosen) * (0.8 * tall + 0.28) + 0.75
+    with drawing(*size, title) as figure:
         panels = figure.subplots(len(chosen), across, squeeze=False)
-        image = None
-        for name, posterior, factors, part, row in zip(
-            posteriors, posteriors.values(), chosen, values, panels, strict=True
+        for axes in panels.flat:
+            axes.set_axis_off()
+        for (name, posterior), factors, part, row in zip(
+            posteriors.items(), chosen, values, panels, strict=True
         ):
-            for axes in row:
-                axes.set_axis_off()
-            for panel, k in enumerate(factors):
-                image = _draw(row[panel], part[:, panel], image_shape, limit)
-                row[panel].set_title(
-                    percent(posterior.shares[k]), loc="center", fontsize=7.5, fontweight="normal"
-                )
+            for axes, k, loadings in zip(row, factors, part.T, strict=False):
+                image = _draw(axes, loadings, image_shape, limit)
+                share = percent(posterior.shares[k])
+                axes.set_title(share, loc="center", fontsize=7.5, fontweight="normal")
             # As text beside the first image: an axis label goes with the axis.
             row[0].annotate(
                 plain(name),
@@ -151,9 +136,8 @@ def compared_images_figure(
                 va="center",
                 fontweight="bold",
             )
-        assert image is not None
         _add_bar(figure, image, panels, "Standardised loading; share of the factor above it")
-        return finish(figure)
+    return figure
 
 
 def _check_shape(posterior: Posterior, image_shape: tuple[int, int]) -> None:
@@ -172,19 +156,12 @@ def _loadings(posterior: Posterior, factors: Sequence[int]) -> Floats:
 
 
 def _draw(axes: Axes, loadings: Floats, image_shape: tuple[int, int], limit: float) -> Any:
-    return axes.imshow(
-        loadings.reshape(image_shape),
-        cmap="RdBu_r",
-        vmin=-limit,
-        vmax=limit,
-        interpolation="none",
-    )
+    values = loadings.reshape(image_shape)
+    return axes.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="none")
 
 
 def _add_bar(figure: Figure, image: Any, panels: Any, label: str) -> None:
     # Of the same height in inches, however wide the figure is.
     aspect = 4.5 * figure.get_figwidth()
-    bar = figure.colorbar(image, ax=panels, location="bottom", shrink=0.7, aspect=aspect, pad=0.02)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=8, length=2)
-    bar.set_label(label)
+    where = {"location": "bottom", "shrink": 0.7, "aspect": aspect, "pad": 0.02}
+    colour_bar(figure, image, panels, label, **where)

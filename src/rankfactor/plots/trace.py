@@ -8,16 +8,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rankfactor.errors import InputError
 from rankfactor.plots.history import thousands
-from rankfactor.plots.style import (
-    DASHES,
-    FAINT,
-    MUTED,
-    PALETTE,
-    figure_style,
-    finish,
-    new_figure,
-    tidy,
-)
+from rankfactor.plots.style import FAINT, MUTED, PALETTE, drawing, line, name_rows, tidy
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.diagnostics import MAX_R_HAT, MIN_DRAWS, convergence
 
@@ -49,9 +40,8 @@ def trace_figure(posterior: Posterior) -> Figure:
     fewest = int(np.bincount(draws.chain).min())
     found = convergence(posterior) if fewest >= MIN_DRAWS else None
     traces = draws.log_likelihood
-    with figure_style():
-        figure = new_figure(5.4, 4.4 if found is not None else 2.8)
-        n_panels = 1 if found is None else 2
+    n_panels = 1 if found is None else 2
+    with drawing(5.4, 4.4 if found is not None else 2.8) as figure:
         panels = figure.subplots(n_panels, 1, squeeze=False, height_ratios=(1.9, 1)[:n_panels])
         axes = panels[0, 0]
         tidy(axes, grid="y")
@@ -59,14 +49,8 @@ def trace_figure(posterior: Posterior) -> Figure:
         if first > 1:
             axes.axvspan(0.5, first - 0.5, color=FAINT, alpha=0.5, linewidth=0)
         for chain, values in enumerate(traces):
-            axes.plot(
-                np.arange(1, len(values) + 1),
-                values,
-                color=PALETTE[chain % len(PALETTE)],
-                linestyle=DASHES[chain % len(DASHES)],
-                linewidth=1.0,
-                label=f"chain {chain + 1}",
-            )
+            sweeps, label = range(1, len(values) + 1), f"chain {chain + 1}"
+            axes.plot(sweeps, values, linewidth=1.0, label=label, **line(chain))
         # The first sweeps are far below all others and would flatten the rest.
         kept = traces[:, min(first - 1, traces.shape[1] // 10) :]
         low, high = float(np.nanmin(kept)), float(np.nanmax(kept))
@@ -88,9 +72,8 @@ def trace_figure(posterior: Posterior) -> Figure:
             good = ratios <= MAX_R_HAT
             for chosen, colour, marker in ((good, PALETTE[0], "o"), (~good, PALETTE[1], "D")):
                 lower.plot(ratios[chosen], rows[chosen], marker, color=colour, markersize=5.5)
-            lower.set_yticks(rows, [str(kind) for kind in found.index])
-            lower.set_ylim(len(found) - 0.4, -0.6)
+            name_rows(lower, [str(kind) for kind in found.index])
             top = float(np.nanmax(ratios, initial=MAX_R_HAT))
             lower.set_xlim(0.995, max(top + 0.08 * (top - 0.995), 1.03))
             lower.set_title(f"Largest R-hat (dashed: {MAX_R_HAT})")
-        return finish(figure)
+    return figure

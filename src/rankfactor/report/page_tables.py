@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
-from rankfactor.plots.select import shown_factors
-from rankfactor.plots.style import percent, plain
+from rankfactor.interpret.overview import leaders
+from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.wording import number, percent, plain, rate, small
 from rankfactor.posterior import Posterior
-from rankfactor.report.words import leaders, number
 
 FEATURES_IN_TABLE = 25
-EDGES_IN_TABLE = 200
+_MOST_ROWS = 200  # of links or of gene sets
 
 
 class Cell(NamedTuple):
@@ -65,11 +65,6 @@ class FactorTable(NamedTuple):
     leaders: str
     rows: list[FeatureRow]
     is_open: bool
-
-
-def rate(value: float) -> str:
-    """A rate with three digits, never rounded to zero."""
-    return "< 0.001" if value < 5e-4 else number(value, 3)
 
 
 def digits(count: int) -> Callable[[float], str]:
@@ -152,27 +147,27 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[FactorTable]:
         longest = float(part["loading"].abs().max()) or 1.0
         rows = [
             FeatureRow(
-                plain(row.feature),
-                cell(row.loading, digits(3)),
+                plain(row["feature"]),
+                cell(row["loading"], digits(3)),
                 Cell(
-                    f"{number(row.low, 2)} to {number(row.high, 2)}",
-                    f"{kept(row.low)}|{kept(row.high)}",
+                    f"{number(row['low'])} to {number(row['high'])}",
+                    f"{kept(row['low'])}|{kept(row['high'])}",
                 ),
-                cell(row.lfsr, rate),
-                plain(row.higher_in),
-                round(100 * abs(row.loading) / longest),
-                bool(row.loading < 0),
+                cell(row["lfsr"], rate),
+                plain(row["higher_in"]),
+                round(100 * abs(row["loading"]) / longest),
+                row["loading"] < 0,
             )
-            for row in part.itertuples(index=False)
+            for row in part.to_dict("records")
         ]
         tables.append(
             FactorTable(
-                int(k) + 1,
+                k + 1,
                 posterior.factor_names[k],
                 percent(posterior.shares[k]),
-                leaders(posterior, int(k)),
+                plain(leaders(posterior, k, 3)),
                 rows,
-                int(k) in opened,
+                k in opened,
             )
         )
     return tables
@@ -181,14 +176,38 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[FactorTable]:
 def edge_overview(graph: object) -> Table:
     """The strongest links of a network."""
     frame = edge_table(graph)
-    caption = f"The {EDGES_IN_TABLE} strongest of {len(frame)} links."
+    caption = f"The {_MOST_ROWS} strongest of {len(frame)} links."
     return table_of(
-        frame.head(EDGES_IN_TABLE),
+        frame.head(_MOST_ROWS),
         {
             "feature": Column("Feature"),
             "other": Column("Linked with"),
             "correlation": Column("Correlation", digits(3)),
         },
         "network",
-        caption if len(frame) > EDGES_IN_TABLE else "All links, the strongest first.",
+        caption if len(frame) > _MOST_ROWS else "All links, the strongest first.",
+    )
+
+
+def gene_sets_overview(found: pd.DataFrame) -> Table | None:
+    """Gene sets by their q-value, the smallest first; None if no set has an overlap."""
+    if found.empty:
+        return None
+    return table_of(
+        found.sort_values(["q", "p"], kind="stable").head(_MOST_ROWS),
+        {
+            "factor": Column("Factor"),
+            "direction": Column("Direction"),
+            "set": Column("Set"),
+            "overlap": Column("Overlap", digits(0)),
+            "expected": Column("Expected", digits(1)),
+            "size": Column("Size", digits(0)),
+            "odds": Column("Odds ratio", digits(1)),
+            "p": Column("p", small),
+            "q": Column("q", small),
+            "features": Column("Features"),
+        },
+        "gene-sets",
+        f"At most {_MOST_ROWS} sets, the smallest q-values first; sets without an overlap are not "
+        "listed.",
     )
