@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist
 from rankfactor.errors import InputError
 from rankfactor.interpret.selection import leading_rows, shown_factors
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Floats, Integers
+from rankfactor.typing import Floats, Integers
 
 
 class LoadingMap(NamedTuple):

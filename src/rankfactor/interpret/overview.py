@@ -13,13 +13,13 @@ from rankfactor.interpret.selection import classifiers_of, leading_rows, shown_f
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import (
     Certainty,
-    Floats,
     coefficient_certainty,
     is_clear,
     loading_certainty,
     loading_rates,
     of_normal,
 )
+from rankfactor.typing import Floats
 
 
 def top_features(

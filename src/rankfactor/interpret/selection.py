@@ -8,7 +8,7 @@ import numpy as np
 
 from rankfactor.errors import InputError
 from rankfactor.posterior import Classifiers, Posterior
-from rankfactor.posterior.certainty import Integers
+from rankfactor.typing import Integers
 
 
 def classifiers_of(posterior: Posterior) -> Classifiers:

@@ -14,7 +14,7 @@ from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import percent, plain
 from rankfactor.plots.style import colour_bar, drawing
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Floats
+from rankfactor.typing import Floats
 
 
 def loading_image_figure(

@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import dendrogram
 from rankfactor.interpret.loading_map import loading_map
 from rankfactor.plots.style import MUTED, colour_bar, drawing, shorten, tidy
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Floats
+from rankfactor.typing import Floats
 
 
 def loading_figure(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from rankfactor.plots.style import INK, shorten
-from rankfactor.posterior.certainty import Floats
+from rankfactor.typing import Floats
 
 # Where a name may stand, as multiples of the distance, with its alignments: beside the point, then
 # above and below, then at the corners.

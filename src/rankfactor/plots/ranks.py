@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 from rankfactor.errors import InputError
 from rankfactor.plots.style import FAINT, MANY_POINTS, MUTED, PALETTE, drawing, shorten, tidy
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Floats
+from rankfactor.typing import Floats
 
 
 def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from rankfactor.errors import InputError, check_count
 from rankfactor.plots.style import FAINT, colour, drawing, line, marker, shorten, unit_square
-from rankfactor.posterior.certainty import Floats
+from rankfactor.typing import Floats
 
 
 def reliability_figure(

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from rankfactor.errors import InputError
 from rankfactor.interpret.accuracy import check_columns
 from rankfactor.plots.style import MUTED, colour, drawing, line, shorten, unit_square
-from rankfactor.posterior.certainty import Floats
+from rankfactor.typing import Floats
 
 _COLUMNS = ("task", "model", "label", "decision")
 # False positive rates at which the curves of folds are averaged.

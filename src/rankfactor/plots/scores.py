@@ -24,7 +24,7 @@ from rankfactor.plots.style import (
     tidy,
 )
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Floats
+from rankfactor.typing import Floats
 
 
 class _Group(NamedTuple):

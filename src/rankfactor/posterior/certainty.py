@@ -24,12 +24,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from rankfactor.laws.normal import Normal
+from rankfactor.typing import Floats, Integers
 
 if TYPE_CHECKING:
     from rankfactor.posterior.posterior import Posterior
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LEVEL = 0.9  # of the intervals
 CLEAR = 0.05  # the local false sign rate below which an effect is called clear

@@ -12,8 +12,8 @@ from rankfactor.interpret.accuracy import Score, two_class_tasks
 from rankfactor.interpret.wording import joined, number, plain
 from rankfactor.plots import comparison_figure, reliability_figure, roc_figure
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Floats
 from rankfactor.report.figures import InlineFigure, inline_figure
+from rankfactor.typing import Floats
 
 
 def comparison_overview(
