@@ -20,10 +20,6 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
     comparison : DataFrame
         Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (standard deviation over folds). The
         first model of each task is drawn in colour.
-
-    Returns
-    -------
-    Figure
     """
     check_columns("comparison", comparison, _COLUMNS)
     parts = [(str(task), part) for task, part in comparison.groupby("task", sort=False)]

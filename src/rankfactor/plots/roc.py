@@ -36,10 +36,6 @@ def roc_figure(
         and one standard deviation to either side of the folds' true positive rates. Needs a
         column ``fold`` with at least two folds that have both classes.
 
-    Returns
-    -------
-    Figure
-
     Raises
     ------
     InputError

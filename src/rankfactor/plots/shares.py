@@ -11,16 +11,7 @@ from rankfactor.posterior import Posterior
 
 
 def share_figure(posterior: Posterior) -> Figure:
-    """Draw the share of every factor in use in the variance of w.
-
-    Parameters
-    ----------
-    posterior : Posterior
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the share of every factor in use in the variance of w."""
     factors = shown_factors(posterior)
     shares = posterior.shares[factors]
     with drawing(5.0, 0.6 + 0.215 * len(factors)) as figure:

@@ -44,29 +44,6 @@ class Table(NamedTuple):
     rows: list[list[Cell]]
 
 
-class FeatureRow(NamedTuple):
-    """A line of a factor's table; ``bar`` is the loading's size in per cent of the largest."""
-
-    name: str
-    loading: Cell
-    interval: Cell
-    lfsr: Cell
-    higher_in: str
-    bar: int
-    negative: bool
-
-
-class FactorTable(NamedTuple):
-    """Leading features of a factor."""
-
-    number: int
-    name: str
-    share: str
-    leaders: str
-    rows: list[FeatureRow]
-    is_open: bool
-
-
 def digits(count: int) -> Callable[[float], str]:
     """Writer of numbers with so many digits after the point."""
     return lambda value: number(value, count)
@@ -138,38 +115,40 @@ def coefficients_in_full(posterior: Posterior) -> Table:
     )
 
 
-def factor_tables(posterior: Posterior, opened: set[int]) -> list[FactorTable]:
-    """Leading features of the factors in use; tables in ``opened`` are unfolded."""
+def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]]:
+    """Leading features of the factors in use; tables in ``opened`` are unfolded.
+
+    A row's ``bar`` is the size of the loading in per cent of the factor's largest.
+    """
     frame = top_features(posterior, n=FEATURES_IN_TABLE)
     tables = []
     for k in shown_factors(posterior):
         part = frame[frame["factor"] == posterior.factor_names[k]]
         longest = float(part["loading"].abs().max()) or 1.0
         rows = [
-            FeatureRow(
-                plain(row["feature"]),
-                cell(row["loading"], digits(3)),
-                Cell(
+            {
+                "name": plain(row["feature"]),
+                "loading": cell(row["loading"], digits(3)),
+                "interval": Cell(
                     f"{number(row['low'])} to {number(row['high'])}",
                     f"{kept(row['low'])}|{kept(row['high'])}",
                 ),
-                cell(row["lfsr"], rate),
-                plain(row["higher_in"]),
-                round(100 * abs(row["loading"]) / longest),
-                row["loading"] < 0,
-            )
+                "lfsr": cell(row["lfsr"], rate),
+                "higher_in": plain(row["higher_in"]),
+                "bar": round(100 * abs(row["loading"]) / longest),
+                "negative": row["loading"] < 0,
+            }
             for row in part.to_dict("records")
         ]
-        tables.append(
-            FactorTable(
-                k + 1,
-                posterior.factor_names[k],
-                percent(posterior.shares[k]),
-                plain(leaders(posterior, k, 3)),
-                rows,
-                k in opened,
-            )
-        )
+        table = {
+            "number": k + 1,
+            "name": posterior.factor_names[k],
+            "share": percent(posterior.shares[k]),
+            "leaders": plain(leaders(posterior, k, 3)),
+            "rows": rows,
+            "is_open": k in opened,
+        }
+        tables.append(table)
     return tables
 
 

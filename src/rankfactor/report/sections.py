@@ -72,29 +72,23 @@ def score_figures(posterior: Posterior) -> list[InlineFigure]:
     """Samples on the two factors that matter most, task by task; none without samples."""
     if posterior.left_out is not None:
         return []
+    on = f"Scatter of {posterior.samples.n_samples} samples on"
     if posterior.classifiers is None:
         names = joined([posterior.factor_names[k] for k in shown_factors(posterior)[:2]])
-        return [
-            inline_figure(
-                score_figure(posterior),
-                "fig-scores",
-                f"Scatter of {posterior.samples.n_samples} samples on {names}.",
-                f"Samples on {names}, the factors with the largest shares.",
-            )
-        ]
+        caption = f"Samples on {names}, the factors with the largest shares."
+        return [inline_figure(score_figure(posterior), "fig-scores", f"{on} {names}.", caption)]
     figures = []
     for task, part in enumerate(posterior.classifiers.tasks):
-        chosen = [posterior.factor_names[e.factor] for e in effects_on(posterior, task)[:2]]
-        classes = joined([plain(label) for label in part.classes])
-        figures.append(
-            inline_figure(
-                score_figure(posterior, task),
-                f"fig-scores-{task}",
-                f"Scatter of {posterior.samples.n_samples} samples on {joined(chosen)}, "
-                f"coloured by {plain(part.name)}: {classes}.",
-                f"{plain(part.name)}: samples on {joined(chosen)}, strongest for this task.",
-            )
+        two = effects_on(posterior, task)[:2]
+        names = joined([posterior.factor_names[effect.factor] for effect in two])
+        name, classes = plain(part.name), joined([plain(label) for label in part.classes])
+        figure = inline_figure(
+            score_figure(posterior, task),
+            f"fig-scores-{task}",
+            f"{on} {names}, coloured by {name}: {classes}.",
+            f"{name}: samples on {names}, strongest for this task.",
         )
+        figures.append(figure)
     return figures
 
 

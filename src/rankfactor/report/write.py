@@ -150,7 +150,7 @@ def _model_content(posterior: Posterior, comparison: pd.DataFrame | None) -> dic
         "tasks": tasks,
         "largest": largest,
         "says_inverse": any("(inverse)" in text for part in found for _, text in part),
-        "lists_inverse": any("(inverse)" in table.leaders for table in tables),
+        "lists_inverse": any("(inverse)" in table["leaders"] for table in tables),
         "verdicts": tuple(verdict(one, rows) for one, rows in scores.items() if one not in named),
         "comparison": held_out.formatted(scores),
         "comparison_figure": held_out.comparison_overview(comparison, scores),

@@ -1,4 +1,4 @@
-"""How the chains of a Gibbs fit went: their log likelihoods, and R-hat."""
+"""The course of a fit: its history, and the chains of Gibbs sampling with their R-hat."""
 
 from __future__ import annotations
 
@@ -7,10 +7,40 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rankfactor.errors import InputError
-from rankfactor.plots.history import thousands
 from rankfactor.plots.style import FAINT, MUTED, PALETTE, drawing, line, name_rows, tidy
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.diagnostics import MAX_R_HAT, MIN_DRAWS, convergence
+
+
+def history_figure(posterior: Posterior) -> Figure:
+    """Draw the ELBO, the standard deviation of w and the factors in use over the iterations.
+
+    Returns
+    -------
+    Figure
+        Three panels that share the iterations. The ELBO of the starting point, which is far below
+        all others, is left out once there are more than two.
+    """
+    n = len(posterior.elbo)
+    first = 1 if n > 2 else 0
+    drawn = {"color": PALETTE[0], "linewidth": 1.8, "marker": "o" if n <= 3 else ""}
+    with drawing(5.4, 4.6) as figure:
+        elbo, sd_w, n_active = figure.subplots(3, 1, sharex=True, height_ratios=(1.6, 1, 1))
+        elbo.plot(range(first, n), posterior.elbo[first:], **drawn)
+        elbo.set_title("Evidence lower bound (ELBO)")
+        elbo.yaxis.set_major_formatter(FuncFormatter(_thousands))
+        sd_w.plot(range(n), posterior.sd_w, **drawn)
+        sd_w.set_title("Standard deviation of w")
+        sd_w.set_ylim(0, 1.1 * float(np.nanmax(posterior.sd_w)) or 1.0)
+        n_active.plot(range(n), posterior.n_active, drawstyle="steps-mid", **drawn)
+        n_active.set_title("Factors in use")
+        n_active.set_ylim(0, posterior.n_factors * 1.08)
+        n_active.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        n_active.set_xlabel("Iteration")
+        for axes in (elbo, sd_w, n_active):
+            tidy(axes, grid="y")
+            axes.yaxis.set_major_locator(MaxNLocator(4, integer=axes is n_active))
+    return figure
 
 
 def trace_figure(posterior: Posterior) -> Figure:
@@ -57,7 +87,7 @@ def trace_figure(posterior: Posterior) -> Figure:
         room = 0.06 * (high - low) or 1.0
         axes.set_ylim(low - room, high + room)
         axes.yaxis.set_major_locator(MaxNLocator(5))
-        axes.yaxis.set_major_formatter(FuncFormatter(thousands))
+        axes.yaxis.set_major_formatter(FuncFormatter(_thousands))
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set_title("Log likelihood by sweep (shaded: burn-in)")
         axes.set_xlabel("Sweep")
@@ -77,3 +107,10 @@ def trace_figure(posterior: Posterior) -> Figure:
             lower.set_xlim(0.995, max(top + 0.08 * (top - 0.995), 1.03))
             lower.set_title(f"Largest R-hat (dashed: {MAX_R_HAT})")
     return figure
+
+
+def _thousands(value: float, _: object = None) -> str:
+    """Whole number with thin spaces, or a short one where values are small."""
+    if abs(value) < 100:
+        return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:,.0f}".replace(",", "\N{THIN SPACE}").replace("-", "\N{MINUS SIGN}")
