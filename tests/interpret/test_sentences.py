@@ -231,3 +231,14 @@ def test_methods_name_the_sampler():
     assert "Gibbs sampling, seed 0" in said
     assert "8 draws kept of 2 chains" in said
     assert "mean-field" not in said
+
+
+def test_methods_name_the_blocks():
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = RankFactorAnalysis(n_factors=2, views=["a"] * 2 + ["b"] * 3, max_iter=3)
+        posterior = fitted.fit(rng.standard_normal((20, 5))).posterior_
+    said = sentences.methods(posterior, 0)[0]
+    assert "Loadings have a three-parameter beta normal shrinkage prior" in said
+    assert ", with scales of each block's own, which" in said

@@ -231,12 +231,13 @@ def versions() -> str:
 
 def _phrase(posterior: Posterior, which: str) -> str:
     """Words for a part of the model, and its numbers."""
-    part = getattr(posterior.model, which)
     try:
         values: dict[str, Any] = posterior.model.to_dict()[which]
+        values = values.get("base", values)
     except InputError:  # a part of the reader's own is in no registry
+        part = getattr(posterior.model, which)
+        part = getattr(part, "base", part)
         values = {"part": type(part).__name__, **asdict(part)}
-    values = values.get("base", values)
     name = values["part"]
     numbers = [
         f"{key.replace('_', ' ')} = {value:.4g}"

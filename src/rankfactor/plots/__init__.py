@@ -8,10 +8,10 @@ from rankfactor.plots.auc import comparison_figure
 from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_figure
 from rankfactor.plots.components import responsibility_figure
 from rankfactor.plots.course import history_figure, trace_figure
+from rankfactor.plots.feature_ranks import rank_figure
 from rankfactor.plots.graph import network_figure
 from rankfactor.plots.images import compared_images_figure, loading_image_figure
 from rankfactor.plots.loadings import loading_figure
-from rankfactor.plots.ranks import rank_figure
 from rankfactor.plots.reliability import reliability_figure
 from rankfactor.plots.roc import roc_figure
 from rankfactor.plots.scores import score_figure
