@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from rankfactor.interpret import coefficient_table, factor_table
-from rankfactor.interpret.directions import task_effects
+from rankfactor.interpret.directions import effects_on, task_effects
+from rankfactor.interpret.sentences import strongest_factors
 from rankfactor.laws.normal import Normal
 from rankfactor.plots import coefficient_figure
-from rankfactor.plots.select import effects
 from rankfactor.plots.style import UNCLEAR
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import CLEAR, clear_coefficients, coefficient_certainty
-from rankfactor.report import words
 from rankfactor.storage.model_file import load_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -77,11 +76,11 @@ def test_the_same_coefficients_are_clear_everywhere(made) -> None:
     for number, task in enumerate(posterior.classifiers.tasks):
         rows = posterior.classifiers.rows_of(number)
         expected = set(np.flatnonzero(clear[rows].any(axis=0)).tolist())
-        shown = {e.factor for e in effects(posterior, number) if e.clear}
+        shown = {e.factor for e in effects_on(posterior, number) if e.clear}
         assert shown == expected
         every = [e for one in task_effects(posterior) for e in one if e.task == task.name]
         assert {e.factor for e in every if e.clear} == expected
-        said = {k for k, _ in words.strongest(posterior, number, count=posterior.n_factors)}
+        said = {k for k, _ in strongest_factors(posterior, number, count=posterior.n_factors)}
         assert said == expected
         figure = coefficient_figure(posterior, number)
         filled = [

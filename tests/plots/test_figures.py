@@ -16,8 +16,9 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
+from rankfactor.interpret.wording import percent
 from rankfactor.laws.normal import Normal
-from rankfactor.plots.style import PALETTE, UNCLEAR, figure_style, percent, shorten
+from rankfactor.plots.style import PALETTE, UNCLEAR, figure_style, shorten
 
 
 def chances():

@@ -9,8 +9,8 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
-from rankfactor.plots.components import training_responsibilities
-from rankfactor.plots.loadings import loading_map
+from rankfactor.interpret.loading_map import loading_map
+from rankfactor.interpret.overview import training_responsibilities
 from rankfactor.plots.style import shorten
 
 

@@ -12,9 +12,9 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
-from rankfactor.plots.labels import place_labels
 from rankfactor.plots.layout import network_layout
-from rankfactor.plots.style import figure_style, new_figure, shorten
+from rankfactor.plots.placement import place_labels
+from rankfactor.plots.style import drawing, shorten
 
 
 def names_of(axes):
@@ -35,8 +35,7 @@ def test_names_lie_apart_and_inside():
 
 
 def test_crowded_names_are_left_out_the_last_first():
-    with figure_style():
-        figure = new_figure(3, 3)
+    with drawing(3, 3) as figure:
         axes = figure.subplots()
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1)

@@ -63,7 +63,7 @@ def test_statistics_are_those_of_arviz(name):
 
     draws = series()[name]
     axes = {"chain_axis": 0, "draw_axis": 1}
-    near = {"rtol": 1e-6}
+    near = {"rtol": 1e-10}
     assert_allclose(mixing.r_hat(draws), array_stats.rhat(draws, **axes), **near)
     assert_allclose(mixing.ess_bulk(draws), array_stats.ess(draws, **axes), **near)
     tail = array_stats.ess(draws, **axes, method="tail", prob=(0.05, 0.95))

@@ -9,7 +9,7 @@ import pytest
 from rankfactor import RankFactorClassifier
 from rankfactor.engine.chain import Gibbs
 from rankfactor.errors import InputError
-from rankfactor.report.accuracy import _two_class_tasks
+from rankfactor.interpret.accuracy import two_class_tasks
 from rankfactor.steps.workers import workers
 
 N = 40
@@ -71,10 +71,10 @@ def test_decisions_turn_and_predictions_stay(model, settings) -> None:
             "probability": 0.1 + 0.8 * Y["two"],
         }
     )
-    ((_, _, part, positive),) = _two_class_tasks(usual, decisions)
+    ((_, _, part, positive),) = two_class_tasks(usual, decisions)
     assert positive == 1
     assert (part["decision"] == decisions["decision"]).all()
-    ((_, _, part, positive),) = _two_class_tasks(other, decisions)
+    ((_, _, part, positive),) = two_class_tasks(other, decisions)
     assert positive == 0
     assert (part["decision"] == -decisions["decision"]).all()
     np.testing.assert_allclose(part["probability"], 1 - decisions["probability"])

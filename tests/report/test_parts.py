@@ -12,9 +12,9 @@ from tests.report.page import cells, read
 
 from rankfactor.errors import InputError
 from rankfactor.interpret import enrich
+from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.wording import plain
 from rankfactor.laws.normal import Normal
-from rankfactor.plots.select import effects
-from rankfactor.plots.style import plain
 from rankfactor.report import write_report
 from rankfactor.report.explorer import MOST_SAMPLES, explorer_data
 
@@ -37,7 +37,7 @@ def test_the_explorer_has_the_scores_the_names_and_the_classes(full):
     ]
     for number, task in enumerate(data["tasks"]):
         assert task["codes"] == posterior.classifiers.codes[:, number].tolist()
-        strongest = [list(used).index(e.factor) for e in effects(posterior, number)[:2]]
+        strongest = [list(used).index(e.factor) for e in effects_on(posterior, number)[:2]]
         assert data["start"][number] == strongest
 
 

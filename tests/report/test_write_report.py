@@ -18,7 +18,7 @@ from tests.report.given import TITLE, arguments
 from tests.report.page import cells, read
 
 from rankfactor.errors import InputError
-from rankfactor.plots.style import plain
+from rankfactor.interpret.wording import plain
 from rankfactor.report import write_report
 
 
@@ -233,7 +233,7 @@ def test_a_failed_write_leaves_the_old_report(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rankfactor.report.write.render", lambda *_, **__: "new")
+    monkeypatch.setattr("jinja2.Template.render", lambda *_, **__: "new")
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(InputError, match=r"report.html cannot be written \(No space left"):
         write_report(path, models.unsupervised(), title="t")
@@ -252,7 +252,7 @@ def test_the_page_is_complete_before_it_is_renamed(tmp_path, monkeypatch):
             seen.append(file.read() == page)
         rename(source, target)
 
-    monkeypatch.setattr("rankfactor.report.write.render", lambda *_, **__: page)
+    monkeypatch.setattr("jinja2.Template.render", lambda *_, **__: page)
     monkeypatch.setattr(os, "replace", look)
     path = write_report(tmp_path / "report.html", models.unsupervised(), title="t")
     assert seen == [True]

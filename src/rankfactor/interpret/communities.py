@@ -53,3 +53,11 @@ def module_numbers(graph: Any, seed: int) -> list[int]:
         for node in group:
             numbers[node] = number
     return numbers
+
+
+def module_members(graph: Any) -> list[list[Any]]:
+    """Nodes of every module in the order of the modules' numbers; one module without any."""
+    modules: dict[Any, list[Any]] = {}
+    for node, data in graph.nodes(data=True):
+        modules.setdefault(data.get("module", 0), []).append(node)
+    return [modules[key] for key in sorted(modules)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankfactor.interpret.selection import classifiers_of, shown_factors, task_number
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import Certainty, coefficient_certainty
 
@@ -63,15 +64,12 @@ class Effect:
 
     def in_words(self) -> str:
         """Where the factor is higher, for a clear effect."""
-        if len(self.classes) == 2:
-            target = self.high_class()
-            if self.agrees:
-                return f"higher in {target}"
-            return f"with the other factors held fixed, higher values speak for {target}"
-        word, target = ("higher" if self.coefficient > 0 else "lower"), self.classes[self.positive]
-        if self.agrees:
-            return f"{word} in {target} than in the other classes"
-        return f"with the other factors held fixed, {word} values speak for {target}"
+        two = len(self.classes) == 2
+        word = "higher" if two or self.coefficient > 0 else "lower"
+        target = self.high_class() if two else self.classes[self.positive]
+        if not self.agrees:
+            return f"with the {HELD_FIXED}, {word} values speak for {target}"
+        return f"{word} in {target}" + ("" if two else " than in the other classes")
 
 
 def task_effects(posterior: Posterior) -> list[list[Effect]]:
@@ -97,15 +95,25 @@ def higher_in(effects: list[Effect], sign: int) -> str:
     )
 
 
-def strongest(effects: list[Effect]) -> Effect | None:
+def main_effect(effects: list[Effect]) -> Effect | None:
     """The clear effect with the largest coefficient; None if none is clear."""
     clear = [effect for effect in effects if effect.clear]
     return max(clear, key=lambda effect: effect.strength, default=None)
 
 
+def effects_on(posterior: Posterior, task: int | str) -> list[Effect]:
+    """Effect of every factor in use on a task, the strongest first.
+
+    With more than two classes a factor appears once, in the classifier where it is strongest,
+    a clear one before any that is not.
+    """
+    number, every = task_number(posterior, task), task_effects(posterior)
+    found = [every[k][number] for k in shown_factors(posterior)]
+    return sorted(found, key=lambda effect: -effect.strength)
+
+
 def _effect(posterior: Posterior, found: Certainty, task: int, factor: int) -> Effect:
-    classifiers = posterior.classifiers
-    assert classifiers is not None
+    classifiers = classifiers_of(posterior)
     own, rows = classifiers.tasks[task], classifiers.rows_of(task)
     coefficients, clear = found.mean[rows, factor], found.clear[rows, factor]
     row = int(np.lexsort((np.abs(coefficients), clear))[-1])

@@ -9,7 +9,6 @@ of a set are not independent of one another, so p flatters sets of tightly corre
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -17,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.overview import chosen_factors, leading_rows, table_rows
+from rankfactor.interpret.selection import leading_rows, shown_factors, table_rows
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, Floats, loading_rates
+from rankfactor.posterior.certainty import CLEAR, loading_rates
+from rankfactor.typing import Floats
 
 # The paper looked at the 200 leading genes of a factor.
 MOST_FEATURES = 200
@@ -129,19 +129,17 @@ def _queries(
     lfsr: float,
 ) -> list[_Query]:
     """Leading features of each factor, up and down."""
-    if n is None:
-        n = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(background))))
-    elif isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
-        raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
+    fewest = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(background))))
+    n = fewest if n is None else check_count("n", n)
     rates, effects = loading_rates(posterior), task_effects(posterior)
     inside = table_rows(posterior)
     queries = []
-    for k in chosen_factors(posterior, factor):
+    for k in shown_factors(posterior, factor):
         order = leading_rows(posterior, k)
         order = order[np.isin(order, inside) & (rates[order, k] < lfsr)]
         loadings = posterior.rows.mean[order, k]
         for direction, sign in (("up", 1), ("down", -1)):
-            rows = order[loadings * sign > 0][: int(n)]
+            rows = order[loadings * sign > 0][:n]
             features = posterior.feature_names[posterior.coding.columns[rows]].tolist()
             name, words = posterior.factor_names[k], higher_in(effects[k], sign)
             queries.append(_Query(name, direction, features, words))
@@ -154,41 +152,33 @@ def _tested(
     """Every list against every set."""
     from scipy.stats import false_discovery_control
 
-    parts, n_tests = [], 0
-    for query in queries:
+    rows, n_tests, total = [], 0, len(known)
+    for number, query in enumerate(queries):
         features = [one for one in query.features if one in known]
         listed = frozenset(features)
         n_tests += len(sets) if features else 0
-        rows = []
         for name, members in sets.items():
             shared = listed & members
             if shared:
                 in_order = ";".join(one for one in features if one in shared)
-                rows.append((name, len(members), len(shared), in_order))
-        part = pd.DataFrame(rows, columns=["set", "size", "overlap", "features"])
-        part["selected"], part["higher_in"] = len(features), query.higher_in
-        part["factor"], part["direction"] = query.factor, query.direction
-        parts.append(part)
-    whole = pd.concat(parts, ignore_index=True)
-    total = len(known)
-    counts = whole[["overlap", "size", "selected"]].to_numpy(np.int64).reshape(-1, 3)
-    whole["background"] = total
-    overlap, size, selected = (counts[:, column].astype(float) for column in range(3))
+                counts = len(members), len(shared), len(features)
+                rows.append((number, *query[:2], name, *counts, in_order, query.higher_in, total))
+    columns = ["list", "factor", "direction", "set", "size", "overlap", "selected"]
+    whole = pd.DataFrame(rows, columns=[*columns, "features", "higher_in", "background"])
+    counted = whole[["overlap", "size", "selected"]].to_numpy(np.int64).reshape(-1, 3)
+    overlap, size, selected = counted.T.astype(float)
     whole["expected"] = size * selected / total
     inside, outside = size - overlap, selected - overlap
     neither = total - size - selected + overlap
     whole["odds"] = (overlap + 0.5) * (neither + 0.5) / ((inside + 0.5) * (outside + 0.5))
-    p = _upper_tail(counts, total)
+    p = _upper_tail(counted, total)
     whole["p"] = p
     # Tests without an overlap have p = 1: they come last and only count.
     everything = np.concatenate([p, np.ones(n_tests - len(p))])
     whole["q"] = false_discovery_control(everything)[: len(p)] if n_tests else p
-    place = {query[:2]: i for i, query in enumerate(queries)}
-    keys = zip(whole["factor"], whole["direction"], strict=True)
-    lists = np.array([place[key] for key in keys], np.int64)
-    order = np.lexsort((-whole["odds"].to_numpy(float), p, lists))
     columns = ["factor", "direction", "set", "size", "overlap", "expected", "odds", "p", "q"]
     columns += ["features", "higher_in", "selected", "background"]
+    order = np.lexsort((-whole["odds"].to_numpy(float), p, whole["list"].to_numpy(int)))
     return whole.iloc[order][columns].reset_index(drop=True)
 
 

@@ -16,7 +16,7 @@ from rankfactor.data.packages import need
 from rankfactor.errors import InputError
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.overview import chosen_factors, table_rows
+from rankfactor.interpret.selection import shown_factors, table_rows
 from rankfactor.posterior import Posterior
 
 
@@ -60,7 +60,7 @@ def preranked(
     InputError
         Without the extra: ``pip install 'rankfactor[enrichment]'``.
     """
-    (k,) = chosen_factors(posterior, factor)
+    (k,) = shown_factors(posterior, factor)
     columns = posterior.coding.columns[table_rows(posterior)]
     names = posterior.feature_names[columns].tolist()
     found = matched(sets, names, ignore_case=ignore_case, min_size=min_size, max_size=max_size)

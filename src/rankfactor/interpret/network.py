@@ -9,21 +9,21 @@ sign rate is small on a factor in use take part, and a stated rule says which pa
 
 from __future__ import annotations
 
-import numbers
-import unicodedata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.communities import module_numbers
 from rankfactor.interpret.correlation import Wide, of_loadings, through_factors
-from rankfactor.interpret.overview import chosen_factors
+from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.wording import printable
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, Floats, Integers, loading_rates
+from rankfactor.posterior.certainty import CLEAR, loading_rates
 from rankfactor.storage.files import check_destinations, written_together
+from rankfactor.typing import Floats, Integers
 
 MEASURES = {"w": through_factors, "loadings": of_loadings}
 RULES = ("top", "threshold", "nearest")
@@ -72,13 +72,18 @@ def feature_network(
     import networkx as nx
 
     limit = _checked(threshold, rule, n_edges, n_nearest, lfsr, measure)
-    used = chosen_factors(posterior, None)
+    used = shown_factors(posterior)
     chosen = np.flatnonzero((loading_rates(posterior)[:, used] < lfsr).any(axis=1))
     wide = MEASURES[measure](posterior, chosen)
     if rule == "top":
         first, second, values = _strongest(wide, n_edges, limit)
     elif rule == "threshold":
-        first, second, values = _from(wide, limit)
+        first, second, values = _strongest(wide, _MOST_EDGES + 1, limit)
+        if len(values) > _MOST_EDGES:
+            raise InputError(
+                f"more than {_MOST_EDGES:,} pairs have a correlation of at least {limit:g}: raise "
+                "threshold, or use rule='top'."
+            )
     else:
         first, second, values = _nearest(wide, n_nearest, limit)
     graph = nx.Graph(
@@ -129,7 +134,7 @@ def write_graphml(graph: Any, path: str | Path) -> Path:
     names: dict[Any, str] = {}
     taken: set[str] = set()
     for node in graph.nodes:
-        name = plain = _printable(node)
+        name = plain = printable(node)
         number = 1
         while name in taken:
             number += 1
@@ -153,9 +158,8 @@ def _checked(
         if given not in allowed:
             listed = ", ".join(repr(one) for one in allowed)
             raise InputError(f"{name} must be one of {listed}, not {given!r}.")
-    for name, count in (("n_edges", n_edges), ("n_nearest", n_nearest)):
-        if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, not {count!r}.")
+    check_count("n_edges", n_edges)
+    check_count("n_nearest", n_nearest)
     if not 0 < lfsr <= 1:
         raise InputError(f"lfsr must lie between 0 and 1, not {lfsr!r}.")
     if threshold is None:
@@ -170,27 +174,12 @@ Edges = tuple[Integers, Integers, Floats]
 
 def _strongest(wide: Wide, count: int, limit: float) -> Edges:
     """The pairs with the largest correlations in size, at most ``count``."""
-    kept: Edges = _no_edges()
+    kept: Edges = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     for first, block in wide.blocks():
-        found = _above(first, block, limit)
-        kept = _largest(_joined([kept, found]), count)
+        kept = _largest(_joined(kept, _above(first, block, limit)), count)
         if len(kept[2]) == count:
             limit = max(limit, float(np.abs(kept[2]).min()))
     return kept
-
-
-def _from(wide: Wide, limit: float) -> Edges:
-    """All pairs whose correlation is at least ``limit`` in size."""
-    parts, total = [_no_edges()], 0
-    for first, block in wide.blocks():
-        parts.append(_above(first, block, limit))
-        total += len(parts[-1][2])
-        if total > _MOST_EDGES:
-            raise InputError(
-                f"more than {_MOST_EDGES:,} pairs have a correlation of at least {limit:g}: raise "
-                "threshold, or use rule='top'."
-            )
-    return _largest(_joined(parts), total)
 
 
 def _nearest(wide: Wide, count: int, limit: float) -> Edges:
@@ -223,13 +212,9 @@ def _largest(edges: Edges, count: int) -> Edges:
     return first[order], second[order], values[order]
 
 
-def _joined(parts: list[Edges]) -> Edges:
-    first, second, values = zip(*parts, strict=True)
-    return np.concatenate(first), np.concatenate(second), np.concatenate(values)
-
-
-def _no_edges() -> Edges:
-    return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+def _joined(one: Edges, other: Edges) -> Edges:
+    first, second, values = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+    return first, second, values
 
 
 def _in_words(
@@ -254,8 +239,3 @@ def _in_words(
         f"{which}, among {considered} features with a local false sign rate below {lfsr:g} on a "
         f"factor in use{least}."
     )
-
-
-def _printable(name: object) -> str:
-    """Name without control characters, which XML may not hold."""
-    return "".join(c if unicodedata.category(c)[0] != "C" else " " for c in str(name))

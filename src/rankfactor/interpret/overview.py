@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rankfactor.errors import InputError
-from rankfactor.interpret.directions import higher_in, strongest, task_effects
+from rankfactor.errors import InputError, check_count
+from rankfactor.interpret.directions import higher_in, main_effect, task_effects
+from rankfactor.interpret.selection import classifiers_of, leading_rows, shown_factors
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import (
     Certainty,
-    Floats,
-    Integers,
     coefficient_certainty,
     is_clear,
     loading_certainty,
     loading_rates,
     of_normal,
 )
-
-_LEADERS = 5
+from rankfactor.typing import Floats
 
 
 def top_features(
@@ -46,30 +43,25 @@ def top_features(
         side), sign (1 or -1), higher_in (the classes that go with high values of the feature
         through this factor; empty without labels, and where no coefficient of the factor is clear).
     """
-    if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
-        raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
+    n = check_count("n", n)
     effects = task_effects(posterior)
     parts = []
-    for k in chosen_factors(posterior, factor):
-        rows = leading_rows(posterior, k)[: int(n)]
+    for k in shown_factors(posterior, factor):
+        rows = leading_rows(posterior, k)[:n]
         found = loading_certainty(posterior, rows, k)
         sign = np.where(found.mean < 0, -1, 1)
         words = {side: higher_in(effects[k], side) for side in (-1, 1)}
-        parts.append(
-            pd.DataFrame(
-                {
-                    "factor": posterior.factor_names[k],
-                    "rank": np.arange(1, len(rows) + 1),
-                    "feature": posterior.feature_names[posterior.coding.columns[rows]].astype(
-                        object
-                    ),
-                    "loading": found.mean,
-                    **_certainty(found),
-                    "sign": sign,
-                    "higher_in": [words[side] for side in sign.tolist()],
-                }
-            )
-        )
+        features = posterior.feature_names[posterior.coding.columns[rows]].astype(object)
+        values = {
+            "factor": posterior.factor_names[k],
+            "rank": np.arange(1, len(rows) + 1),
+            "feature": features,
+            "loading": found.mean,
+            **_certainty(found),
+            "sign": sign,
+            "higher_in": [words[side] for side in sign.tolist()],
+        }
+        parts.append(pd.DataFrame(values))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -92,9 +84,7 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
         against the rest), factor, coefficient (change of the decision for one standard deviation of
         the factor's scores), sd, low and high (its 90 % interval), lfsr.
     """
-    classifiers = posterior.classifiers
-    if classifiers is None:
-        raise InputError("this model was fitted without labels: it has no coefficients to show.")
+    classifiers = classifiers_of(posterior)
     parts: list[tuple[int | None, Certainty]] = [(None, coefficient_certainty(posterior))]
     if by_component:
         parts = [(t + 1, found) for t, found in enumerate(_local_coefficients(posterior))]
@@ -104,19 +94,16 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
         classes = own.classes[1:] if own.n_rows == 1 else own.classes
         for label, row in zip(classes, range(rows.start, rows.stop), strict=True):
             for component, found in parts:
-                one = Certainty(*(values[row] for values in found))
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "task": own.name,
-                            "class": str(label),
-                            **({} if component is None else {"component": component}),
-                            "factor": posterior.factor_names,
-                            "coefficient": one.mean,
-                            **_certainty(one),
-                        }
-                    )
-                )
+                one = found.at(row)
+                values = {
+                    "task": own.name,
+                    "class": str(label),
+                    **({} if component is None else {"component": component}),
+                    "factor": posterior.factor_names,
+                    "coefficient": one.mean,
+                    **_certainty(one),
+                }
+                frames.append(pd.DataFrame(values))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -132,67 +119,67 @@ def factor_table(posterior: Posterior) -> pd.DataFrame:
         direction (in words), top_features (the five with the largest loadings; "(inverse)" after
         negative ones).
     """
-    rates = loading_rates(posterior)
-    effects = [strongest(one) for one in task_effects(posterior)]
+    effects = [main_effect(one) for one in task_effects(posterior)]
     return pd.DataFrame(
         {
             "factor": posterior.factor_names,
             "share": posterior.shares,
             "in_use": posterior.active,
-            "n_features": is_clear(rates).sum(axis=0),
+            "n_features": is_clear(loading_rates(posterior)).sum(axis=0),
             "task": ["" if one is None else one.task for one in effects],
             "direction": ["" if one is None else one.in_words() for one in effects],
-            "top_features": [_leaders(posterior, k) for k in range(posterior.n_factors)],
+            "top_features": [leaders(posterior, k) for k in range(posterior.n_factors)],
         }
     )
 
 
-def chosen_factors(posterior: Posterior, factor: int | str | None) -> list[int]:
-    """Numbers of the factors asked for: one by name or number, or all in use."""
-    if factor is None:
-        used = np.flatnonzero(posterior.active)
-        return [int(k) for k in (used if used.size else range(posterior.n_factors))]
-    names = posterior.factor_names
-    if isinstance(factor, str):
-        if factor not in names:
-            raise InputError(
-                f"there is no factor {factor!r}: choose one of {names[0]} to {names[-1]}."
-            )
-        return [names.index(factor)]
-    whole = isinstance(factor, numbers.Integral) and not isinstance(factor, bool)
-    if not (whole and 0 <= factor < len(names)):
-        raise InputError(f"there is no factor number {factor}: the model has {len(names)}, from 0.")
-    return [int(factor)]
+def leaders(posterior: Posterior, factor: int, count: int = 5) -> str:
+    """Leading features of a factor; "(inverse)" after those with negative loadings."""
+    rows = leading_rows(posterior, factor)[:count]
+    names = posterior.feature_names[posterior.coding.columns[rows]]
+    return ", ".join(
+        f"{name} (inverse)" if loading < 0 else str(name)
+        for name, loading in zip(names, posterior.rows.mean[rows, factor], strict=True)
+    )
 
 
-def leading_rows(posterior: Posterior, factor: int) -> Integers:
-    """Features in the model by the size of their standardised loading, the largest first."""
-    size = np.abs(posterior.standardised_loadings[posterior.coding.columns, factor])
-    return np.asarray(np.argsort(-size, kind="stable"), np.int64)
+def shown_coefficients(posterior: Posterior, task: int | None = None) -> Certainty:
+    """Coefficients of the factors in use, shape (classifiers, factors), of one task or all.
+
+    In units of each factor's standard deviation, as in `coefficient_table`.
+    """
+    classifiers = classifiers_of(posterior)
+    rows = slice(None) if task is None else classifiers.rows_of(task)
+    return coefficient_certainty(posterior).at(rows).at((slice(None), shown_factors(posterior)))
 
 
-def table_rows(posterior: Posterior) -> Integers:
-    """Features in the model that are the table's own, not covariates that were added to it."""
-    return np.flatnonzero(posterior.coding.columns < len(posterior.table_features))
+def has_components(posterior: Posterior) -> bool:
+    """Whether the model has local classifiers."""
+    return posterior.classifiers is not None and posterior.classifiers.experts is not None
+
+
+def training_responsibilities(posterior: Posterior) -> Floats:
+    """Weights of the local classifiers for the training samples, shape (N, T), rows adding to 1.
+
+    Raises
+    ------
+    InputError
+        If the model is linear.
+    """
+    if not has_components(posterior):
+        raise InputError("a linear model has no components: choose a nonlinear one.")
+    posterior.check_samples("responsibilities of training samples to draw")
+    experts: Any = classifiers_of(posterior).experts
+    return np.asarray(experts.gates.responsibilities(posterior.scores.mean))
 
 
 def _certainty(found: Certainty) -> dict[str, Floats]:
     return {"sd": found.sd, "low": found.low, "high": found.high, "lfsr": found.lfsr}
 
 
-def _leaders(posterior: Posterior, factor: int) -> str:
-    columns = posterior.coding.columns[leading_rows(posterior, factor)[:_LEADERS]]
-    loadings = posterior.loadings[columns, factor]
-    return ", ".join(
-        f"{name} (inverse)" if loading < 0 else str(name)
-        for name, loading in zip(posterior.feature_names[columns], loadings, strict=True)
-    )
-
-
 def _local_coefficients(posterior: Posterior) -> list[Certainty]:
     """Coefficients of every local classifier, shape (R, K) each, its shared part included."""
-    assert posterior.classifiers is not None
-    experts: Any = posterior.classifiers.experts
+    experts: Any = classifiers_of(posterior).experts
     if experts is None:
         raise InputError("a linear model has no components: leave by_component out.")
     rows, gates, k = experts.rows, experts.gates, posterior.n_factors

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankfactor.errors import InputError
-from rankfactor.plots.select import shown_factors
-from rankfactor.plots.style import Floats, figure_style, finish, new_figure, percent, plain
+from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.wording import percent, plain
+from rankfactor.plots.style import colour_bar, drawing
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats
 
 
 def loading_image_figure(
@@ -52,35 +52,14 @@ def loading_image_figure(
     _check_shape(posterior, image_shape)
     if columns < 1:
         raise InputError(f"columns must be at least 1, not {columns}.")
-    chosen = [int(k) for k in (shown_factors(posterior) if factors is None else factors)]
+    chosen = shown_factors(posterior) if factors is None else [int(k) for k in factors]
     if not chosen or any(not 0 <= k < posterior.n_factors for k in chosen):
         raise InputError(f"factors must lie between 0 and {posterior.n_factors - 1}.")
-    values = _loadings(posterior, chosen)
-    limit = float(np.abs(values).max()) or 1.0
     across = min(columns, len(chosen))
-    down = -(-len(chosen) // across)
-    with figure_style():
-        height, width = image_shape
-        figure = new_figure(
-            max(1.25 * across, 2.6) + 0.2,
-            down * (1.25 * height / width + 0.3) + 0.75 + (0.3 if title else 0.0),
-        )
-        if title:
-            figure.suptitle(plain(title), fontsize=10, fontweight="bold")
-        panels = figure.subplots(down, across, squeeze=False)
-        image = None
-        for panel, axes in enumerate(panels.flat):
-            axes.set_axis_off()
-            if panel >= len(chosen):
-                continue
-            image = _draw(axes, values[:, panel], image_shape, limit)
-            k = chosen[panel]
-            axes.set_title(
-                f"{k + 1} ({percent(posterior.shares[k])})", fontsize=8.5, fontweight="normal"
-            )
-        assert image is not None
-        _add_bar(figure, image, panels, "Standardised loading; factor (share)")
-        return finish(figure)
+    rows = [("", posterior, chosen[i : i + across]) for i in range(0, len(chosen), across)]
+    titles = [f"{k + 1} ({percent(posterior.shares[k])})" for k in chosen]
+    label = "Standardised loading; factor (share)"
+    return _drawn(rows, titles, image_shape, title, label, size=1.25, fontsize=8.5)
 
 
 def compared_images_figure(
@@ -114,32 +93,44 @@ def compared_images_figure(
         raise InputError(f"most must be at least 1, not {most}.")
     for posterior in posteriors.values():
         _check_shape(posterior, image_shape)
-    chosen = [[int(k) for k in shown_factors(one)[:most]] for one in posteriors.values()]
-    values = [
-        _loadings(one, factors) for one, factors in zip(posteriors.values(), chosen, strict=True)
-    ]
+    rows = [(name, one, shown_factors(one)[:most]) for name, one in posteriors.items()]
+    titles = [percent(one.shares[k]) for _, one, factors in rows for k in factors]
+    label = "Standardised loading; share of the factor above it"
+    return _drawn(rows, titles, image_shape, title, label, size=0.82, fontsize=7.5)
+
+
+def _drawn(
+    rows: Sequence[tuple[str, Posterior, Sequence[int]]],
+    titles: Sequence[str],
+    image_shape: tuple[int, int],
+    title: str,
+    label: str,
+    *,
+    size: float,
+    fontsize: float,
+) -> Figure:
+    """Draw rows of images of ``size`` inches, each row with its name, model and factors."""
+    across = max(len(factors) for _, _, factors in rows)
+    values = [_loadings(posterior, factors) for _, posterior, factors in rows]
     limit = max(float(np.abs(part).max()) for part in values) or 1.0
-    across = max(map(len, chosen))
-    height, width = image_shape
-    with figure_style():
-        figure = new_figure(
-            max(0.82 * across, 2.6) + 1.2,
-            len(chosen) * (0.8 * height / width + 0.28) + 0.75 + (0.3 if title else 0.0),
-        )
-        if title:
-            figure.suptitle(plain(title), fontsize=10, fontweight="bold")
-        panels = figure.subplots(len(chosen), across, squeeze=False)
-        image = None
-        for name, posterior, factors, part, row in zip(
-            posteriors, posteriors.values(), chosen, values, panels, strict=True
-        ):
-            for axes in row:
-                axes.set_axis_off()
-            for panel, k in enumerate(factors):
-                image = _draw(row[panel], part[:, panel], image_shape, limit)
-                row[panel].set_title(
-                    percent(posterior.shares[k]), loc="center", fontsize=7.5, fontweight="normal"
+    named = any(name for name, _, _ in rows)
+    height = len(rows) * (size * image_shape[0] / image_shape[1] + 0.3) + 0.75
+    above = iter(titles)
+    with drawing(max(size * across, 2.6) + (1.2 if named else 0.2), height, title) as figure:
+        panels = figure.subplots(len(rows), across, squeeze=False)
+        for axes in panels.flat:
+            axes.set_axis_off()
+        for (name, _, _), part, row in zip(rows, values, panels, strict=True):
+            for axes, loadings in zip(row, part.T, strict=False):
+                image = axes.imshow(
+                    loadings.reshape(image_shape),
+                    cmap="RdBu_r",
+                    vmin=-limit,
+                    vmax=limit,
+                    interpolation="none",
                 )
+                where = "center" if named else "left"
+                axes.set_title(next(above), loc=where, fontsize=fontsize, fontweight="normal")
             # As text beside the first image: an axis label goes with the axis.
             row[0].annotate(
                 plain(name),
@@ -151,9 +142,10 @@ def compared_images_figure(
                 va="center",
                 fontweight="bold",
             )
-        assert image is not None
-        _add_bar(figure, image, panels, "Standardised loading; share of the factor above it")
-        return finish(figure)
+        # Of the same height in inches, however wide the figure is.
+        bar = {"shrink": 0.7, "aspect": 4.5 * figure.get_figwidth(), "pad": 0.02}
+        colour_bar(figure, image, panels, label, location="bottom", **bar)
+    return figure
 
 
 def _check_shape(posterior: Posterior, image_shape: tuple[int, int]) -> None:
@@ -169,22 +161,3 @@ def _loadings(posterior: Posterior, factors: Sequence[int]) -> Floats:
     """Standardised loadings of the table's own features, shape (pixels, factors)."""
     n_features = len(posterior.table_features)
     return np.asarray(posterior.standardised_loadings[:n_features][:, list(factors)])
-
-
-def _draw(axes: Axes, loadings: Floats, image_shape: tuple[int, int], limit: float) -> Any:
-    return axes.imshow(
-        loadings.reshape(image_shape),
-        cmap="RdBu_r",
-        vmin=-limit,
-        vmax=limit,
-        interpolation="none",
-    )
-
-
-def _add_bar(figure: Figure, image: Any, panels: Any, label: str) -> None:
-    # Of the same height in inches, however wide the figure is.
-    aspect = 4.5 * figure.get_figwidth()
-    bar = figure.colorbar(image, ax=panels, location="bottom", shrink=0.7, aspect=aspect, pad=0.02)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=8, length=2)
-    bar.set_label(label)

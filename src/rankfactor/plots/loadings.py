@@ -2,68 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.cluster.hierarchy import dendrogram, linkage, optimal_leaf_ordering
-from scipy.spatial.distance import pdist
+from scipy.cluster.hierarchy import dendrogram
 
-from rankfactor.errors import InputError
-from rankfactor.plots.select import features_by_factor, shown_factors
-from rankfactor.plots.style import (
-    MUTED,
-    Floats,
-    Integers,
-    figure_style,
-    finish,
-    new_figure,
-    shorten,
-    tidy,
-)
+from rankfactor.interpret.loading_map import loading_map
+from rankfactor.plots.style import MUTED, colour_bar, drawing, shorten, tidy
 from rankfactor.posterior import Posterior
-
-
-class LoadingMap(NamedTuple):
-    """What a heat map shows.
-
-    Attributes
-    ----------
-    features, factors : int array
-        Numbers of the rows and the columns, in their order.
-    values : array, shape (features, factors)
-        Standardised loadings.
-    tree : array or None
-        Linkage of the rows, as SciPy has it; None without clustering.
-    """
-
-    features: Integers
-    factors: Integers
-    values: Floats
-    tree: Floats | None
-
-
-def loading_map(
-    posterior: Posterior,
-    *,
-    features_per_factor: int = 4,
-    most_features: int = 60,
-    order: Literal["factor", "cluster"] = "factor",
-) -> LoadingMap:
-    """Leading features of the factors in use, their loadings, and the order to show them in."""
-    if order not in ("factor", "cluster"):
-        raise InputError(f"order must be 'factor' or 'cluster', not {order!r}.")
-    factors = shown_factors(posterior)
-    features = features_by_factor(posterior, factors, features_per_factor, most_features)
-    tree = None
-    if order == "cluster" and len(features) > 2:
-        rows = posterior.standardised_loadings[np.ix_(features, factors)]
-        apart = pdist(rows)
-        tree = optimal_leaf_ordering(linkage(apart, "average"), apart)
-        features = features[dendrogram(tree, no_plot=True)["leaves"]]
-    values = posterior.standardised_loadings[np.ix_(features, factors)]
-    return LoadingMap(features, factors, values, tree)
+from rankfactor.typing import Floats
 
 
 def loading_figure(
@@ -91,18 +40,13 @@ def loading_figure(
     Figure
         Rows are features, columns are factors.
     """
-    shown = loading_map(
-        posterior,
-        features_per_factor=features_per_factor,
-        most_features=most_features,
-        order=order,
+    features, factors, values, tree = loading_map(
+        posterior, features_per_factor, most_features, order
     )
-    features, factors, values, tree = shown
     limit = float(np.abs(values).max()) or 1.0
     n_rows, n_columns = values.shape
-    with figure_style():
-        width = min(max(3.2 + 0.24 * n_columns, 4.6), 12.0) + (0.0 if tree is None else 1.0)
-        figure = new_figure(width, 1.3 + 0.175 * n_rows)
+    width = min(max(3.2 + 0.24 * n_columns, 4.6), 12.0) + (0.0 if tree is None else 1.0)
+    with drawing(width, 1.3 + 0.175 * n_rows) as figure:
         if tree is None:
             axes = figure.subplots()
         else:
@@ -126,11 +70,9 @@ def loading_figure(
         if n_columns > 40:
             axes.tick_params(axis="x", labelsize=6, labelrotation=90)
         axes.set_xlabel("Factor")
-        bar = figure.colorbar(image, ax=axes, location="top", shrink=0.6, aspect=30, pad=0.01)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(labelsize=8, length=2)
-        bar.set_label("Standardised loading (posterior mean)")
-        return finish(figure)
+        where = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": 0.01}
+        colour_bar(figure, image, axes, "Standardised loading (posterior mean)", **where)
+    return figure
 
 
 def _draw_tree(axes: Axes, tree: Floats) -> None:

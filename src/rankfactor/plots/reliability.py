@@ -9,19 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rankfactor.errors import InputError
-from rankfactor.plots.style import (
-    DASHES,
-    FAINT,
-    MARKERS,
-    PALETTE,
-    Floats,
-    figure_style,
-    finish,
-    new_figure,
-    shorten,
-    tidy,
-)
+from rankfactor.errors import InputError, check_count
+from rankfactor.plots.style import FAINT, colour, drawing, line, marker, shorten, unit_square
+from rankfactor.typing import Floats
 
 
 def reliability_figure(
@@ -66,39 +56,25 @@ def reliability_figure(
     hit = classes[1] if positive is None else positive
     if hit not in classes:
         raise InputError(f"positive is {hit!r}, which is not a class of the labels.")
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise InputError(f"n_bins must be a whole number of at least 1, not {n_bins!r}.")
+    check_count("n_bins", n_bins)
     named = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
     came_true = np.asarray(column[known] == hit, np.float64)
-    with figure_style():
-        figure = new_figure(4.6, 4.5)
-        axes = figure.subplots()
-        tidy(axes)
-        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
+    with drawing(4.6, 4.5) as figure:
+        axes = unit_square(figure, room=0.03)
         for number, (name, values) in enumerate(named.items()):
             chance = _checked(values, len(column))[known]
             mean, share, count = reliability(came_true, chance, n_bins)
             error = float(count @ np.abs(mean - share) / count.sum())
-            color = PALETTE[number % len(PALETTE)]
-            axes.plot(
-                mean,
-                share,
-                color=color,
-                linestyle=DASHES[number % len(DASHES)],
-                linewidth=1.5,
-                label=f"{shorten(name, 26)} ({error:.3f})" if name else f"error {error:.3f}",
-            )
-            size = 10 + 120 * count / count.sum()
-            marker, name_ = MARKERS[number % len(MARKERS)], f"bins-{number}"
-            axes.scatter(mean, share, s=size, color=color, marker=marker, gid=name_)
+            label = f"{shorten(name, 26)} ({error:.3f})" if name else f"error {error:.3f}"
+            axes.plot(mean, share, linewidth=1.5, label=label, **line(number))
+            size, shape = 10 + 120 * count / count.sum(), marker(number)
+            part = f"bins-{number}"
+            axes.scatter(mean, share, size, colour(number), marker=shape, gid=part)
         axes.plot([], [], color=FAINT, linewidth=1.2, label="ideal")
-        axes.set_aspect("equal")
-        axes.set_xlim(-0.03, 1.03)
-        axes.set_ylim(-0.03, 1.03)
         axes.set_xlabel(f"Probability of {shorten(str(hit), 22)}")
         axes.set_ylabel("Share that came true")
         axes.legend(loc="upper left", handlelength=2.6)
-        return finish(figure)
+    return figure
 
 
 def reliability(came_true: Floats, chance: Floats, n_bins: int) -> tuple[Floats, Floats, Floats]:

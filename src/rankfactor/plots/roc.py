@@ -9,22 +9,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from rankfactor.errors import InputError
-from rankfactor.plots.style import (
-    DASHES,
-    FAINT,
-    MUTED,
-    PALETTE,
-    Floats,
-    figure_style,
-    finish,
-    new_figure,
-    shorten,
-    tidy,
-)
+from rankfactor.interpret.accuracy import check_columns
+from rankfactor.plots.style import MUTED, colour, drawing, line, shorten, unit_square
+from rankfactor.typing import Floats
 
 _COLUMNS = ("task", "model", "label", "decision")
-
-
 # False positive rates at which the curves of folds are averaged.
 _GRID = np.linspace(0.0, 1.0, 101)
 
@@ -47,18 +36,12 @@ def roc_figure(
         and one standard deviation to either side of the folds' true positive rates. Needs a
         column ``fold`` with at least two folds that have both classes.
 
-    Returns
-    -------
-    Figure
-
     Raises
     ------
     InputError
         If a column is missing, or the task's labels are not of two classes.
     """
-    lacking = [column for column in _COLUMNS if column not in decisions]
-    if lacking:
-        raise InputError(f"the decisions lack the column {lacking[0]!r}.")
+    check_columns("decisions", decisions, _COLUMNS)
     part = decisions[decisions["task"].astype(str) == task]
     part = part[np.isfinite(part["decision"].to_numpy(float)) & part["label"].notna().to_numpy()]
     classes = sorted(part["label"].unique().tolist(), key=lambda v: (type(v).__name__, v))
@@ -67,11 +50,8 @@ def roc_figure(
     hit = str(classes[1] if positive is None else positive)
     if hit not in {str(label) for label in classes}:
         raise InputError(f"{hit!r} is not a class of the decisions of task {task!r}.")
-    with figure_style():
-        figure = new_figure(4.6, 4.5)
-        axes = figure.subplots()
-        tidy(axes)
-        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
+    with drawing(4.6, 4.5) as figure:
+        axes = unit_square(figure, room=0.01)
         axes.annotate("chance", (0.9, 0.87), color=MUTED, fontsize=8.5, ha="right", rotation=45)
         for number, model in enumerate(part["model"].unique()):
             rows = part[part["model"] == model]
@@ -81,29 +61,23 @@ def roc_figure(
             decision = rows["decision"].to_numpy(float)
             edges = fold_band(rows, is_hit) if band and number == 0 else None
             if edges is not None:
-                colour = PALETTE[0]
                 name = f"{shorten(model, 20)}: folds ± sd"
-                axes.fill_between(
-                    _GRID, *edges, color=colour, alpha=0.18, linewidth=0, zorder=1, label=name
-                )
+                shade = axes.fill_between(_GRID, *edges, color=colour(0), linewidth=0, label=name)
+                shade.set(alpha=0.18, zorder=1)
             false_rate, true_rate, _ = roc_curve(is_hit, decision)
             auc = float(roc_auc_score(is_hit, decision))
             axes.plot(
                 false_rate,
                 true_rate,
-                color=PALETTE[number % len(PALETTE)],
-                linestyle=DASHES[number % len(DASHES)],
                 linewidth=2.2 if number == 0 else 1.5,
                 zorder=10 - number,
                 label=f"{shorten(model, 26)} ({auc:.2f})",
+                **line(number),
             )
-        axes.set_aspect("equal")
-        axes.set_xlim(-0.01, 1.01)
-        axes.set_ylim(-0.01, 1.01)
         axes.set_xlabel("False positive rate")
         axes.set_ylabel(f"True positive rate ({shorten(hit, 22)})")
         axes.legend(loc="lower right", handlelength=2.6)
-        return finish(figure)
+    return figure
 
 
 def fold_band(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Floats] | None:

@@ -9,22 +9,22 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.plots.select import classifiers_of, effects, shown_factors, task_number
+from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.selection import classifiers_of, shown_factors, task_number
+from rankfactor.interpret.sentences import factor_label
 from rankfactor.plots.style import (
     FAINT,
     MANY_POINTS,
-    MARKERS,
     PALETTE,
     UNCLEAR,
-    Floats,
-    figure_style,
-    finish,
-    new_figure,
-    percent,
+    colour,
+    drawing,
+    marker,
     shorten,
     tidy,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats
 
 
 class _Group(NamedTuple):
@@ -62,9 +62,8 @@ def score_figure(
     chosen = _chosen(posterior, task, factors)
     groups = _groups(posterior, task)
     scores = posterior.scores.mean
-    with figure_style():
-        legend_lines = 0 if task is None else -(-len(groups) // 2)
-        figure = new_figure(4.6, 4.1 + 0.2 * legend_lines)
+    legend_lines = 0 if task is None else -(-len(groups) // 2)
+    with drawing(4.6, 4.1 + 0.2 * legend_lines) as figure:
         axes = figure.subplots()
         tidy(axes)
         axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
@@ -84,24 +83,17 @@ def score_figure(
                 edgecolors="white",
                 rasterized=many,
             )
-        labels = [f"{posterior.factor_names[k]} ({percent(posterior.shares[k])})" for k in chosen]
-        axes.set_xlabel(labels[0])
+        axes.set_xlabel(factor_label(posterior, chosen[0]))
         if len(chosen) == 2:
-            axes.set_ylabel(labels[1])
+            axes.set_ylabel(factor_label(posterior, chosen[1]))
         else:
             axes.set_yticks([])
         if task is not None:
             for group in groups:
-                axes.scatter(
-                    [],
-                    [],
-                    s=30,
-                    c=group.colour,
-                    marker=group.marker,
-                    label=f"{group.name} ({len(group.members)})",
-                )
+                label = f"{group.name} ({len(group.members)})"
+                axes.scatter([], [], s=30, c=group.colour, marker=group.marker, label=label)
             figure.legend(loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.2)
-        return finish(figure)
+    return figure
 
 
 def _chosen(
@@ -112,8 +104,8 @@ def _chosen(
             raise InputError(f"factors must lie between 0 and {posterior.n_factors - 1}.")
         return [int(k) for k in factors]
     if task is None:
-        return [int(k) for k in shown_factors(posterior)[:2]]
-    return [effect.factor for effect in effects(posterior, task)[:2]]
+        return shown_factors(posterior)[:2]
+    return [effect.factor for effect in effects_on(posterior, task)[:2]]
 
 
 def _groups(posterior: Posterior, task: int | str | None) -> list[_Group]:
@@ -123,13 +115,7 @@ def _groups(posterior: Posterior, task: int | str | None) -> list[_Group]:
     codes = classifiers_of(posterior).codes[:, number]
     classes = classifiers_of(posterior).tasks[number].classes
     groups = [
-        _Group(
-            shorten(label, 20),
-            np.flatnonzero(codes == c),
-            PALETTE[c % len(PALETTE)],
-            # Beyond the colours, another marker tells the classes apart.
-            MARKERS[(c + c // len(PALETTE)) % len(MARKERS)],
-        )
+        _Group(shorten(label, 20), np.flatnonzero(codes == c), colour(c), marker(c))
         for c, label in enumerate(classes)
     ]
     unknown = np.flatnonzero(codes < 0)

@@ -6,20 +6,16 @@ pyplot.
 
 from __future__ import annotations
 
-import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from rankfactor.interpret.wording import plain
 
 INK = "#1f2933"
 MUTED = "#5f6b7a"
@@ -82,31 +78,69 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Empty figure of that size in inches, whose layout leaves room for all labels."""
-    return Figure(figsize=(width, height), layout="constrained")
+@contextmanager
+def drawing(width: float, height: float, title: str = "") -> Iterator[Figure]:
+    """Empty figure of that size in inches, with a title above it; laid out at the end.
+
+    The layout leaves room for all labels, and is found while the style holds, so that the figure
+    looks the same wherever it is drawn.
+    """
+    with figure_style():
+        figure = Figure(figsize=(width, height + (0.3 if title else 0.0)), layout="constrained")
+        if title:
+            figure.suptitle(plain(title), fontsize=10, fontweight="bold")
+        yield figure
+        figure.draw_without_rendering()
 
 
-def finish(figure: Figure) -> Figure:
-    """Lay the figure out while the style holds, so that it looks the same wherever it is drawn."""
-    figure.draw_without_rendering()
-    return figure
-
-
-def tidy(axes: Axes, *, grid: str = "") -> None:
-    """Take away the box, soften the ticks; ``grid`` is "", "x", "y" or "both"."""
+def tidy(axes: Axes, *, grid: Literal["", "x", "y", "both"] = "") -> None:
+    """Take away the box, soften the ticks; ``grid`` names the axis of its lines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8.5, length=3, width=0.8, color=MUTED, labelcolor=INK)
-    if grid == "x" or grid == "both":
-        axes.xaxis.grid(True, color=FAINT, linewidth=0.6)
-    if grid == "y" or grid == "both":
-        axes.yaxis.grid(True, color=FAINT, linewidth=0.6)
+    if grid:
+        axes.grid(True, axis=grid, color=FAINT, linewidth=0.6)
 
 
-def plain(name: object) -> str:
-    """Name on one line, without characters that a file may not hold."""
-    text = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in str(name))
-    return " ".join(text.split())
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name rows 0, 1, ... from the top down, without ticks or a line beside them."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def colour_bar(figure: Figure, image: Any, axes: Any, label: str, **where: Any) -> None:
+    """Add the scale of an image."""
+    bar = figure.colorbar(image, ax=axes, **where)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=8, length=2)
+    bar.set_label(label)
+
+
+def colour(number: int) -> str:
+    """Colour of a class, a module or a line by its number."""
+    return PALETTE[number % len(PALETTE)]
+
+
+def marker(number: int) -> str:
+    """Shape of a mark; beyond the colours, another shape tells equal colours apart."""
+    return MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
+
+
+def line(number: int) -> dict[str, Any]:
+    """Colour and dashes of a line by its number."""
+    return {"color": colour(number), "linestyle": DASHES[number % len(DASHES)]}
+
+
+def unit_square(figure: Figure, room: float) -> Axes:
+    """Axes from 0 to 1 and a little ``room`` around them, with the diagonal."""
+    axes = figure.subplots()
+    tidy(axes)
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
+    axes.set_aspect("equal")
+    axes.set_xlim(-room, 1 + room)
+    axes.set_ylim(-room, 1 + room)
+    return axes
 
 
 def shorten(name: object, length: int = 34) -> str:
@@ -116,11 +150,3 @@ def shorten(name: object, length: int = 34) -> str:
         return text
     tail = (length - 1) // 3
     return f"{text[: length - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
-
-
-def percent(share: float) -> str:
-    """Share in words: two digits at most below ten per cent, none after the point above."""
-    value = 100 * share
-    if value >= 9.95:
-        return f"{value:.0f} %"
-    return f"{value:.1f} %" if value >= 0.05 else "< 0.1 %"

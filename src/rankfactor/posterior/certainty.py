@@ -17,73 +17,23 @@ of clear features, coefficients or factors in use asks here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Coding
-from rankfactor.posterior.draws import Draws
-from rankfactor.posterior.samples import SampleSummary
+from rankfactor.typing import Floats, Integers
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from rankfactor.posterior.posterior import Posterior
 
 LEVEL = 0.9  # of the intervals
 CLEAR = 0.05  # the local false sign rate below which an effect is called clear
 _TAIL = (1 - LEVEL) / 2
 _BISECTIONS = 60
 _TINY = np.finfo(float).tiny
-
-
-class Coefficients(Protocol):
-    """Classifiers, as far as their coefficients go."""
-
-    @property
-    def rows(self) -> Normal:
-        """Coefficients and intercept of every classifier."""
-        ...
-
-
-class Fitted(Protocol):
-    """What is looked at of a `rankfactor.posterior.Posterior`."""
-
-    @property
-    def n_factors(self) -> int:
-        """Number of factors."""
-        ...
-
-    @property
-    def rows(self) -> Normal:
-        """Loadings of the features in the model."""
-        ...
-
-    @property
-    def draws(self) -> Draws | None:
-        """The draws, None after variational Bayes."""
-        ...
-
-    @property
-    def classifiers(self) -> Coefficients | None:
-        """The classifiers, where there are any."""
-        ...
-
-    @property
-    def coding(self) -> Coding:
-        """Which features are in the model."""
-        ...
-
-    @property
-    def samples(self) -> SampleSummary:
-        """The training samples together."""
-        ...
-
-    @property
-    def standardised_loadings_sd(self) -> Floats:
-        """Standard deviations of the standardised loadings of all features."""
-        ...
 
 
 class Certainty(NamedTuple):
@@ -99,6 +49,10 @@ class Certainty(NamedTuple):
     def clear(self) -> NDArray[np.bool_]:
         """Which effects are clear."""
         return is_clear(self.lfsr)
+
+    def at(self, index: Any) -> Certainty:
+        """Those at an index of the arrays."""
+        return Certainty(*(values[index] for values in self))
 
     def scaled(self, unit: Floats) -> Certainty:
         """The same in units of ``1 / unit``, which is positive; the rate does not change."""
@@ -137,7 +91,7 @@ def of_mixture(means: Floats, sds: Floats) -> Certainty:
     return Certainty(mean, sd, low, high, lfsr)
 
 
-def loading_rates(posterior: Fitted) -> Floats:
+def loading_rates(posterior: Posterior) -> Floats:
     """Local false sign rates of all loadings of the features in the model, shape (d, K)."""
     k = posterior.n_factors
     mean = posterior.rows.mean[:, :k]
@@ -151,7 +105,7 @@ def loading_rates(posterior: Fitted) -> Floats:
     return rates
 
 
-def loading_certainty(posterior: Fitted, rows: Integers, factor: int) -> Certainty:
+def loading_certainty(posterior: Posterior, rows: Integers, factor: int) -> Certainty:
     """Standardised loadings of some features in the model on a factor, shape (rows,) each.
 
     The units, ``sd(z_k) / sd(w_i + noise_i)``, are taken at the posterior mean.
@@ -164,7 +118,7 @@ def loading_certainty(posterior: Fitted, rows: Integers, factor: int) -> Certain
     return of_draws(posterior.draws.loadings[:, rows, factor], mean).scaled(unit)
 
 
-def coefficient_certainty(posterior: Fitted) -> Certainty:
+def coefficient_certainty(posterior: Posterior) -> Certainty:
     """Coefficients of all classifiers per unit of each factor's sd, shape (R, K) each.
 
     After variational Bayes those of the classifiers that predict. After Gibbs sampling the mixture
@@ -175,7 +129,7 @@ def coefficient_certainty(posterior: Fitted) -> Certainty:
     return found.scaled(posterior.samples.sd)
 
 
-def clear_coefficients(posterior: Fitted) -> NDArray[np.bool_]:
+def clear_coefficients(posterior: Posterior) -> NDArray[np.bool_]:
     """Which coefficients are clear, shape (R, K), without their intervals, which take longer."""
     draws, (means, sds) = _coefficients(posterior)
     if draws is not None:
@@ -183,7 +137,7 @@ def clear_coefficients(posterior: Fitted) -> NDArray[np.bool_]:
     return is_clear(_not_above(np.where(means.mean(axis=0) < 0, -means, means), sds))
 
 
-def _coefficients(posterior: Fitted) -> tuple[Floats | None, tuple[Floats, Floats]]:
+def _coefficients(posterior: Posterior) -> tuple[Floats | None, tuple[Floats, Floats]]:
     """Draws of the coefficients, (S, R, K), or means and deviations of a mixture of normals."""
     assert posterior.classifiers is not None
     k, draws = posterior.n_factors, posterior.draws

@@ -17,78 +17,27 @@ and a bulk ESS of at least 100 a chain, for the worst of all quantities.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError, counted
-from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Coding
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.posterior.draws import Draws, named_parameters
 from rankfactor.posterior.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
-from rankfactor.posterior.samples import SampleSummary
 from rankfactor.storage.archive import stacked
+from rankfactor.typing import Floats
+
+if TYPE_CHECKING:
+    from rankfactor.posterior.posterior import Posterior
 
 MAX_R_HAT = 1.01
 MIN_ESS = 100  # a chain
 MIN_DRAWS = 4  # a chain: halves of two
 MOST = 2000  # quantities of a kind that are looked at
-
-
-class RowNames(Protocol):
-    """Classifiers, as far as their names go."""
-
-    def row_names(self) -> list[str]:
-        """One readable name per row."""
-        ...
-
-
-class Sampled(Protocol):
-    """What is looked at of a `rankfactor.posterior.Posterior`."""
-
-    @property
-    def draws(self) -> Draws | None:
-        """The draws, None after variational Bayes."""
-        ...
-
-    @property
-    def scores(self) -> Normal:
-        """Label-free scores of the training samples."""
-        ...
-
-    @property
-    def classifiers(self) -> RowNames | None:
-        """The classifiers, where there are any."""
-        ...
-
-    @property
-    def coding(self) -> Coding:
-        """Which features are in the model."""
-        ...
-
-    @property
-    def feature_names(self) -> NDArray[np.str_]:
-        """Names of all features."""
-        ...
-
-    @property
-    def sample_names(self) -> NDArray[np.str_]:
-        """Names of the training samples."""
-        ...
-
-    @property
-    def factor_names(self) -> list[str]:
-        """Names of the factors."""
-        ...
-
-    @property
-    def left_out(self) -> SampleSummary | None:
-        """The training samples together, where they are not there one by one."""
-        ...
 
 
 class Quantities(NamedTuple):
@@ -98,7 +47,7 @@ class Quantities(NamedTuple):
     names: list[str]
 
 
-def _drawn(posterior: Sampled) -> Draws:
+def _drawn(posterior: Posterior) -> Draws:
     if posterior.draws is None:
         raise InputError(
             "this model has no draws, as it was fitted by variational Bayes: fit it with "
@@ -128,7 +77,7 @@ def _log_likelihood(draws: Draws) -> Floats:
     return np.asarray(by_chain(draws, draws.log_likelihood[draws.chain, draws.sweep - 1]))
 
 
-def _decisions(posterior: Sampled, *, named: bool = True) -> Quantities:
+def _decisions(posterior: Posterior, *, named: bool = True) -> Quantities:
     draws, classifiers = _drawn(posterior), posterior.classifiers
     assert classifiers is not None
     rows = classifiers.row_names()
@@ -160,7 +109,7 @@ def _mixed_decisions(draws: Draws, scores: Normal) -> Floats:
     return np.array(result)
 
 
-def _coefficients(posterior: Sampled) -> Quantities:
+def _coefficients(posterior: Posterior) -> Quantities:
     draws, classifiers = _drawn(posterior), posterior.classifiers
     assert classifiers is not None
     values = by_chain(draws, draws.coefficients)
@@ -171,7 +120,7 @@ def _coefficients(posterior: Sampled) -> Quantities:
     return Quantities(flat, [names[i] for i in chosen])
 
 
-def _loadings(posterior: Sampled) -> Quantities:
+def _loadings(posterior: Posterior) -> Quantities:
     draws, factors = _drawn(posterior), posterior.factor_names
     columns = posterior.coding.columns
     chosen = _some(len(columns), MOST // len(factors))
@@ -181,11 +130,11 @@ def _loadings(posterior: Sampled) -> Quantities:
     return Quantities(values.reshape(*values.shape[:2], -1), names)
 
 
-def _likelihood(posterior: Sampled) -> Quantities:
+def _likelihood(posterior: Posterior) -> Quantities:
     return Quantities(_log_likelihood(_drawn(posterior))[..., None], ["log likelihood"])
 
 
-def convergence(posterior: Sampled) -> pd.DataFrame:
+def convergence(posterior: Posterior) -> pd.DataFrame:
     """How well the chains of a Gibbs fit have mixed, by kind of quantity.
 
     Parameters
@@ -228,7 +177,7 @@ def convergence(posterior: Sampled) -> pd.DataFrame:
     return pd.DataFrame.from_dict(told, orient="index")
 
 
-def decision_mixing(posterior: Sampled) -> dict[str, Any]:
+def decision_mixing(posterior: Posterior) -> dict[str, Any]:
     """The line of the decision function in `convergence`, naming no sample; empty without one."""
     draws, classifiers = posterior.draws, posterior.classifiers
     if draws is None or classifiers is None or _log_likelihood(draws).shape[1] < MIN_DRAWS:
@@ -253,7 +202,7 @@ def _summary(quantities: Quantities) -> dict[str, Any]:
     }
 
 
-def judged(posterior: Sampled, n_draws: int) -> Convergence:
+def judged(posterior: Posterior, n_draws: int) -> Convergence:
     """Return whether the chains have converged, by R-hat and the effective sample size.
 
     Parameters
@@ -300,7 +249,7 @@ def _round_up(number: float) -> int:
     return int(math.ceil(number / unit) * unit)
 
 
-def to_arviz(posterior: Sampled) -> Any:
+def to_arviz(posterior: Posterior) -> Any:
     """The draws as an ArviZ DataTree; see `Posterior.to_arviz`."""
     draws = _drawn(posterior)
     try:

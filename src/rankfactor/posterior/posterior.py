@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment
 from rankfactor.features.words import Indicators
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, RowArrays
@@ -37,6 +36,7 @@ from rankfactor.posterior.prediction import LINEAR, Prediction, Strings
 from rankfactor.posterior.samples import SampleSummary, summarise
 from rankfactor.posterior.shares import ACTIVE_SHARE, factor_shares, loading_units, second_moment
 from rankfactor.tasks import positive_classes
+from rankfactor.typing import Floats
 
 _ROWS_AT_A_TIME = 256
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.posterior.shares import second_moment
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

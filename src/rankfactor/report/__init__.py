@@ -1,6 +1,6 @@
 """The report of a fitted model: one HTML file that opens offline."""
 
-from rankfactor.report.validation import Validation
+from rankfactor.interpret.accuracy import Validation
 from rankfactor.report.write import write_report
 
 __all__ = ["Validation", "write_report"]

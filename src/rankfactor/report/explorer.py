@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from rankfactor.plots.select import effects, shown_factors
-from rankfactor.plots.style import percent, plain
+from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.sentences import factor_label
+from rankfactor.interpret.wording import plain
 from rankfactor.posterior import Posterior
 
 # With more samples than this a browser gets slow; some of them, evenly spaced, are shown then.
@@ -35,7 +37,7 @@ def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
     """
     if posterior.left_out is not None:
         return None
-    factors = shown_factors(posterior).tolist()
+    factors = shown_factors(posterior)
     samples = shown_samples(posterior)
     scores = posterior.scores.mean[samples]
     place = {k: i for i, k in enumerate(factors)}
@@ -49,11 +51,9 @@ def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
                     "codes": posterior.classifiers.codes[samples, number].tolist(),
                 }
             )
-            start.append(_two([place[e.factor] for e in effects(posterior, number)]))
+            start.append(_two([place[e.factor] for e in effects_on(posterior, number)]))
     return {
-        "factors": [
-            f"{posterior.factor_names[k]} ({percent(posterior.shares[k])})" for k in factors
-        ],
+        "factors": [factor_label(posterior, k) for k in factors],
         "samples": [plain(name) for name in posterior.sample_names[samples]],
         "scores": [np.round(scores[:, k], 3).tolist() for k in factors],
         "tasks": tasks,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from rankfactor.plots.style import FAINT, INK, MUTED, PALETTE, UNCLEAR, figure_style, plain
+from rankfactor.interpret.wording import plain
+from rankfactor.plots.style import FAINT, INK, MUTED, PALETTE, UNCLEAR, figure_style
 
 # Hints of the parts of a figure, by the part's name: one for each mark in it, in their order.
 Tips = Mapping[str, Sequence[str]]

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
-from rankfactor.plots.select import shown_factors
-from rankfactor.plots.style import percent, plain
+from rankfactor.interpret.overview import leaders
+from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.wording import number, percent, plain, rate, small
 from rankfactor.posterior import Posterior
-from rankfactor.report.words import leaders, number
 
 FEATURES_IN_TABLE = 25
-EDGES_IN_TABLE = 200
+_MOST_ROWS = 200  # of links or of gene sets
 
 
 class Cell(NamedTuple):
@@ -42,34 +42,6 @@ class Table(NamedTuple):
     caption: str
     columns: list[Column]
     rows: list[list[Cell]]
-
-
-class FeatureRow(NamedTuple):
-    """A line of a factor's table; ``bar`` is the loading's size in per cent of the largest."""
-
-    name: str
-    loading: Cell
-    interval: Cell
-    lfsr: Cell
-    higher_in: str
-    bar: int
-    negative: bool
-
-
-class FactorTable(NamedTuple):
-    """Leading features of a factor."""
-
-    number: int
-    name: str
-    share: str
-    leaders: str
-    rows: list[FeatureRow]
-    is_open: bool
-
-
-def rate(value: float) -> str:
-    """A rate with three digits, never rounded to zero."""
-    return "< 0.001" if value < 5e-4 else number(value, 3)
 
 
 def digits(count: int) -> Callable[[float], str]:
@@ -143,52 +115,78 @@ def coefficients_in_full(posterior: Posterior) -> Table:
     )
 
 
-def factor_tables(posterior: Posterior, opened: set[int]) -> list[FactorTable]:
-    """Leading features of the factors in use; tables in ``opened`` are unfolded."""
+def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]]:
+    """Leading features of the factors in use; tables in ``opened`` are unfolded.
+
+    A row's ``bar`` is the size of the loading in per cent of the factor's largest.
+    """
     frame = top_features(posterior, n=FEATURES_IN_TABLE)
     tables = []
     for k in shown_factors(posterior):
         part = frame[frame["factor"] == posterior.factor_names[k]]
         longest = float(part["loading"].abs().max()) or 1.0
         rows = [
-            FeatureRow(
-                plain(row.feature),
-                cell(row.loading, digits(3)),
-                Cell(
-                    f"{number(row.low, 2)} to {number(row.high, 2)}",
-                    f"{kept(row.low)}|{kept(row.high)}",
+            {
+                "name": plain(row["feature"]),
+                "loading": cell(row["loading"], digits(3)),
+                "interval": Cell(
+                    f"{number(row['low'])} to {number(row['high'])}",
+                    f"{kept(row['low'])}|{kept(row['high'])}",
                 ),
-                cell(row.lfsr, rate),
-                plain(row.higher_in),
-                round(100 * abs(row.loading) / longest),
-                bool(row.loading < 0),
-            )
-            for row in part.itertuples(index=False)
+                "lfsr": cell(row["lfsr"], rate),
+                "higher_in": plain(row["higher_in"]),
+                "bar": round(100 * abs(row["loading"]) / longest),
+                "negative": row["loading"] < 0,
+            }
+            for row in part.to_dict("records")
         ]
-        tables.append(
-            FactorTable(
-                int(k) + 1,
-                posterior.factor_names[k],
-                percent(posterior.shares[k]),
-                leaders(posterior, int(k)),
-                rows,
-                int(k) in opened,
-            )
-        )
+        table = {
+            "number": k + 1,
+            "name": posterior.factor_names[k],
+            "share": percent(posterior.shares[k]),
+            "leaders": plain(leaders(posterior, k, 3)),
+            "rows": rows,
+            "is_open": k in opened,
+        }
+        tables.append(table)
     return tables
 
 
 def edge_overview(graph: object) -> Table:
     """The strongest links of a network."""
     frame = edge_table(graph)
-    caption = f"The {EDGES_IN_TABLE} strongest of {len(frame)} links."
+    caption = f"The {_MOST_ROWS} strongest of {len(frame)} links."
     return table_of(
-        frame.head(EDGES_IN_TABLE),
+        frame.head(_MOST_ROWS),
         {
             "feature": Column("Feature"),
             "other": Column("Linked with"),
             "correlation": Column("Correlation", digits(3)),
         },
         "network",
-        caption if len(frame) > EDGES_IN_TABLE else "All links, the strongest first.",
+        caption if len(frame) > _MOST_ROWS else "All links, the strongest first.",
+    )
+
+
+def gene_sets_overview(found: pd.DataFrame) -> Table | None:
+    """Gene sets by their q-value, the smallest first; None if no set has an overlap."""
+    if found.empty:
+        return None
+    return table_of(
+        found.sort_values(["q", "p"], kind="stable").head(_MOST_ROWS),
+        {
+            "factor": Column("Factor"),
+            "direction": Column("Direction"),
+            "set": Column("Set"),
+            "overlap": Column("Overlap", digits(0)),
+            "expected": Column("Expected", digits(1)),
+            "size": Column("Size", digits(0)),
+            "odds": Column("Odds ratio", digits(1)),
+            "p": Column("p", small),
+            "q": Column("q", small),
+            "features": Column("Features"),
+        },
+        "gene-sets",
+        f"At most {_MOST_ROWS} sets, the smallest q-values first; sets without an overlap are not "
+        "listed.",
     )

@@ -5,19 +5,23 @@
   const SVG = "http://www.w3.org/2000/svg";
   const page = document.documentElement;
 
-  /** New element with attributes; text goes in as text, never as markup. */
-  function make(tag, attributes = {}, text = "") {
-    const element = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.textContent = text;
-    return element;
-  }
-  function draw(tag, attributes, parent, text = "") {
-    const element = document.createElementNS(SVG, tag);
+  /** Element with attributes; text goes in as text, never as markup. */
+  function filled(element, attributes, text) {
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     if (text) element.textContent = text;
-    parent.append(element);
     return element;
+  }
+  const make = (tag, attributes = {}, text = "") => filled(document.createElement(tag), attributes, text);
+  function draw(tag, attributes, parent, text = "") {
+    const element = filled(document.createElementNS(SVG, tag), attributes, text);
+    parent?.append(element);
+    return element;
+  }
+  function searchBox(title) {
+    const label = make("label", {}, title);
+    const input = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
+    label.append(input);
+    return [label, input];
   }
   function embedded(id) {
     const block = document.getElementById(id);
@@ -158,9 +162,7 @@
     const tables = [...host.querySelectorAll("table")];
     tables.forEach(sortable);
     const bar = make("div", { class: "tools" });
-    const label = make("label", {}, "Search ");
-    const input = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
-    label.append(input);
+    const [label, input] = searchBox("Search ");
     const count = make("span", { class: "muted count", role: "status" });
     const button = make("button", { type: "button" }, "Download CSV");
     bar.append(label, count, button);
@@ -208,6 +210,9 @@
     "M-1.6 -4.8h3.2v3.2h3.2v3.2h-3.2v3.2h-3.2v-3.2h-3.2v-3.2h3.2Z",
     "M-4.4 -2.4L-2.4 -4.4L0 -2L2.4 -4.4L4.4 -2.4L2 0L4.4 2.4L2.4 4.4L0 2L-2.4 4.4L-4.4 2.4L-2 0Z",
   ];
+  /** Shape and colour of a class. */
+  const lookOf = (code) => (code < 0 ? [SHAPES[0], "unknown"]
+    : [SHAPES[(code + Math.floor(code / 7)) % 7], `k${code % 7}`]);
   function choice(host, title, options, chosen) {
     const label = make("label", {}, `${title} `);
     const select = make("select");
@@ -234,9 +239,7 @@
     const start = data.start[0];
     const across = choice(controls, "Across", data.factors, start[0]);
     const up = choice(controls, "Up", data.factors, start[1]);
-    const label = make("label", {}, "Find a sample ");
-    const find = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
-    label.append(find);
+    const [label, find] = searchBox("Find a sample ");
     controls.append(label);
     const legend = make("div", { class: "legend", role: "group", "aria-label": "Classes shown" });
     const frame = make("div", { class: "drawing plot", tabindex: "0", role: "application",
@@ -284,11 +287,8 @@
       const [y0, y1] = axis(y);
       const px = (v) => EDGE.left + ((v - x0) / (x1 - x0)) * (wide - EDGE.left - EDGE.right);
       const py = (v) => high - EDGE.bottom - ((v - y0) / (y1 - y0)) * (high - EDGE.top - EDGE.bottom);
-      const svg = document.createElementNS(SVG, "svg");
-      svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
-      svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label",
-        `${data.samples.length} samples: ${data.factors[across.value]} across, ${data.factors[up.value]} up.`);
+      const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label":
+        `${data.samples.length} samples: ${data.factors[across.value]} across, ${data.factors[up.value]} up.` });
       const [xs, xDigits] = ticks(x0, x1);
       const [ys, yDigits] = ticks(y0, y1);
       const bottom = high - EDGE.bottom;
@@ -311,8 +311,8 @@
         const code = classOf(i);
         if (hiddenClasses.has(code)) continue;
         const found = wanted && data.samples[i].toLowerCase().includes(wanted);
-        const kind = code < 0 ? "unknown" : `k${code % 7}`;
-        const shape = draw("path", { d: SHAPES[code < 0 ? 0 : (code + Math.floor(code / 7)) % 7],
+        const [d, kind] = lookOf(code);
+        const shape = draw("path", { d,
           transform: `translate(${px(x[i]).toFixed(1)} ${py(y[i]).toFixed(1)})`,
           class: `point ${kind}${found ? " found" : ""}${wanted && !found ? " faded" : ""}` }, svg);
         points.push({ i, x: px(x[i]), y: py(y[i]), shape });
@@ -329,8 +329,8 @@
         const button = make("button", { type: "button", "aria-pressed": "true" });
         const swatch = draw("svg", { viewBox: "-6 -6 12 12", width: 12, height: 12,
           "aria-hidden": "true" }, button);
-        draw("path", { d: SHAPES[code < 0 ? 0 : (code + Math.floor(code / 7)) % 7],
-          class: code < 0 ? "unknown" : `k${code % 7}` }, swatch);
+        const [d, kind] = lookOf(code);
+        draw("path", { d, class: kind }, swatch);
         button.append(` ${code < 0 ? "unknown" : task.classes[code]} (${n})`);
         button.addEventListener("click", () => {
           const off = !hiddenClasses.delete(code);

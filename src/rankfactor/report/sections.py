@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from rankfactor.interpret import coefficient_table, feature_network
+from rankfactor.errors import counted
+from rankfactor.interpret import feature_network
+from rankfactor.interpret.communities import module_members
+from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.loading_map import loading_map
+from rankfactor.interpret.overview import (
+    has_components,
+    shown_coefficients,
+    training_responsibilities,
+)
+from rankfactor.interpret.selection import classifiers_of, shown_factors
+from rankfactor.interpret.sentences import clear_factors
+from rankfactor.interpret.wording import joined, number, percent, plain
 from rankfactor.plots import (
     coefficient_figure,
     history_figure,
@@ -17,15 +29,9 @@ from rankfactor.plots import (
     share_figure,
     trace_figure,
 )
-from rankfactor.plots.components import has_components, training_responsibilities
-from rankfactor.plots.loadings import loading_map
-from rankfactor.plots.network import module_members
-from rankfactor.plots.select import classifiers_of, effects, shown_factors
-from rankfactor.plots.style import percent, plain
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.diagnostics import MAX_R_HAT
 from rankfactor.report.figures import InlineFigure, inline_figure
-from rankfactor.report.words import joined, number
 
 # Links of the network that is drawn; more of them hide one another.
 EDGES = 250
@@ -35,13 +41,11 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
     """Task name and coefficient figure of every task."""
     figures = []
     for task, part in enumerate(classifiers_of(posterior).tasks):
-        clear = [e for e in effects(posterior, task) if e.clear]
-        names = joined([posterior.factor_names[e.factor] for e in clear[:5]])
-        found = f"Clearly non-zero, strongest first: {names}." if clear else "None is clear."
         figure = inline_figure(
             coefficient_figure(posterior, task),
             f"fig-coefficients-{task}",
-            f"Coefficients of {plain(part.name)} with 90 % intervals, factor by factor. {found}",
+            f"Coefficients of {plain(part.name)} with 90 % intervals, factor by factor. "
+            f"{clear_factors(posterior, task)}",
             "Coefficients with 90 % intervals. Filled: clear (see Methods). Colours are those of "
             "the classes. In parentheses, the factor's share of the explained variance.",
             _coefficient_tips(posterior, task),
@@ -51,49 +55,40 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
 
 
 def _coefficient_tips(posterior: Posterior, task: int) -> dict[str, list[str]]:
-    classifiers = classifiers_of(posterior)
-    part = classifiers.tasks[task]
-    targets = part.classes[1:] if part.n_rows == 1 else part.classes
-    found = coefficient_table(posterior)[["coefficient", "low", "high"]].to_numpy(float)
-    values = found.reshape(-1, posterior.n_factors, 3)[classifiers.rows_of(task)]
-    tips = {}
-    for panel, target in enumerate(targets):
-        for line, k in enumerate(shown_factors(posterior)):
-            mean, low, high = values[panel, k]
-            tips[f"point-{panel}-{line}"] = [
-                f"{posterior.factor_names[k]}, for {plain(target)}\n{number(mean)} "
-                f"({number(low)} to {number(high)})"
-            ]
-    return tips
+    part = classifiers_of(posterior).tasks[task]
+    found = shown_coefficients(posterior, task)
+    return {
+        f"point-{panel}-{line}": [
+            f"{posterior.factor_names[k]}, for {plain(target)}\n"
+            f"{number(found.mean[panel, line])} "
+            f"({number(found.low[panel, line])} to {number(found.high[panel, line])})"
+        ]
+        for panel, target in enumerate(part.classes[1:] if part.n_rows == 1 else part.classes)
+        for line, k in enumerate(shown_factors(posterior))
+    }
 
 
 def score_figures(posterior: Posterior) -> list[InlineFigure]:
     """Samples on the two factors that matter most, task by task; none without samples."""
     if posterior.left_out is not None:
         return []
+    on = f"Scatter of {posterior.samples.n_samples} samples on"
     if posterior.classifiers is None:
         names = joined([posterior.factor_names[k] for k in shown_factors(posterior)[:2]])
-        return [
-            inline_figure(
-                score_figure(posterior),
-                "fig-scores",
-                f"Scatter of {posterior.samples.n_samples} samples on {names}.",
-                f"Samples on {names}, the factors with the largest shares.",
-            )
-        ]
+        caption = f"Samples on {names}, the factors with the largest shares."
+        return [inline_figure(score_figure(posterior), "fig-scores", f"{on} {names}.", caption)]
     figures = []
     for task, part in enumerate(posterior.classifiers.tasks):
-        chosen = [posterior.factor_names[e.factor] for e in effects(posterior, task)[:2]]
-        classes = joined([plain(label) for label in part.classes])
-        figures.append(
-            inline_figure(
-                score_figure(posterior, task),
-                f"fig-scores-{task}",
-                f"Scatter of {posterior.samples.n_samples} samples on {joined(chosen)}, "
-                f"coloured by {plain(part.name)}: {classes}.",
-                f"{plain(part.name)}: samples on {joined(chosen)}, strongest for this task.",
-            )
+        two = effects_on(posterior, task)[:2]
+        names = joined([posterior.factor_names[effect.factor] for effect in two])
+        name, classes = plain(part.name), joined([plain(label) for label in part.classes])
+        figure = inline_figure(
+            score_figure(posterior, task),
+            f"fig-scores-{task}",
+            f"{on} {names}, coloured by {name}: {classes}.",
+            f"{name}: samples on {names}, strongest for this task.",
         )
+        figures.append(figure)
     return figures
 
 
@@ -121,7 +116,7 @@ def loading_grid(posterior: Posterior) -> dict[str, Any]:
 
 def share_overview(posterior: Posterior) -> InlineFigure:
     """Bars of the factors' shares."""
-    k = int(shown_factors(posterior)[0])
+    k = shown_factors(posterior)[0]
     return inline_figure(
         share_figure(posterior),
         "fig-shares",
@@ -133,18 +128,18 @@ def share_overview(posterior: Posterior) -> InlineFigure:
 
 def history_overview(posterior: Posterior) -> InlineFigure:
     """Course of the fit."""
-    counted = (
+    by_share = (
         " Factors in use are counted by their share alone here; elsewhere a clear coefficient "
         "counts too."
     )
-    counted = "" if posterior.classifiers is None else counted
     return inline_figure(
         history_figure(posterior),
         "fig-history",
         f"Course of the fit over {len(posterior.elbo) - 1} iterations: the ELBO ends at "
         f"{number(float(posterior.elbo[-1]), 1)}, the standard deviation of w at "
         f"{number(float(posterior.sd_w[-1]))}, with {int(posterior.n_active[-1])} factors in use.",
-        f"The ELBO should rise and level off; the standard deviation of w should settle.{counted}",
+        "The ELBO should rise and level off; the standard deviation of w should settle."
+        + ("" if posterior.classifiers is None else by_share),
     )
 
 
@@ -175,7 +170,7 @@ def network_overview(graph: Any) -> InlineFigure:
     tips = {
         f"module-{place}": [
             f"{plain(graph.nodes[node]['label'])}\nmodule {graph.nodes[node]['module']}, "
-            f"{graph.nodes[node]['factor']}\n{_links(graph.degree(node))}"
+            f"{graph.nodes[node]['factor']}\n{counted(graph.degree(node), 'link')}"
             for node in members
         ]
         for place, members in enumerate(module_members(graph))
@@ -189,10 +184,6 @@ def network_overview(graph: Any) -> InlineFigure:
         "marks have more links; a name that finds no room is shown under the pointer only.",
         tips,
     )
-
-
-def _links(count: int) -> str:
-    return "1 link" if count == 1 else f"{count} links"
 
 
 def component_figures(posterior: Posterior) -> list[InlineFigure]:

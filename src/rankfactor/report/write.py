@@ -19,16 +19,23 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rankfactor.__about__ import __version__
-from rankfactor.errors import counted
-from rankfactor.plots.components import has_components
-from rankfactor.plots.style import plain
+from rankfactor.interpret import enrich, sentences
+from rankfactor.interpret.accuracy import Score, Validation, scores_by_task, verdict
+from rankfactor.interpret.overview import has_components
+from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
-from rankfactor.report import accuracy, page_tables, sections, words
-from rankfactor.report.comparison import Score, scores_by_task
-from rankfactor.report.enrichment import enriched
+from rankfactor.report import held_out, page_tables, sections
 from rankfactor.report.explorer import as_json, explorer_data, shown_samples
-from rankfactor.report.validation import Validation
 from rankfactor.storage.files import check_destinations, written_together
+
+_ENVIRONMENT = Environment(
+    loader=PackageLoader("rankfactor.report", ""),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
 
 
 def write_report(
@@ -90,180 +97,119 @@ def write_report(
     """
     target = Path(path)
     check_destinations(target)
-    if isinstance(warnings, str):
-        warnings = (warnings,)
-    page = render(
-        posterior,
-        title=title,
+    settings, validation = settings or {}, validation or Validation()
+    script = "\n" + files("rankfactor.report").joinpath("script.js").read_text("utf-8")
+    page = _ENVIRONMENT.get_template("template.html").render(
+        title=plain(title),
         description=description,
         source=source,
-        comparison=comparison,
-        decisions=decisions,
-        validation=validation or Validation(),
-        warnings=warnings,
-        settings=settings or {},
-        gene_sets=gene_sets,
+        cautions=[
+            *validation.flaws,
+            *sentences.cautions(posterior, [warnings] if isinstance(warnings, str) else warnings),
+        ],
+        methods=[
+            *sentences.methods(posterior, settings.get("seed", settings.get("random_state"))),
+            sentences.versions(),
+        ],
+        settings=_listed(settings),
+        citation=sentences.CITATION,
+        version=__version__,
+        # The script is the package's own file, so it may stand in the page as it is.
+        script=Markup(script),
+        # What the content security policy knows the script by.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+        validation=validation,
+        validation_settings=_listed(validation.settings),
+        accuracy_figures=[
+            *held_out.roc_figures(posterior, decisions),
+            *held_out.calibration_figures(posterior, decisions),
+        ],
+        **_model_content(posterior, comparison),
+        **_enrichment_content(posterior, gene_sets),
     )
     with written_together(target) as (part,):
         part.write_text(page, encoding="utf-8", newline="\n")
     return target
 
 
-def render(
-    posterior: Posterior,
-    *,
-    title: str,
-    description: str,
-    source: str,
-    comparison: pd.DataFrame | None,
-    decisions: pd.DataFrame | None,
-    validation: Validation,
-    warnings: Sequence[str],
-    settings: Mapping[str, object],
-    gene_sets: Mapping[str, Collection[str]] | None = None,
-) -> str:
-    """HTML of the report; the same input always gives the same page."""
+def _model_content(posterior: Posterior, comparison: pd.DataFrame | None) -> dict[str, Any]:
+    """What the sections on the model show, and its cross-validated numbers."""
+    supervised = posterior.classifiers is not None
     scores = scores_by_task(comparison)
     tasks = _task_cards(posterior, scores)
-    factors = words.largest(posterior) if posterior.classifiers is None else []
+    largest = [] if supervised else sentences.largest_factors(posterior)
     # The strongest factor of every task is unfolded; the others are a click away.
-    opened = {k for card in tasks for k, _ in card["strongest"][:1]} | {k for k, _ in factors[:1]}
-    feature_tables = page_tables.factor_tables(posterior, opened)
-    seed = settings.get("seed", settings.get("random_state"))
-    roc = accuracy.roc_figures(posterior, decisions)
-    supervised = posterior.classifiers is not None
+    found = [card["strongest"] for card in tasks] + [largest]
+    tables = page_tables.factor_tables(posterior, {k for part in found for k, _ in part[:1]})
     graph = sections.network_of(posterior)
-    found = None if gene_sets is None else enriched(posterior, gene_sets)
-    components = sections.component_figures(posterior)
-    script = files("rankfactor.report").joinpath("script.js").read_text("utf-8")
-    contents = [
-        ("summary", "At a glance"),
-        *([("cross-validation", "Cross-validation")] if scores or roc else []),
-        ("factors", "Factors and tasks" if supervised else "Factors"),
-        ("scores", "Scores"),
-        ("loadings", "Loadings"),
-        ("features", "Top features per factor"),
-        *([("network", "Network of features")] if graph is not None else []),
-        *([("enrichment", "Gene sets")] if found is not None else []),
-        *([("components", "Local classifiers")] if has_components(posterior) else []),
-        ("fit", "Fit"),
-        ("methods", "Methods"),
-    ]
     # The cards have said it of the tasks of the model.
     named = {card["name"] for card in tasks}
-    said = [words.verdict(task, rows) for task, rows in scores.items() if task not in named]
-    sentences = [text for card in tasks for _, text in card["strongest"]]
-    sentences += [text for _, text in factors]
-    environment = Environment(
-        loader=PackageLoader("rankfactor.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("template.html").render(
-        title=plain(title),
-        description=description,
-        source=source,
-        contents=contents,
-        facts=_facts(posterior),
-        supervised=supervised,
-        tasks=tasks,
-        largest=factors,
-        says_inverse=any("(inverse)" in text for text in sentences),
-        lists_inverse=any("(inverse)" in table.leaders for table in feature_tables),
-        cautions=[*validation.flaws, *words.cautions(posterior, warnings)],
-        validation=validation,
-        validation_settings=_listed(validation.settings),
-        verdicts=said,
-        comparison=accuracy.formatted(scores),
-        comparison_figure=(
-            accuracy.comparison_overview(comparison) if comparison is not None and scores else None
-        ),
-        accuracy_figures=[*roc, *accuracy.calibration_figures(posterior, decisions)],
-        coefficient_figures=sections.coefficient_figures(posterior) if supervised else [],
-        share_figure=sections.share_overview(posterior),
-        score_figures=sections.score_figures(posterior),
-        loading_figure=sections.loading_overview(posterior),
-        factor_table=page_tables.factor_overview(posterior),
-        coefficient_table=page_tables.coefficients_in_full(posterior) if supervised else None,
-        tables=feature_tables,
-        features_in_table=page_tables.FEATURES_IN_TABLE,
-        network_figure=None if graph is None else sections.network_overview(graph),
-        edge_table=None if graph is None else page_tables.edge_overview(graph),
-        enrichment=found,
-        component_figures=components,
-        history_figure=sections.history_overview(posterior),
-        trace_figure=sections.trace_overview(posterior),
-        n_shown=len(shown_samples(posterior)),
-        n_samples=posterior.samples.n_samples,
-        has_samples=posterior.left_out is None,
-        has_components=has_components(posterior),
-        scores_data=as_json(explorer_data(posterior)),
-        grids=as_json({"fig-loadings-cells": sections.loading_grid(posterior)}),
-        # The script is the package's own file, so it may stand in the page as it is.
-        script=Markup(f"\n{script}"),
-        script_hash=_digest(f"\n{script}"),
-        fit=_fit_facts(posterior),
-        fit_sentence=posterior.convergence.sentence,
-        methods=[*words.methods(posterior, seed), words.versions()],
-        settings=_listed(settings),
-        citation=words.CITATION,
-        version=__version__,
-    )
+    return {
+        "facts": sentences.facts(posterior),
+        "supervised": supervised,
+        "tasks": tasks,
+        "largest": largest,
+        "says_inverse": any("(inverse)" in text for part in found for _, text in part),
+        "lists_inverse": any("(inverse)" in table["leaders"] for table in tables),
+        "verdicts": tuple(verdict(one, rows) for one, rows in scores.items() if one not in named),
+        "comparison": held_out.formatted(scores),
+        "comparison_figure": held_out.comparison_overview(comparison, scores),
+        "coefficient_figures": sections.coefficient_figures(posterior) if supervised else [],
+        "share_figure": sections.share_overview(posterior),
+        "score_figures": sections.score_figures(posterior),
+        "loading_figure": sections.loading_overview(posterior),
+        "factor_table": page_tables.factor_overview(posterior),
+        "coefficient_table": page_tables.coefficients_in_full(posterior) if supervised else None,
+        "tables": tables,
+        "features_in_table": page_tables.FEATURES_IN_TABLE,
+        "network_figure": None if graph is None else sections.network_overview(graph),
+        "edge_table": None if graph is None else page_tables.edge_overview(graph),
+        "has_components": has_components(posterior),
+        "component_figures": sections.component_figures(posterior),
+        "fit": sentences.fit_facts(posterior),
+        "fit_sentence": posterior.convergence.sentence,
+        "history_figure": sections.history_overview(posterior),
+        "trace_figure": sections.trace_overview(posterior),
+        "n_shown": len(shown_samples(posterior)),
+        "n_samples": posterior.samples.n_samples,
+        "has_samples": posterior.left_out is None,
+        "scores_data": as_json(explorer_data(posterior)),
+        "grids": as_json({"fig-loadings-cells": sections.loading_grid(posterior)}),
+    }
 
 
-def _digest(script: str) -> str:
-    """What the content security policy knows the script by."""
-    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+def _enrichment_content(
+    posterior: Posterior, gene_sets: Mapping[str, Collection[str]] | None
+) -> dict[str, Any]:
+    """What the section on gene sets says, and its table."""
+    if gene_sets is None:
+        return {"enrichment": [], "enrichment_table": None}
+    found = enrich(posterior, {name: frozenset(members) for name, members in gene_sets.items()})
+    return {
+        "enrichment": sentences.enrichment_sentences(posterior, len(gene_sets), found),
+        "enrichment_table": page_tables.gene_sets_overview(found),
+    }
 
 
 def _task_cards(
     posterior: Posterior, scores: Mapping[str, Sequence[Score]]
 ) -> list[dict[str, Any]]:
     """What the first screen says about every task."""
-    if posterior.classifiers is None:
-        return []
     cards = []
-    for number, task in enumerate(posterior.classifiers.tasks):
-        *counts, unknown = posterior.samples.counts[number].tolist()
-        groups = [f"{n} {plain(label)}" for n, label in zip(counts, task.classes, strict=True)]
-        rows = scores.get(plain(task.name), [])
+    for place, task in enumerate(posterior.classifiers.tasks if posterior.classifiers else ()):
+        name = plain(task.name)
+        rows = scores.get(name, [])
         cards.append(
             {
-                "name": plain(task.name),
-                "classes": ", ".join(groups + ([f"{unknown} unknown"] if unknown else [])),
-                "auc": words.number(rows[0].auc) if rows else "",
-                "auc_sd": words.number(rows[0].auc_sd) if rows else "",
-                "verdict": words.verdict(plain(task.name), rows) if rows else "",
-                "strongest": words.strongest(posterior, number),
+                "name": name,
+                "classes": sentences.class_counts(posterior, place),
+                "auc": number(rows[0].auc) if rows else "",
+                "auc_sd": number(rows[0].auc_sd) if rows else "",
+                "verdict": verdict(name, rows) if rows else "",
+                "strongest": sentences.strongest_factors(posterior, place),
             }
         )
     return cards
-
-
-def _facts(posterior: Posterior) -> list[str]:
-    facts = [
-        counted(posterior.samples.n_samples, "sample"),
-        counted(len(posterior.feature_names), "feature"),
-        f"{int(posterior.active.sum())} of {counted(posterior.n_factors, 'factor')} in use",
-        f"fit {posterior.convergence.state}",
-    ]
-    if posterior.classifiers is not None:
-        n_tasks = len(posterior.classifiers.tasks)
-        facts.insert(2, "1 task" if n_tasks == 1 else f"{n_tasks} tasks")
-    return facts
-
-
-def _fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
-    return [
-        ("Convergence", posterior.convergence.state),
-        ("Iterations", str(len(posterior.elbo) - 1)),
-        ("ELBO", words.number(float(posterior.elbo[-1]), 1)),
-        ("Standard deviation of w", words.number(float(posterior.sd_w[-1]), 3)),
-        ("Factors in use", f"{int(posterior.active.sum())} of {posterior.n_factors}"),
-    ]
 
 
 def _listed(settings: Mapping[str, object]) -> list[tuple[str, str]]:

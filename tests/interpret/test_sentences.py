@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.plots import models
 
 from rankfactor import Gibbs, RankFactorAnalysis
-from rankfactor.plots.select import effects
+from rankfactor.interpret import sentences
+from rankfactor.interpret.accuracy import Score, verdict
+from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.overview import leaders
+from rankfactor.interpret.wording import number, rate, small
 from rankfactor.posterior.convergence import Convergence
-from rankfactor.report import words
-from rankfactor.report.comparison import Score
-from rankfactor.report.enrichment import small
-from rankfactor.report.page_tables import rate
 
 
 def score(model, auc, sd=0.05):
@@ -24,7 +24,7 @@ def score(model, auc, sd=0.05):
 
 
 def test_verdict_names_all_numbers():
-    said = words.verdict("Impairment", [score("R-L-BSVM", 0.87), score("linear SVM", 0.85)])
+    said = verdict("Impairment", [score("R-L-BSVM", 0.87), score("linear SVM", 0.85)])
     assert said == (
         "Impairment: cross-validated AUC 0.87 (sd 0.05 over folds); linear SVM 0.85. "
         "R-L-BSVM is 0.02 above linear SVM: a difference within the spread over folds."
@@ -45,13 +45,13 @@ def test_verdict_names_all_numbers():
     ],
 )
 def test_verdict_claims_only_what_exceeds_the_spread(own, other, words_said):
-    said = words.verdict("t", [score("R-L-BSVM", *own), score("linear SVM", *other)])
+    said = verdict("t", [score("R-L-BSVM", *own), score("linear SVM", *other)])
     assert words_said in said
 
 
 def test_verdict_compares_with_the_best_baseline():
     others = [score("weak", 0.6), score("strong", 0.95), score("unknown", np.nan)]
-    said = words.verdict("t", [score("ours", 0.8), *others])
+    said = verdict("t", [score("ours", 0.8), *others])
     assert "; strong 0.95; weak 0.60." in said
     assert "ours is 0.15 below the best baseline, strong: more than" in said
     assert "unknown" not in said
@@ -70,7 +70,7 @@ def group_factor():
 
 def test_fitted_direction_is_that_of_the_data():
     posterior, k, higher = group_factor()
-    (first, said), *_ = words.strongest(posterior, 0)
+    (first, said), *_ = sentences.strongest_factors(posterior, 0)
     assert first == k
     assert f": higher in {higher}; led by " in said
     X, labels = models.table()
@@ -91,17 +91,20 @@ def test_direction_follows_the_sign_of_the_coefficient():
     posterior, k, higher = group_factor()
     sign = 1.0 if higher == "control & co" else -1.0
     agreeing = models.with_coefficients(posterior, coefficients(k, sign))
-    assert f"higher in {higher};" in words.strongest(agreeing, 0)[0][1]
+    assert f"higher in {higher};" in sentences.strongest_factors(agreeing, 0)[0][1]
     lower = {"case <b>": "control & co", "control & co": "case <b>"}[higher]
     # A coefficient against the class means must not be called "higher in".
     opposed = models.with_coefficients(posterior, coefficients(k, -sign))
-    said = words.strongest(opposed, 0)[0][1]
+    said = sentences.strongest_factors(opposed, 0)[0][1]
     assert f"with the other factors held fixed, higher values speak for {lower};" in said
     assert "higher in" not in said
     # With the labels turned round as well, both agree again, on the other class.
     turned = replace(opposed.classifiers, codes=opposed.classifiers.codes.copy())
     turned.codes[:, 0] = 1 - turned.codes[:, 0]
-    assert f"higher in {lower};" in words.strongest(replace(opposed, classifiers=turned), 0)[0][1]
+    assert (
+        f"higher in {lower};"
+        in sentences.strongest_factors(replace(opposed, classifiers=turned), 0)[0][1]
+    )
 
 
 def test_direction_with_three_classes_names_the_class():
@@ -112,7 +115,7 @@ def test_direction_with_three_classes_names_the_class():
     k = int(np.abs(gap).argmax())
     mean = np.zeros((4, 3))
     mean[3, k] = np.sign(gap[k])  # row 0 is the group, rows 1 to 3 are I, II and III
-    said = words.strongest(models.with_coefficients(posterior, mean), 1)[0][1]
+    said = sentences.strongest_factors(models.with_coefficients(posterior, mean), 1)[0][1]
     word = "higher" if gap[k] > 0 else "lower"
     assert f"{word} in III than in the other classes" in said
 
@@ -121,9 +124,9 @@ def test_only_clear_coefficients_are_mentioned_strongest_first():
     posterior = models.two_tasks()
     mean = np.zeros((4, 3))
     mean[0] = (0.3, -0.163, 0.9)
-    said = words.strongest(models.with_coefficients(posterior, mean, sd=0.1), 0)
+    said = sentences.strongest_factors(models.with_coefficients(posterior, mean, sd=0.1), 0)
     assert [k for k, _ in said] == [2, 0]
-    assert words.strongest(models.with_coefficients(posterior, mean, sd=1.0), 0) == []
+    assert sentences.strongest_factors(models.with_coefficients(posterior, mean, sd=1.0), 0) == []
 
 
 def test_a_factor_that_only_a_classifier_uses_is_in_use():
@@ -135,14 +138,14 @@ def test_a_factor_that_only_a_classifier_uses_is_in_use():
     mean[0] = (0.5, 0.0, 5.0)
     faint = models.with_coefficients(replace(posterior, rows=rows), mean, sd=0.1)
     assert faint.active.tolist() == [True, True, True]
-    assert [k for k, _ in words.strongest(faint, 0)] == [2, 0]
+    assert [k for k, _ in sentences.strongest_factors(faint, 0)] == [2, 0]
     unsure = models.with_coefficients(faint, mean, sd=10.0)
     assert unsure.active.tolist() == [True, True, False]
 
 
 def test_strength_is_coefficient_times_spread_of_the_scores():
     posterior = models.two_tasks()
-    found = effects(posterior, "group")
+    found = effects_on(posterior, "group")
     spread = posterior.scores.mean.std(axis=0)
     rows = posterior.classifiers.rows
     for effect in found:
@@ -155,16 +158,16 @@ def test_strength_is_coefficient_times_spread_of_the_scores():
 def test_negative_loadings_are_called_inverse():
     posterior = models.unsupervised()
     for k in range(3):
-        for text in words.leaders(posterior, k, 5).split(", "):
+        for text in leaders(posterior, k, 5).split(", "):
             name = text.removesuffix(" (inverse)")
-            (i,) = [i for i, f in enumerate(posterior.feature_names) if words.plain(f) == name]
+            (i,) = [i for i, f in enumerate(posterior.feature_names) if str(f) == name]
             assert text.endswith(" (inverse)") == (posterior.standardised_loadings[i, k] < 0)
 
 
 def test_cautions():
     posterior = models.two_tasks()
     assert not posterior.converged
-    said = words.cautions(posterior, ["mine", "mine"])
+    said = sentences.cautions(posterior, ["mine", "mine"])
     assert said.count("Mine") == 1
     assert any("not converged after 10 iterations" in text for text in said)
     assert any("1 of 13 features are constant" in text for text in said)
@@ -173,7 +176,7 @@ def test_cautions():
     codes[:, 0] = 0
     codes[:7, 0] = 1
     skewed = replace(posterior, classifiers=replace(posterior.classifiers, codes=codes))
-    said = " ".join(words.cautions(replace(skewed, convergence=Convergence("converged")), []))
+    said = " ".join(sentences.cautions(replace(skewed, convergence=Convergence("converged")), []))
     assert "53 of 60 samples are case <b>" in said
     assert "an accuracy of 0.88" in said
     assert "only 7 samples of control & co" in said
@@ -184,7 +187,7 @@ def test_cautions():
         scores=posterior.scores.take(slice(20)),
         classifiers=replace(posterior.classifiers, codes=posterior.classifiers.codes[:20]),
     )
-    assert any("only 20 samples" in text for text in words.cautions(few, []))
+    assert any("only 20 samples" in text for text in sentences.cautions(few, []))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def test_cautions():
     [(-0.1234, "−0.123"), (0.0, "0.000"), (-0.0001, "0.000"), (np.nan, "–"), (12.0, "12.000")],
 )
 def test_numbers(value, text):
-    assert words.number(value, 3) == text
+    assert number(value, 3) == text
 
 
 def test_a_rate_is_never_nothing():
@@ -208,11 +211,11 @@ def test_a_rate_is_never_nothing():
 def test_methods_name_model_settings_and_version():
     from rankfactor import __version__
 
-    said = " ".join(words.methods(models.two_tasks(), 7))
+    said = " ".join(sentences.methods(models.two_tasks(), 7))
     for part in ("K = 3", "max-margin rank likelihood", "margin = 0.05", "hinge", "seed 7"):
         assert part in said
     assert f"rankfactor {__version__}" in said
-    alone = " ".join(words.methods(models.unsupervised(), None))
+    alone = " ".join(sentences.methods(models.unsupervised(), None))
     assert "hinge" not in alone
     assert "seed" not in alone
 
@@ -224,7 +227,18 @@ def test_methods_name_the_sampler():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = RankFactorAnalysis(n_factors=2, engine=engine, max_iter=3, random_state=0)
         posterior = fitted.fit(rng.standard_normal((20, 5))).posterior_
-    said = " ".join(words.methods(posterior, 0))
+    said = " ".join(sentences.methods(posterior, 0))
     assert "Gibbs sampling, seed 0" in said
     assert "8 draws kept of 2 chains" in said
     assert "mean-field" not in said
+
+
+def test_methods_name_the_blocks():
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = RankFactorAnalysis(n_factors=2, views=["a"] * 2 + ["b"] * 3, max_iter=3)
+        posterior = fitted.fit(rng.standard_normal((20, 5))).posterior_
+    said = sentences.methods(posterior, 0)[0]
+    assert "Loadings have a three-parameter beta normal shrinkage prior" in said
+    assert ", with scales of each block's own, which" in said

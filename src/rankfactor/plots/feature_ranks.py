@@ -15,19 +15,9 @@ from matplotlib.ticker import MaxNLocator
 from scipy.stats import rankdata
 
 from rankfactor.errors import InputError
-from rankfactor.plots.style import (
-    FAINT,
-    MANY_POINTS,
-    MUTED,
-    PALETTE,
-    Floats,
-    figure_style,
-    finish,
-    new_figure,
-    shorten,
-    tidy,
-)
+from rankfactor.plots.style import FAINT, MANY_POINTS, MUTED, PALETTE, drawing, shorten, tidy
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats
 
 
 def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure:
@@ -71,8 +61,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
     w = _latent(posterior, row)
     ranks = rankdata(x[known])
     cuts, points = _cuts(posterior, row)
-    with figure_style():
-        figure = new_figure(8.2, 3.9)
+    with drawing(8.2, 3.9) as figure:
         left, right = figure.subplots(1, 2, sharex=True)
         many = int(known.sum()) > MANY_POINTS
         for axes, vertical in ((left, x[known]), (right, w[known])):
@@ -105,7 +94,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
             figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=2)
         for axes in (left, right):
             axes.spines["left"].set_color(MUTED)
-        return finish(figure)
+    return figure
 
 
 def _number(posterior: Posterior, feature: str | int) -> int:

@@ -1,4 +1,4 @@
-"""How the chains of a Gibbs fit went: their log likelihoods, and R-hat."""
+"""The course of a fit: its history, and the chains of Gibbs sampling with their R-hat."""
 
 from __future__ import annotations
 
@@ -7,19 +7,40 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rankfactor.errors import InputError
-from rankfactor.plots.history import thousands
-from rankfactor.plots.style import (
-    DASHES,
-    FAINT,
-    MUTED,
-    PALETTE,
-    figure_style,
-    finish,
-    new_figure,
-    tidy,
-)
+from rankfactor.plots.style import FAINT, MUTED, PALETTE, drawing, line, name_rows, tidy
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.diagnostics import MAX_R_HAT, MIN_DRAWS, convergence
+
+
+def history_figure(posterior: Posterior) -> Figure:
+    """Draw the ELBO, the standard deviation of w and the factors in use over the iterations.
+
+    Returns
+    -------
+    Figure
+        Three panels that share the iterations. The ELBO of the starting point, which is far below
+        all others, is left out once there are more than two.
+    """
+    n = len(posterior.elbo)
+    first = 1 if n > 2 else 0
+    drawn = {"color": PALETTE[0], "linewidth": 1.8, "marker": "o" if n <= 3 else ""}
+    with drawing(5.4, 4.6) as figure:
+        elbo, sd_w, n_active = figure.subplots(3, 1, sharex=True, height_ratios=(1.6, 1, 1))
+        elbo.plot(range(first, n), posterior.elbo[first:], **drawn)
+        elbo.set_title("Evidence lower bound (ELBO)")
+        elbo.yaxis.set_major_formatter(FuncFormatter(_thousands))
+        sd_w.plot(range(n), posterior.sd_w, **drawn)
+        sd_w.set_title("Standard deviation of w")
+        sd_w.set_ylim(0, 1.1 * float(np.nanmax(posterior.sd_w)) or 1.0)
+        n_active.plot(range(n), posterior.n_active, drawstyle="steps-mid", **drawn)
+        n_active.set_title("Factors in use")
+        n_active.set_ylim(0, posterior.n_factors * 1.08)
+        n_active.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        n_active.set_xlabel("Iteration")
+        for axes in (elbo, sd_w, n_active):
+            tidy(axes, grid="y")
+            axes.yaxis.set_major_locator(MaxNLocator(4, integer=axes is n_active))
+    return figure
 
 
 def trace_figure(posterior: Posterior) -> Figure:
@@ -49,9 +70,8 @@ def trace_figure(posterior: Posterior) -> Figure:
     fewest = int(np.bincount(draws.chain).min())
     found = convergence(posterior) if fewest >= MIN_DRAWS else None
     traces = draws.log_likelihood
-    with figure_style():
-        figure = new_figure(5.4, 4.4 if found is not None else 2.8)
-        n_panels = 1 if found is None else 2
+    n_panels = 1 if found is None else 2
+    with drawing(5.4, 4.4 if found is not None else 2.8) as figure:
         panels = figure.subplots(n_panels, 1, squeeze=False, height_ratios=(1.9, 1)[:n_panels])
         axes = panels[0, 0]
         tidy(axes, grid="y")
@@ -59,21 +79,15 @@ def trace_figure(posterior: Posterior) -> Figure:
         if first > 1:
             axes.axvspan(0.5, first - 0.5, color=FAINT, alpha=0.5, linewidth=0)
         for chain, values in enumerate(traces):
-            axes.plot(
-                np.arange(1, len(values) + 1),
-                values,
-                color=PALETTE[chain % len(PALETTE)],
-                linestyle=DASHES[chain % len(DASHES)],
-                linewidth=1.0,
-                label=f"chain {chain + 1}",
-            )
+            sweeps, label = range(1, len(values) + 1), f"chain {chain + 1}"
+            axes.plot(sweeps, values, linewidth=1.0, label=label, **line(chain))
         # The first sweeps are far below all others and would flatten the rest.
         kept = traces[:, min(first - 1, traces.shape[1] // 10) :]
         low, high = float(np.nanmin(kept)), float(np.nanmax(kept))
         room = 0.06 * (high - low) or 1.0
         axes.set_ylim(low - room, high + room)
         axes.yaxis.set_major_locator(MaxNLocator(5))
-        axes.yaxis.set_major_formatter(FuncFormatter(thousands))
+        axes.yaxis.set_major_formatter(FuncFormatter(_thousands))
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set_title("Log likelihood by sweep (shaded: burn-in)")
         axes.set_xlabel("Sweep")
@@ -88,9 +102,15 @@ def trace_figure(posterior: Posterior) -> Figure:
             good = ratios <= MAX_R_HAT
             for chosen, colour, marker in ((good, PALETTE[0], "o"), (~good, PALETTE[1], "D")):
                 lower.plot(ratios[chosen], rows[chosen], marker, color=colour, markersize=5.5)
-            lower.set_yticks(rows, [str(kind) for kind in found.index])
-            lower.set_ylim(len(found) - 0.4, -0.6)
+            name_rows(lower, [str(kind) for kind in found.index])
             top = float(np.nanmax(ratios, initial=MAX_R_HAT))
             lower.set_xlim(0.995, max(top + 0.08 * (top - 0.995), 1.03))
             lower.set_title(f"Largest R-hat (dashed: {MAX_R_HAT})")
-        return finish(figure)
+    return figure
+
+
+def _thousands(value: float, _: object = None) -> str:
+    """Whole number with thin spaces, or a short one where values are small."""
+    if abs(value) < 100:
+        return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:,.0f}".replace(",", "\N{THIN SPACE}").replace("-", "\N{MINUS SIGN}")

@@ -6,17 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rankfactor.errors import InputError
-from rankfactor.plots.style import (
-    FAINT,
-    MUTED,
-    PALETTE,
-    figure_style,
-    finish,
-    new_figure,
-    shorten,
-    tidy,
-)
+from rankfactor.interpret.accuracy import check_columns
+from rankfactor.plots.style import FAINT, MUTED, PALETTE, drawing, name_rows, shorten, tidy
 
 _COLUMNS = ("task", "model", "auc", "auc_sd")
 
@@ -29,36 +20,26 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
     comparison : DataFrame
         Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (standard deviation over folds). The
         first model of each task is drawn in colour.
-
-    Returns
-    -------
-    Figure
     """
-    lacking = [column for column in _COLUMNS if column not in comparison]
-    if lacking:
-        raise InputError(f"the comparison lacks the column {lacking[0]!r}.")
+    check_columns("comparison", comparison, _COLUMNS)
     parts = [(str(task), part) for task, part in comparison.groupby("task", sort=False)]
     rows = [len(part) for _, part in parts]
     auc, auc_sd = (comparison[name].to_numpy(float) for name in ("auc", "auc_sd"))
     low = np.nanmin(auc - np.nan_to_num(auc_sd))
-    with figure_style():
-        figure = new_figure(5.4, 0.5 + sum(0.45 + 0.25 * n for n in rows))
+    with drawing(5.4, 0.5 + sum(0.45 + 0.25 * n for n in rows)) as figure:
         panels = figure.subplots(len(parts), 1, sharex=True, squeeze=False, height_ratios=rows)
         for panel, (axes, (task, part)) in enumerate(zip(panels[:, 0], parts, strict=True)):
             tidy(axes, grid="x")
             axes.axvline(0.5, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
             spread = np.nan_to_num(part["auc_sd"].to_numpy(float))
             for row, (mid, sd) in enumerate(zip(part["auc"].to_numpy(float), spread, strict=True)):
-                colour = PALETTE[0] if row == 0 else MUTED
+                colour, marker = (PALETTE[0], "o") if row == 0 else (MUTED, "s")
                 axes.axhline(row, color=FAINT, linewidth=0.6, zorder=0)
                 axes.plot([mid - sd, mid + sd], [row, row], color=colour, linewidth=2)
-                marker, name = "o" if row == 0 else "s", f"point-{panel}-{row}"
+                name = f"point-{panel}-{row}"
                 axes.plot(mid, row, marker, color=colour, markersize=5.5, gid=name)
-            axes.set_yticks(np.arange(len(part)), [shorten(model, 28) for model in part["model"]])
-            axes.set_ylim(len(part) - 0.4, -0.6)
+            name_rows(axes, [shorten(model, 28) for model in part["model"]])
             axes.set_title(shorten(task, 44))
-            axes.tick_params(axis="y", length=0)
-            axes.spines["left"].set_visible(False)
         panels[-1, 0].set_xlim(min(0.48, float(low) - 0.02), 1.005)
         panels[-1, 0].set_xlabel("AUC (dashed: chance)")
-        return finish(figure)
+    return figure

@@ -1,21 +1,23 @@
-"""What the numbers say, in sentences that claim no more than they show."""
+"""What the numbers of a model say, in sentences that claim no more than they show."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict
 from importlib import metadata
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rankfactor.__about__ import __version__
-from rankfactor.errors import counted
-from rankfactor.plots.select import effects, leading_features
-from rankfactor.plots.style import percent, plain
+from rankfactor.errors import InputError, counted
+from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.overview import leaders
+from rankfactor.interpret.wording import joined, number, percent, plain, small
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import CLEAR
-from rankfactor.report.comparison import Score
 
 CITATION = (
     "Yuan, Henao, Tsalik, Langley, Carin, “Non-Gaussian Discriminative Factor Models via the "
@@ -26,126 +28,89 @@ CITATION = (
 _IMBALANCED = 0.7
 _FEW_SAMPLES = 50
 _FEW_IN_CLASS = 10
-# AUCs that differ by less look the same with two digits.
-_LEVEL = 0.005
+_SMALL_Q = 0.05
+_SETS_NAMED = 5
 
-_DATA = {
-    "MarginRank": "max-margin rank likelihood (only the order of a feature's values counts)",
-    "Gaussian": "Gaussian likelihood",
-    "OrdinalProbit": "ordinal probit likelihood (only the order of a feature's values counts)",
-    "OrdinaryRank": "rank likelihood (only the order of a feature's values counts)",
-    "NeighbourRank": "max-margin rank likelihood with the bounds of the paper's print",
-}
-_LABEL = {
-    "Hinge": "Bayesian support vector machine (hinge loss)",
-    "Probit": "Bayesian probit regression",
-}
-_SHRINKAGE = {
-    "TPBN": "three-parameter beta normal shrinkage prior (horseshoe type)",
-    "NormalARD": "normal prior with a precision of each factor's own",
-    "MultiplicativeGamma": "multiplicative gamma process prior",
+# What a part of a model is called, by its name in the registry.
+_PHRASES = {
+    "margin_rank": "max-margin rank likelihood (only the order of a feature's values counts)",
+    "gaussian": "Gaussian likelihood",
+    "ordinal_probit": "ordinal probit likelihood (only the order of a feature's values counts)",
+    "ordinary_rank": "rank likelihood (only the order of a feature's values counts)",
+    "neighbour_rank": "max-margin rank likelihood with the bounds of the paper's print",
+    "hinge": "Bayesian support vector machine (hinge loss)",
+    "probit": "Bayesian probit regression",
+    "tpbn": "three-parameter beta normal shrinkage prior (horseshoe type)",
+    "normal": "normal prior with a precision of each factor's own",
+    "multiplicative_gamma": "multiplicative gamma process prior",
 }
 
 
-def joined(items: Sequence[str]) -> str:
-    """Join as in a sentence: "a, b and c"."""
-    return " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
+def factor_label(posterior: Posterior, factor: int) -> str:
+    """Name of a factor, and its share in parentheses."""
+    return f"{posterior.factor_names[factor]} ({percent(posterior.shares[factor])})"
 
 
-def number(value: float, digits: int = 2) -> str:
-    """Number with a true minus sign; a dash if it is not known."""
-    if not np.isfinite(value):
-        return "–"
-    text = f"{value:.{digits}f}"
-    zero = not text.strip("-0.")
-    return text.lstrip("-") if zero else text.replace("-", "\N{MINUS SIGN}")
-
-
-def leaders(posterior: Posterior, factor: int, count: int = 3) -> str:
-    """Leading features of a factor; "(inverse)" after those with negative loadings."""
-    loadings = posterior.standardised_loadings[:, factor]
-    return ", ".join(
-        plain(posterior.feature_names[i]) + (" (inverse)" if loadings[i] < 0 else "")
-        for i in leading_features(posterior, factor, count)
+def factor_finding(posterior: Posterior, factor: int, n_leaders: int, direction: str = "") -> str:
+    """Sentence on a factor: its share, where it is higher if that is known, and what leads it."""
+    share = percent(posterior.shares[factor])
+    return plain(
+        f"{posterior.factor_names[factor]} ({share} of the explained variance): "
+        f"{direction and direction + '; '}led by {leaders(posterior, factor, n_leaders)}."
     )
 
 
-def factor_title(posterior: Posterior, factor: int) -> str:
-    """Name of a factor and its share."""
-    share = percent(posterior.shares[factor])
-    return f"{posterior.factor_names[factor]} ({share} of the explained variance)"
-
-
-def strongest(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
+def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
     """Factor number and sentence of a task's strongest clear factors."""
-    clear = [effect for effect in effects(posterior, task) if effect.clear]
+    clear = [effect for effect in effects_on(posterior, task) if effect.clear]
     return [
-        (
-            effect.factor,
-            f"{factor_title(posterior, effect.factor)}: "
-            f"{plain(effect.in_words())}; led by {leaders(posterior, effect.factor)}.",
-        )
+        (effect.factor, factor_finding(posterior, effect.factor, 3, effect.in_words()))
         for effect in clear[:count]
     ]
 
 
-def largest(posterior: Posterior, count: int = 5) -> list[tuple[int, str]]:
+def largest_factors(posterior: Posterior, count: int = 5) -> list[tuple[int, str]]:
     """Factor number and sentence of the factors with the largest shares."""
+    used = np.flatnonzero(posterior.active)[:count].tolist()
+    return [(k, factor_finding(posterior, k, 5)) for k in used]
+
+
+def clear_factors(posterior: Posterior, task: int) -> str:
+    """Sentence that names the factors with a clear coefficient in a task."""
+    names = [posterior.factor_names[k] for k, _ in strongest_factors(posterior, task, 5)]
+    return f"Clearly non-zero, strongest first: {joined(names)}." if names else "None is clear."
+
+
+def class_counts(posterior: Posterior, task: int) -> str:
+    """Samples of every class of a task, then those whose class is not known."""
+    assert posterior.classifiers is not None
+    names = [*posterior.classifiers.tasks[task].classes, "unknown"]
+    counts = posterior.samples.counts[task].tolist()
+    *known, unknown = (f"{n} {plain(name)}" for n, name in zip(counts, names, strict=True))
+    return ", ".join(known + [unknown] * (counts[-1] > 0))
+
+
+def facts(posterior: Posterior) -> list[str]:
+    """The size of table and model, and the state of the fit, in a few words each."""
+    n_tasks = 0 if posterior.classifiers is None else len(posterior.classifiers.tasks)
     return [
-        (
-            int(k),
-            f"{factor_title(posterior, int(k))}: led by {leaders(posterior, int(k), 5)}.",
-        )
-        for k in np.flatnonzero(posterior.active)[:count]
+        counted(posterior.samples.n_samples, "sample"),
+        counted(len(posterior.feature_names), "feature"),
+        *([counted(n_tasks, "task")] if n_tasks else []),
+        f"{int(posterior.active.sum())} of {counted(posterior.n_factors, 'factor')} in use",
+        f"fit {posterior.convergence.state}",
     ]
 
 
-def verdict(task: str, scores: Sequence[Score]) -> str:
-    """Say how well a task's model separates, and how it stands beside the baselines.
-
-    A difference counts only if it exceeds the larger of the two standard deviations over folds.
-    """
-    own, others = scores[0], sorted(scores[1:], key=lambda score: -_known(score.auc))
-    if not np.isfinite(own.auc):
-        return f"{task}: no cross-validated AUC."
-    spread = f" (sd {number(own.auc_sd)} over folds)" if np.isfinite(own.auc_sd) else ""
-    beside = "".join(
-        f"; {other.model} {number(other.auc)}" for other in others if np.isfinite(other.auc)
-    )
-    said = [f"{task}: cross-validated AUC {number(own.auc)}{spread}{beside}."]
-    gain = own.auc - 0.5
-    if gain <= 0:
-        said.append("That is no better than chance (0.50).")
-    elif gain <= _spread(own):
-        said.append("That is within the spread over folds of chance (0.50).")
-    best = others[0] if others and np.isfinite(others[0].auc) else None
-    if best is not None:
-        said.append(_against(own, best, single=len(others) == 1))
-    return " ".join(said)
-
-
-def _against(own: Score, best: Score, *, single: bool) -> str:
-    """Say on which side of the best baseline the model is, and whether folds differ by as much."""
-    gap, spread = own.auc - best.auc, max(_spread(own), _spread(best))
-    name = best.model if single else f"the best baseline, {best.model}"
-    if abs(gap) < _LEVEL:
-        return f"{own.model} and {name} are level."
-    side = "above" if gap > 0 else "below"
-    if spread == 0:
-        size = "the spread over folds is not known"
-    elif abs(gap) <= spread:
-        size = "a difference within the spread over folds"
-    else:
-        size = "more than the spread over folds"
-    return f"{own.model} is {number(abs(gap))} {side} {name}: {size}."
-
-
-def _known(value: float) -> float:
-    return value if np.isfinite(value) else -np.inf
-
-
-def _spread(score: Score) -> float:
-    return score.auc_sd if np.isfinite(score.auc_sd) else 0.0
+def fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
+    """Names and values of what a fit came to."""
+    return [
+        ("Convergence", posterior.convergence.state),
+        ("Iterations", str(len(posterior.elbo) - 1)),
+        ("ELBO", number(float(posterior.elbo[-1]), 1)),
+        ("Standard deviation of w", number(float(posterior.sd_w[-1]), 3)),
+        ("Factors in use", f"{int(posterior.active.sum())} of {posterior.n_factors}"),
+    ]
 
 
 def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
@@ -202,11 +167,11 @@ def _class_cautions(posterior: Posterior) -> list[str]:
 def methods(posterior: Posterior, seed: object) -> list[str]:
     """Paragraphs that say what was done."""
     model = posterior.model
-    data = _part(model.data, _DATA)
-    # A prior by view has that of a view as its base.
+    data = _phrase(posterior, "data")
+    # A prior by block has that of a block as its base.
     base = getattr(model.loading_shrinkage, "base", None)
-    shrinkage = _part(base or model.loading_shrinkage, _SHRINKAGE)
-    shrinkage += ", with scales of each view's own" if base else ""
+    shrinkage = _phrase(posterior, "loading_shrinkage")
+    shrinkage += ", with scales of each block's own" if base else ""
     said = [
         f"Each feature is a weighted sum of at most {posterior.n_factors} latent factors (K = "
         f"{posterior.n_factors}), seen through a {data}. Loadings have a {shrinkage}, which "
@@ -218,7 +183,7 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         tasks = {1: "the labels", 2: "both label columns"}.get(
             n_tasks, f"all {n_tasks} label columns"
         )
-        label = _part(model.label, _LABEL)
+        label = _phrase(posterior, "label")
         how = f"Factors are fitted jointly to the table and to {tasks} by a {label}."
         if posterior.training == "predictive":
             how = (
@@ -264,14 +229,40 @@ def versions() -> str:
     )
 
 
-def _part(part: object, names: dict[str, str]) -> str:
+def _phrase(posterior: Posterior, which: str) -> str:
     """Words for a part of the model, and its numbers."""
-    kind = type(part).__name__
-    text = names.get(kind, kind)
+    try:
+        values: dict[str, Any] = posterior.model.to_dict()[which]
+        values = values.get("base", values)
+    except InputError:  # a part of the reader's own is in no registry
+        part = getattr(posterior.model, which)
+        part = getattr(part, "base", part)
+        values = {"part": type(part).__name__, **asdict(part)}
+    name = values["part"]
     numbers = [
-        f"{f.name.replace('_', ' ')} = {getattr(part, f.name):.4g}"
-        for f in (fields(part) if is_dataclass(part) else ())
-        if isinstance(getattr(part, f.name), int | float)
-        and not isinstance(getattr(part, f.name), bool)
+        f"{key.replace('_', ' ')} = {value:.4g}"
+        for key, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
     ]
+    text = _PHRASES.get(name, name)
     return f"{text} with {joined(numbers)}" if numbers else text
+
+
+def enrichment_sentences(posterior: Posterior, n_sets: int, found: pd.DataFrame) -> list[str]:
+    """What was tested with `enrich`, and the sets with the smallest q-values."""
+    said = [
+        f"{n_sets} sets were given. For every factor in use, and for its clear features with "
+        "positive (up) and with negative loadings (down), the overlap with a set is compared with "
+        f"chance among the {len(posterior.coding.columns)} features of the model (hypergeometric "
+        "test). q is p adjusted for all sets tested on all lists together, after Benjamini and "
+        "Hochberg."
+    ]
+    few = found[found["q"] < _SMALL_Q].sort_values(["q", "p"], kind="stable")
+    if few.empty:
+        return [*said, f"No set has a q-value below {_SMALL_Q}."]
+    named = "; ".join(
+        f"{plain(one['set'])} ({one['factor']}, {one['direction']}: {one['overlap']} of "
+        f"{one['size']}, q = {small(one['q'])})"
+        for one in few.head(_SETS_NAMED).to_dict("records")
+    )
+    return [*said, f"{len(few)} overlaps have a q-value below {_SMALL_Q}. The smallest: {named}."]
