@@ -14,9 +14,9 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LabelLikelihood
+from rankfactor.typing import Floats
 
 
 class Classifier(Protocol):

@@ -19,11 +19,12 @@ from scipy.linalg import cho_factor, cho_solve
 
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import signed_of
-from rankfactor.kernels.packed import Floats, add_outer, pack, pair_weights, unpack
+from rankfactor.kernels.packed import add_outer, pack, pair_weights, unpack
 from rankfactor.latent.gates import Gates
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
+from rankfactor.typing import Floats
 
 TOL, STEPS = 1e-3, 500  # change of a decision, whose margin is 1, below which the fit stops
 

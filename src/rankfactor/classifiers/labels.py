@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture, ScorePrior
-from rankfactor.laws.normal import Index
 from rankfactor.likelihoods import Observed
+from rankfactor.typing import Floats, Index
 
 
 @dataclass(frozen=True)

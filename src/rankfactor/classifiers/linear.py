@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
@@ -22,6 +21,7 @@ from rankfactor.steps.acceleration import Momentum
 from rankfactor.steps.row import designs, update_view, view_bound
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
+from rankfactor.typing import Floats
 
 TOL, STEPS = 1e-7, 500  # relative change of the bound at which the coefficients have converged
 

@@ -22,7 +22,7 @@ import numpy as np
 from rankfactor.classifiers.gated import Gated
 from rankfactor.classifiers.labels import ComponentLabels, signed_of
 from rankfactor.classifiers.linear import fit_linear
-from rankfactor.kernels.packed import Floats, pack, unpack
+from rankfactor.kernels.packed import pack, unpack
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
@@ -31,6 +31,7 @@ from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.model import Model
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
+from rankfactor.typing import Floats
 
 
 def label_evidence(labels: ObservedView, z: Normal, samples: slice) -> Floats:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import LabelLikelihood
+from rankfactor.typing import Floats
 
 
 def class_probabilities(

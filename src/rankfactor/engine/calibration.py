@@ -32,7 +32,6 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
@@ -41,7 +40,6 @@ from rankfactor.classifiers.fitting import BRIEF
 from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.engine.predictive import Predictive, train, training_classifier
 from rankfactor.engine.vb import Fit, History, Settings, ascend
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, LabelLikelihood, Observed, ObservedArray
@@ -50,8 +48,8 @@ from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats, Integers
 
-Integers = NDArray[np.int64]
 # Decisions (N, rows), mean and variance, of all training samples, by labels some of which are
 # hidden.
 Refit = Callable[[ObservedArray], tuple[Floats, Floats]]

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from rankfactor.engine.vb import Fit
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats, packed_size
+from rankfactor.kernels.packed import packed_size
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import RowArrays
 from rankfactor.model import Model, check_count
 from rankfactor.steps.score import BLOCK
 from rankfactor.storage.draw_store import ChainRecord
+from rankfactor.typing import Floats
 
 OneDraw = dict[str, NDArray[np.float32]]
 _SMALLEST, _LARGEST = np.finfo(np.float32).tiny, np.finfo(np.float32).max

@@ -46,7 +46,6 @@ from rankfactor.engine.vb import Fit, Progress, Settings, ascend
 from rankfactor.errors import InputError, counted
 from rankfactor.features.plan import TrainingTable, with_views
 from rankfactor.features.suspects import check_labels
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal
@@ -61,6 +60,7 @@ from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, thread_count, workers
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats
 
 DEFAULT_PREDICTIVE = Predictive()
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities

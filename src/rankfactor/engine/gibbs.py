@@ -42,7 +42,6 @@ from rankfactor.engine.chain import (
 from rankfactor.engine.expansion import draw_common_unit, draw_units
 from rankfactor.engine.on_disk import quantities, resumed, save_chain
 from rankfactor.engine.vb import Fit
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
@@ -53,6 +52,7 @@ from rankfactor.steps.score import ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.storage.checkpoint import Checkpoint
 from rankfactor.storage.draw_store import ChainRecord
+from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 

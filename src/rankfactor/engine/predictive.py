@@ -43,7 +43,6 @@ from rankfactor.classifiers.labels import signed_of
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.vb import Fit, Settings, record
 from rankfactor.errors import InputError, counted
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import StandardNormal
 from rankfactor.laws.normal import Normal
@@ -54,6 +53,7 @@ from rankfactor.posterior.convergence import CONVERGED, INTERRUPTED, Convergence
 from rankfactor.steps.row import Lean, designs, update_view, view_bound
 from rankfactor.steps.score import ObservedView, tile_curvature, update_scores
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 

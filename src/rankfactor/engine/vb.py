@@ -26,7 +26,6 @@ from rankfactor.classifiers.labels import shared_out, signed_of
 from rankfactor.classifiers.per_component import assign_block, joined
 from rankfactor.engine.start import principal_components
 from rankfactor.errors import counted
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
@@ -38,6 +37,7 @@ from rankfactor.steps.fused import update_fused
 from rankfactor.steps.row import update_view, view_bound
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 

@@ -24,14 +24,13 @@ from rankfactor.engine.fit import FitSettings
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError, did_you_mean
 from rankfactor.features.plan import TrainingTable, Views
-from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood
 from rankfactor.model import Model, check_count
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.convergence import Convergence
-from rankfactor.posterior.prediction import Strings
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 from rankfactor.steps.workers import workers
+from rankfactor.typing import Floats, Strings
 
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
 

@@ -21,7 +21,6 @@ from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features.matching import opened_labels, refuse_shuffled
 from rankfactor.features.plan import Views, training_table
 from rankfactor.folds import group_numbers
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
 from rankfactor.model import Model
@@ -31,6 +30,7 @@ from rankfactor.tasks import (
     encode_labels,
     signed_labels,
 )
+from rankfactor.typing import Floats
 
 TRAINING = ("auto", "bayes", "predictive")
 CALIBRATION = ("refit", "cross-validation", "none")

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import FactorModel
 from rankfactor.features.matching import opened_labels
-from rankfactor.kernels.packed import Floats
 from rankfactor.posterior import Classifiers, Explanation, Posterior
 from rankfactor.posterior.prediction import check_level, interval
 from rankfactor.steps.workers import workers
 from rankfactor.tasks import label_columns, side_by_side
+from rankfactor.typing import Floats
 
 
 class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Augmented,
@@ -36,6 +35,7 @@ from rankfactor.likelihoods.base import (
     Slopes,
     Statistics,
 )
+from rankfactor.typing import Floats, Index
 
 NO_INTERCEPT = 1e12
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.classifiers import Classifier, Gated, Linear
-from rankfactor.kernels.packed import Floats, packed_size
+from rankfactor.kernels.packed import packed_size
 from rankfactor.latent import DPMixture, Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed, RowArrays
@@ -25,6 +25,7 @@ from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

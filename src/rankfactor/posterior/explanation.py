@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from rankfactor.classifiers import Classifier
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
@@ -31,6 +30,7 @@ from rankfactor.model import Model
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import BLOCK, ObservedView, split_intercept, view_sums
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 POINTS = 5  # of the average gradient of a nonlinear decision
 

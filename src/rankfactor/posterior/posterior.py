@@ -32,11 +32,11 @@ from rankfactor.posterior.certainty import clear_coefficients
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.posterior.draws import Draws
-from rankfactor.posterior.prediction import LINEAR, Prediction, Strings
+from rankfactor.posterior.prediction import LINEAR, Prediction
 from rankfactor.posterior.samples import SampleSummary, summarise
 from rankfactor.posterior.shares import ACTIVE_SHARE, factor_shares, loading_units, second_moment
 from rankfactor.tasks import positive_classes
-from rankfactor.typing import Floats
+from rankfactor.typing import Floats, Strings
 
 _ROWS_AT_A_TIME = 256
 

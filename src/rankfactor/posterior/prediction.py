@@ -18,7 +18,6 @@ from scipy.special import ndtri
 from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.errors import InputError
 from rankfactor.features.matching import model_values
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, RowArrays
@@ -30,8 +29,8 @@ from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, workers
 from rankfactor.tasks import side_by_side
+from rankfactor.typing import Floats, Strings
 
-Strings = NDArray[np.str_]
 LINEAR = "a linear model has no components: choose a nonlinear one."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 # A factor counts as active if it has at least this share of the squared standardised loadings.
 ACTIVE_SHARE = 0.02

@@ -30,16 +30,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats, times
+from rankfactor.kernels.packed import times
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import ScorePrior
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import Rows
 from rankfactor.likelihoods import DataLikelihood
 from rankfactor.model import Model
 from rankfactor.steps.acceleration import Anderson
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores, view_sums
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats, Index
 
 TOL, STEPS = 1e-4, 200  # in units of a score, whose prior standard deviation is 1
 BACK = 0.5  # slope behind a maximum, of that before it, from which a step was too far

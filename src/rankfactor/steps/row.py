@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats, diagonal_positions
+from rankfactor.kernels.packed import diagonal_positions
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.likelihoods.base import Statistics
 from rankfactor.steps.score import BLOCK, ObservedView, tile_chance
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 
 class Lean(NamedTuple):
