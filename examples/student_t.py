@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
@@ -37,6 +36,7 @@ from rankfactor.likelihoods.base import Chance, DataLikelihood, Observed, Sites,
 # likelihood. A likelihood that needs others writes two frozen dataclasses: a coding with `columns`
 # (the features that vary) and `observe`, and a `RowArrays` with `draw` and `pool`.
 from rankfactor.likelihoods.gaussian import Gaussian, Noise, Scaling
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

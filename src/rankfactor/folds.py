@@ -19,13 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from rankfactor.errors import InputError, counted
 from rankfactor.tasks import Task
-
-Integers = NDArray[np.int64]
+from rankfactor.typing import Integers
 
 
 class Fold(NamedTuple):

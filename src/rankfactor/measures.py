@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from rankfactor.kernels.packed import Floats
-
-Integers = NDArray[np.int64]
+from rankfactor.typing import Floats, Integers
 
 
 def area(positive: NDArray[np.bool_], decision: Floats) -> float:

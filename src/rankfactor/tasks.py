@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from rankfactor.errors import InputError, counted, did_you_mean
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 ClassWeight = str | Mapping[Any, Any] | None
 

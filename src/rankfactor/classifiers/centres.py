@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 _STARTS = 10  # of k-means; the best is kept
 

@@ -15,7 +15,6 @@ import numpy as np
 from rankfactor.classifiers.gated import Design, fit_gated
 from rankfactor.classifiers.linear import place_gates
 from rankfactor.classifiers.per_component import signed_of
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent.gates import Gates
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
@@ -24,6 +23,7 @@ from rankfactor.model import Model, ViewState
 from rankfactor.steps.row import designs, update_view
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
+from rankfactor.typing import Floats
 
 STEPS = 3  # of the classifier for one of the loadings
 

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from rankfactor.kernels.packed import Floats, add_outer, pack, pair_weights, unpack
+from rankfactor.kernels.packed import add_outer, pack, pair_weights, unpack
 from rankfactor.latent.gates import Gates
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LabelLikelihood
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.gated import Design, Experts, fit_gated
 from rankfactor.classifiers.per_component import signed_of
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Gates, MixedExperts, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
@@ -24,6 +23,7 @@ from rankfactor.steps.encode import encode, lay_out
 from rankfactor.steps.row import designs, update_view, view_bound
 from rankfactor.steps.score import BLOCK, ObservedView
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 ENCODE_TOL = 1e-4  # in units of a score, whose prior standard deviation is 1
 ENCODE_STEPS = 200

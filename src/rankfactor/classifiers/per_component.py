@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.steps.score import ObservedView
+from rankfactor.typing import Floats, Index
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
+from rankfactor.typing import Floats
 
 
 def match_factors(loadings: Floats, reference: Floats) -> tuple[NDArray[np.int64], Floats]:

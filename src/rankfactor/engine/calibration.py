@@ -32,7 +32,6 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
@@ -42,7 +41,6 @@ from rankfactor.classifiers.gated import Design, Experts, fit_gated
 from rankfactor.classifiers.linear import decisions, encode_samples, fit_experts, refit_labels
 from rankfactor.engine.predictive import Predictive, train
 from rankfactor.engine.vb import Fit, History, Settings, fit
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, LabelLikelihood, Observed, ObservedArray
@@ -51,8 +49,8 @@ from rankfactor.steps.row import designs, update_view
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats, Integers
 
-Integers = NDArray[np.int64]
 # Decisions (N, rows), mean and variance, of all training samples, by labels some of which are
 # hidden.
 Refit = Callable[[ObservedArray], tuple[Floats, Floats]]

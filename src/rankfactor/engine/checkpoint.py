@@ -25,7 +25,6 @@ from rankfactor.engine.chain import Chain, Gibbs
 from rankfactor.engine.scale_draws import stacked, unstacked
 from rankfactor.engine.vb import Fit
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model
@@ -33,6 +32,7 @@ from rankfactor.steps.score import TILE, ObservedView
 from rankfactor.steps.workers import slices
 from rankfactor.storage.archive import damaged, read, write
 from rankfactor.storage.files import folder
+from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 

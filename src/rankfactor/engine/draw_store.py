@@ -29,10 +29,10 @@ from rankfactor.engine.checkpoint import describe, difference
 from rankfactor.engine.draws import named_parameters
 from rankfactor.engine.scale_draws import scale_dims
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
+from rankfactor.typing import Floats
 
 FORMAT = "rankfactor draws 1"
 CHUNK_BYTES = 4_000_000  # of all quantities together

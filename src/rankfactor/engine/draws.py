@@ -31,13 +31,14 @@ from rankfactor.classifiers.linear import (
 )
 from rankfactor.engine.chain import Chain
 from rankfactor.engine.scale_draws import ScaleDraws, stacked
-from rankfactor.kernels.packed import Floats, packed_size
+from rankfactor.kernels.packed import packed_size
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
+from rankfactor.typing import Floats
 
 # Parameters of the data likelihoods that are drawn, by the names that others know them by.
 PARAMETER_NAMES = {

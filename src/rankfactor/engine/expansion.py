@@ -43,12 +43,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture
 from rankfactor.laws.gig import GeneralisedInverseGaussian
 from rankfactor.laws.normal import Normal
 from rankfactor.steps.score import ObservedView
+from rankfactor.typing import Floats
 
 
 def unit_law(views: Sequence[ObservedView], z: Normal) -> GeneralisedInverseGaussian:

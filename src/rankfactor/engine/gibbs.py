@@ -43,7 +43,6 @@ from rankfactor.engine.chain import (
 )
 from rankfactor.engine.expansion import draw_common_unit, draw_units
 from rankfactor.engine.vb import Fit
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
@@ -52,6 +51,7 @@ from rankfactor.steps.fused import update_jointly
 from rankfactor.steps.row import update_view
 from rankfactor.steps.score import ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 

@@ -40,15 +40,16 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfactor.engine.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
 from rankfactor.engine.vb import Fit, Settings, record
 from rankfactor.errors import InputError, counted
-from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.kernels.packed import diagonal_positions, packed_size
 from rankfactor.kernels.solve import solve_packed
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows, multiply
 from rankfactor.likelihoods import DataLikelihood
 from rankfactor.model import Model
 from rankfactor.steps.row import designs, row_prior, row_statistics, view_bound
 from rankfactor.steps.score import TILE, ObservedView, update_scores, without_intercept
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats, Index
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import Observed
 from rankfactor.steps.score import TILE
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 EXACT_SIDE = 1000
 ENTRIES = 2**19  # of the table read at once, as floats

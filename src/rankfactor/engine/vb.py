@@ -26,7 +26,6 @@ from rankfactor.classifiers.per_component import assign_block, joined, shared_ou
 from rankfactor.engine.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
 from rankfactor.engine.start import principal_components
 from rankfactor.errors import counted
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
@@ -36,6 +35,7 @@ from rankfactor.steps.fused import update_jointly
 from rankfactor.steps.row import update_view, view_bound
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 

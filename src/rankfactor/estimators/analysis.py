@@ -10,10 +10,10 @@ from rankfactor.engine.interruption import interruptible_once
 from rankfactor.engine.vb import Settings
 from rankfactor.estimators.base import FactorModel
 from rankfactor.features.plan import Views, training_table
-from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import DataLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
+from rankfactor.typing import Floats
 
 
 class RankFactorAnalysis(FactorModel):

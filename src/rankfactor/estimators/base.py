@@ -39,7 +39,6 @@ from rankfactor.estimators.classify import Labels, calibrated, classify
 from rankfactor.features.matching import model_values
 from rankfactor.features.plan import TrainingTable, Views, with_views
 from rankfactor.features.suspects import check_labels
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
@@ -53,7 +52,6 @@ from rankfactor.model import Model, check_count
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.posterior import (
     Posterior,
-    Strings,
     hash_of_codes,
     names_or_default,
     readable_order,
@@ -61,6 +59,7 @@ from rankfactor.posterior.posterior import (
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, thread_count, workers
+from rankfactor.typing import Floats, Strings
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}

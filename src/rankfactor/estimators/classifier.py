@@ -22,7 +22,6 @@ from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features.matching import opened_labels, refuse_shuffled
 from rankfactor.features.plan import Views, training_table
 from rankfactor.folds import group_numbers
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import MixedExperts, StandardNormal
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
 from rankfactor.model import Model
@@ -32,6 +31,7 @@ from rankfactor.tasks import (
     encode_labels,
     signed_labels,
 )
+from rankfactor.typing import Floats
 
 TRAINING = ("auto", "bayes", "predictive")
 CALIBRATION = ("refit", "cross-validation", "none")

@@ -15,7 +15,6 @@ from rankfactor.engine.calibration import Refit, calibrate
 from rankfactor.engine.chain import Moments
 from rankfactor.engine.draws import Draws, certain
 from rankfactor.engine.vb import Fit
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import ObservedArray
@@ -23,6 +22,7 @@ from rankfactor.model import Model, ViewState
 from rankfactor.posterior import Classifiers
 from rankfactor.steps.workers import Workers
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats
 
 
 class Labels(NamedTuple):

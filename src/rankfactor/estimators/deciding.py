@@ -14,10 +14,10 @@ from sklearn.base import ClassifierMixin
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import FactorModel
 from rankfactor.features.matching import opened_labels
-from rankfactor.kernels.packed import Floats
 from rankfactor.posterior import Classifiers
 from rankfactor.steps.workers import workers
 from rankfactor.tasks import label_columns, side_by_side
+from rankfactor.typing import Floats
 
 
 class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]

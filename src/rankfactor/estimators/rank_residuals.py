@@ -41,8 +41,8 @@ from rankfactor.features.matching import (
     split_covariates,
     table_values,
 )
-from rankfactor.kernels.packed import Floats
 from rankfactor.model import check_count
+from rankfactor.typing import Floats
 
 __all__ = ["RankResiduals"]
 

@@ -21,11 +21,9 @@ from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluat
 from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
 from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
-from rankfactor.kernels.packed import Floats
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
 from rankfactor.tasks import Task, encode_labels, positive_classes
-
-Integers = NDArray[np.int64]
+from rankfactor.typing import Floats, Integers
 
 
 @dataclass(frozen=True)

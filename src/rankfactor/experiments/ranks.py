@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import fdtrc, ndtr
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 ALPHA = 0.05
 

@@ -33,7 +33,7 @@ from scipy.sparse import csc_array, hstack, issparse
 from scipy.special import ndtri
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 MAX_KNOTS = 64
 USES = ("regress", "view")

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array
 from rankfactor.data.numbers import LIMIT
 from rankfactor.errors import InputError, counted
 from rankfactor.features.words import MOST_LEVELS
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 if TYPE_CHECKING:
     from rankfactor.posterior import Posterior

@@ -30,8 +30,8 @@ from rankfactor.features.matching import (
 )
 from rankfactor.features.words import Indicators, coded
 from rankfactor.model import Model
-from rankfactor.posterior.posterior import Strings
 from rankfactor.shrinkage import ByView
+from rankfactor.typing import Strings
 
 COVARIATE_VIEW, FEATURE_VIEW = "covariates", "features"
 Views = None | Sequence[str] | Mapping[str, str] | pd.Series

@@ -16,21 +16,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 from scipy.special import gammaln
 
 from rankfactor.errors import counted
 from rankfactor.features.matching import NamedSparse, listed
 from rankfactor.features.words import is_of_words
-from rankfactor.kernels.packed import Floats
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats, Integers
 
 __all__ = ["LabelWarning", "Suspect", "check_labels", "look_alikes", "suspects"]
 
 EXPECTED = 0.01  # columns that separate by chance, at most, for one to be named
 _COLUMNS_AT_A_TIME = 256
-Integers = NDArray[np.int64]
 
 
 class LabelWarning(UserWarning):

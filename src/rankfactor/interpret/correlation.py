@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Floats, Integers
+from rankfactor.typing import Floats, Integers
 
 BLOCK = 512
 _DRAWS = 50  # that correlations are averaged over, spread evenly

@@ -22,7 +22,8 @@ from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
 from rankfactor.interpret.overview import chosen_factors, leading_rows, table_rows
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, Floats, loading_rates
+from rankfactor.posterior.certainty import CLEAR, loading_rates
+from rankfactor.typing import Floats
 
 # The paper looked at the 200 leading genes of a factor.
 MOST_FEATURES = 200

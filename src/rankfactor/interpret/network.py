@@ -22,8 +22,9 @@ from rankfactor.interpret.communities import module_numbers
 from rankfactor.interpret.correlation import Wide, of_loadings, through_factors
 from rankfactor.interpret.overview import chosen_factors
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, Floats, Integers, loading_rates
+from rankfactor.posterior.certainty import CLEAR, loading_rates
 from rankfactor.storage.files import check_destinations, written_together
+from rankfactor.typing import Floats, Integers
 
 MEASURES = {"w": through_factors, "loadings": of_loadings}
 RULES = ("top", "threshold", "nearest")

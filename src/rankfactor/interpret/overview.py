@@ -13,14 +13,13 @@ from rankfactor.interpret.directions import higher_in, strongest, task_effects
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import (
     Certainty,
-    Floats,
-    Integers,
     coefficient_certainty,
     is_clear,
     loading_certainty,
     loading_rates,
     of_normal,
 )
+from rankfactor.typing import Floats, Integers
 
 _LEADERS = 5
 

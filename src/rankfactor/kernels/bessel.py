@@ -30,7 +30,7 @@ from numba import njit
 
 from rankfactor.kernels import logs
 from rankfactor.kernels.lanes import wide_vectors
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 _STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
 _INLINE: dict[str, Any] = {**_STRICT, "forceinline": True}

@@ -41,8 +41,8 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.noise import fill_exponential
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream, derive, normal, uniform
+from rankfactor.typing import Floats
 
 # Positive draws stay within these, so that they and their reciprocals are positive and finite.
 SMALLEST, LARGEST = 1e-300, 1e300

@@ -6,14 +6,12 @@ of them are doubled (`pair_weights`).
 """
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Reals = NDArray[np.floating[Any]]  # in working precision
+from rankfactor.typing import Floats, Reals
 
 
 def packed_size(order: int) -> int:

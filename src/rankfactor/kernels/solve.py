@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.lanes import WIDTH, reduce_row
-from rankfactor.kernels.packed import Floats, Reals
+from rankfactor.typing import Floats, Reals
 
 _LOGS = 4  # pivots under one logarithm: their product stays in range
 

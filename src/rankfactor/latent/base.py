@@ -14,9 +14,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
+from rankfactor.typing import Floats, Index
 
 
 class ScorePrior(ABC):

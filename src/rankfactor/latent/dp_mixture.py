@@ -46,15 +46,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.kernels.packed import diagonal_positions, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent.base import Latent, ScorePrior
 from rankfactor.latent.gates import USED_SHARE, Gates
 from rankfactor.laws.beta import Beta, Share
 from rankfactor.laws.categorical import Categorical, entropy, indicators
 from rankfactor.laws.gamma import Gamma
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point, settle
+from rankfactor.typing import Floats, Index
 
 _START_STEPS = 5  # of the parameters, at the starting assignment
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 # A component is in use if it has at least this share of the samples, and at least one of them.
 USED_SHARE = 0.01

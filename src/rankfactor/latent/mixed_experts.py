@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent.gates import Gates
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
+from rankfactor.kernels.packed import diagonal_positions, packed_size
 from rankfactor.latent.base import Latent, ScorePrior
 from rankfactor.laws.normal import Normal
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

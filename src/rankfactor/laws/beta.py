@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, digamma
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

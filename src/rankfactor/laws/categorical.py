@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax, xlogy
 
 from rankfactor.kernels.choices import draw_choices
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from rankfactor.kernels.draws import draw_elements, draw_gamma
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

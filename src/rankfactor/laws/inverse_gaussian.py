@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankfactor.kernels.draws import draw_elements, draw_inverse_gaussian
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

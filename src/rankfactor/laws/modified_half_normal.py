@@ -32,10 +32,10 @@ from itertools import count
 import numpy as np
 from scipy.special import gammaln
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.truncated_normal import OneSidedNormal
+from rankfactor.typing import Floats
 
 _SPAN = 40.0  # exponents beyond this below the largest are dropped
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)

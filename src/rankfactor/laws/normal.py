@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from rankfactor.kernels.draws import draw_rows
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.packed import (
-    Floats,
-    Reals,
     add_outer,
     append_one,
     diagonal_positions,
@@ -28,8 +26,7 @@ from rankfactor.kernels.packed import (
 )
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.solve import draw_packed, solve_packed
-
-Index = slice | NDArray[np.int64]
+from rankfactor.typing import Floats, Index, Reals
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.typing import Floats
 
 
 class Drawable(Protocol):

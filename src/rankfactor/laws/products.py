@@ -19,8 +19,6 @@ from typing import Any, Self
 import numpy as np
 
 from rankfactor.kernels.packed import (
-    Floats,
-    Reals,
     add_outer,
     add_outer_columns,
     outer_columns,
@@ -30,6 +28,7 @@ from rankfactor.kernels.packed import (
     unpack,
 )
 from rankfactor.laws.normal import Normal
+from rankfactor.typing import Floats, Reals
 
 
 @dataclass(frozen=True)

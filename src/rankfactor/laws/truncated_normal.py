@@ -28,8 +28,8 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr
 
 from rankfactor.kernels.draws import draw_elements, draw_truncated_normal
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.typing import Floats
 
 _FAR = 100.0  # from here on the series has all digits
 _SPAN = 40.0  # exponents beyond this below the largest are dropped

@@ -23,10 +23,10 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
+from rankfactor.typing import Floats, Index
 
 Statistics = dict[str, Floats]
 _SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8 digits

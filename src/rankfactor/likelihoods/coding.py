@@ -22,9 +22,8 @@ from scipy.special import ndtri
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MAX_CUTS, code_sparse, code_values, level_counts, look_up
-from rankfactor.kernels.packed import Floats
-from rankfactor.laws.normal import Index
 from rankfactor.likelihoods.base import Observed, ObservedArray
+from rankfactor.typing import Floats, Index
 
 
 def check_cuts(name: str, value: object) -> None:

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats, pair_weights
+from rankfactor.kernels.packed import pair_weights
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Chance,
@@ -30,6 +30,7 @@ from rankfactor.likelihoods.base import (
     Slopes,
     Statistics,
 )
+from rankfactor.typing import Floats, Index
 
 
 @dataclass(frozen=True)

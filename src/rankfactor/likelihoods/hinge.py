@@ -18,11 +18,11 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import TINY
 from rankfactor.laws.inverse_gaussian import InverseGaussian
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
+from rankfactor.typing import Floats
 
 _NODES, _WEIGHTS = hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

@@ -48,7 +48,6 @@ from scipy.special import ndtri
 from rankfactor.kernels.augment import margin_rank_augment, margin_rank_augment_draws
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.noise import fill_normal
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import (
     margin_rank_site_draws,
@@ -73,6 +72,7 @@ from rankfactor.likelihoods.base import (
     Statistics,
 )
 from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
+from rankfactor.typing import Floats
 
 # Weight of a table of few features, features x margin, and the largest margin for it.
 LEAST_WEIGHT, LARGEST = 2.0, 0.2

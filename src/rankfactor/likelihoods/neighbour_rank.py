@@ -38,7 +38,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MAX_CUTS, MISSING
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rank_draws import level_extremes
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import TINY
@@ -55,6 +54,7 @@ from rankfactor.likelihoods.base import (
 )
 from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
 from rankfactor.likelihoods.ordinal_probit import start_cut_points
+from rankfactor.typing import Floats
 
 # How many times larger or smaller than at its start sd(w) is when it is reported.
 _FAR = 10.0

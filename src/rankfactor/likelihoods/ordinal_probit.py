@@ -54,7 +54,7 @@ from rankfactor.kernels.ordinal import (
     ordinal_sums,
     raise_cut_points,
 )
-from rankfactor.kernels.packed import Floats, pair_weights
+from rankfactor.kernels.packed import pair_weights
 from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
@@ -68,6 +68,7 @@ from rankfactor.likelihoods.base import (
     Statistics,
 )
 from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

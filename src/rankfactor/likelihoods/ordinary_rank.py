@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from rankfactor.kernels.ordinal import ordinal_site_draws, ordinal_sites
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rank_draws import level_extremes, rank_draws, rank_means
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Chance,
@@ -53,6 +52,7 @@ from rankfactor.likelihoods.base import (
 )
 from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
 from rankfactor.likelihoods.ordinal_probit import start_cut_points, unit_noise_bound
+from rankfactor.typing import Floats, Index
 
 
 @dataclass(frozen=True)

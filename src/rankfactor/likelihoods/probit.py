@@ -28,10 +28,10 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from rankfactor.kernels.counts import draw_opposite
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.truncated_normal import OneSidedNormal
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
+from rankfactor.typing import Floats
 
 # Odds beyond these (u < -8) would freeze f for good; nothing is lost by such a bound.
 _LARGEST_ODDS = 1e15

@@ -13,7 +13,6 @@ from rankfactor.plots.style import (
     MUTED,
     PALETTE,
     UNCLEAR,
-    Floats,
     figure_style,
     finish,
     new_figure,
@@ -24,6 +23,7 @@ from rankfactor.plots.style import (
 )
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import is_clear
+from rankfactor.typing import Floats
 
 _SHOWN = ["coefficient", "low", "high", "lfsr"]
 

@@ -7,18 +7,9 @@ from matplotlib.figure import Figure
 
 from rankfactor.errors import InputError
 from rankfactor.plots.select import classifiers_of, task_number
-from rankfactor.plots.style import (
-    INK,
-    PALETTE,
-    Floats,
-    Integers,
-    figure_style,
-    finish,
-    new_figure,
-    shorten,
-    tidy,
-)
+from rankfactor.plots.style import INK, PALETTE, figure_style, finish, new_figure, shorten, tidy
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats, Integers
 
 # A component is drawn if it has this share of the samples' weight at least.
 _SHOWN = 0.005

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from rankfactor.errors import InputError
 from rankfactor.plots.select import shown_factors
-from rankfactor.plots.style import Floats, figure_style, finish, new_figure, percent, plain
+from rankfactor.plots.style import figure_style, finish, new_figure, percent, plain
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats
 
 
 def loading_image_figure(

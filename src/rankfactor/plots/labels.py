@@ -10,7 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from rankfactor.plots.style import INK, Floats, shorten
+from rankfactor.plots.style import INK, shorten
+from rankfactor.typing import Floats
 
 # Where a name may stand, as multiples of the distance, with its alignments: beside the point, then
 # above and below, then at the corners.

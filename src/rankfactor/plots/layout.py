@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankfactor.plots.style import Floats
+from rankfactor.typing import Floats
 
 if TYPE_CHECKING:
     import networkx

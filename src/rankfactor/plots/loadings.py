@@ -12,17 +12,9 @@ from scipy.spatial.distance import pdist
 
 from rankfactor.errors import InputError
 from rankfactor.plots.select import features_by_factor, shown_factors
-from rankfactor.plots.style import (
-    MUTED,
-    Floats,
-    Integers,
-    figure_style,
-    finish,
-    new_figure,
-    shorten,
-    tidy,
-)
+from rankfactor.plots.style import MUTED, figure_style, finish, new_figure, shorten, tidy
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats, Integers
 
 
 class LoadingMap(NamedTuple):

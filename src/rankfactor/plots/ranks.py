@@ -20,7 +20,6 @@ from rankfactor.plots.style import (
     MANY_POINTS,
     MUTED,
     PALETTE,
-    Floats,
     figure_style,
     finish,
     new_figure,
@@ -28,6 +27,7 @@ from rankfactor.plots.style import (
     tidy,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats
 
 
 def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure:

@@ -15,13 +15,13 @@ from rankfactor.plots.style import (
     FAINT,
     MARKERS,
     PALETTE,
-    Floats,
     figure_style,
     finish,
     new_figure,
     shorten,
     tidy,
 )
+from rankfactor.typing import Floats
 
 
 def reliability_figure(

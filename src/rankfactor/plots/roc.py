@@ -14,13 +14,13 @@ from rankfactor.plots.style import (
     FAINT,
     MUTED,
     PALETTE,
-    Floats,
     figure_style,
     finish,
     new_figure,
     shorten,
     tidy,
 )
+from rankfactor.typing import Floats
 
 _COLUMNS = ("task", "model", "label", "decision")
 

@@ -16,7 +16,6 @@ from rankfactor.plots.style import (
     MARKERS,
     PALETTE,
     UNCLEAR,
-    Floats,
     figure_style,
     finish,
     new_figure,
@@ -25,6 +24,7 @@ from rankfactor.plots.style import (
     tidy,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats
 
 
 class _Group(NamedTuple):

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
 from rankfactor.interpret.directions import Effect, task_effects
-from rankfactor.plots.style import Floats, Integers
 from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.typing import Floats, Integers
 
 
 def classifiers_of(posterior: Posterior) -> Classifiers:

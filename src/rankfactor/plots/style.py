@@ -12,14 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 INK = "#1f2933"
 MUTED = "#5f6b7a"

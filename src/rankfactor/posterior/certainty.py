@@ -27,9 +27,7 @@ from rankfactor.engine.draws import Draws
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding
 from rankfactor.posterior.samples import SampleSummary
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from rankfactor.typing import Floats, Integers
 
 LEVEL = 0.9  # of the intervals
 CLEAR = 0.05  # the local false sign rate below which an effect is called clear

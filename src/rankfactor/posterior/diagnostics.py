@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.engine.draws import PARAMETER_NAMES, Draws
 from rankfactor.errors import InputError, counted
-from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding
 from rankfactor.posterior.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
 from rankfactor.posterior.samples import SampleSummary
+from rankfactor.typing import Floats
 
 MAX_R_HAT = 1.01
 MIN_ESS = 100  # a chain

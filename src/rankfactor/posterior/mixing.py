@@ -16,7 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 
 def r_hat(draws: Floats) -> Floats:

@@ -28,7 +28,6 @@ from rankfactor.engine.vb import ACTIVE_SHARE, factor_shares, loading_units, sec
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment
 from rankfactor.features.words import Indicators
-from rankfactor.kernels.packed import Floats
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, RowArrays
@@ -39,8 +38,8 @@ from rankfactor.posterior.samples import SampleSummary, summarise
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 from rankfactor.tasks import Task, positive_classes
+from rankfactor.typing import Floats, Strings
 
-Strings = NDArray[np.str_]
 _ROWS_AT_A_TIME = 256
 _LINEAR = "a linear model has no components: choose a nonlinear one."
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.engine.vb import second_moment
-from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rankfactor.plots import comparison_figure, reliability_figure, roc_figure
-from rankfactor.plots.style import Floats, plain
+from rankfactor.plots.style import plain
 from rankfactor.posterior import Posterior
 from rankfactor.report.comparison import Score, finite_decisions
 from rankfactor.report.figures import InlineFigure, inline_figure
 from rankfactor.report.words import joined, number
+from rankfactor.typing import Floats
 
 _TWO = 2  # classes of an ROC and of a calibration curve
 

@@ -18,8 +18,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
+from rankfactor.typing import Floats
 
 Scales = TypeVar("Scales")
 

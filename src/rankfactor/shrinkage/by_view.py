@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage, Stretch
+from rankfactor.typing import Floats
 
 ViewScales = tuple[Any, ...]  # the base's scales, a view's each
 

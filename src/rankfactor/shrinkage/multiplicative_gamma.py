@@ -32,11 +32,11 @@ from typing import Literal
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
 from rankfactor.shrinkage.base import Shrinkage, check_positive, check_scope
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -49,12 +49,12 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.gig import GeneralisedInverseGaussian
 from rankfactor.laws.point import Point, settle
 from rankfactor.shrinkage.base import Shrinkage, Stretch
+from rankfactor.typing import Floats
 
 # Below this E[a^2] an entry counts as zero; smaller values only push 1/xi out of range.
 FLOOR = 1e-14

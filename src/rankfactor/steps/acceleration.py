@@ -18,8 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats
-from rankfactor.laws.normal import Index
+from rankfactor.typing import Floats, Index
 
 WINDOW = 3  # differences that are combined; 2 to 8 need about as many steps
 _RIDGE = 1e-8  # of the trace: differences become parallel near the fixed point

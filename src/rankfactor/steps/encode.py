@@ -30,14 +30,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats, times
+from rankfactor.kernels.packed import times
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import ScorePrior
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import Rows
 from rankfactor.likelihoods import DataLikelihood
 from rankfactor.steps.acceleration import Anderson
 from rankfactor.steps.score import ObservedView, update_scores, view_sums
+from rankfactor.typing import Floats, Index
 
 BACK = 0.5  # slope behind a maximum, of that before it, from which a step was too far
 SHORTER = 0.1, 0.7  # least and most that is kept of a step that was too far

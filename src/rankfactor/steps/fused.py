@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_size
+from rankfactor.kernels.packed import diagonal_positions, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
@@ -26,6 +26,7 @@ from rankfactor.likelihoods import LabelLikelihood
 from rankfactor.steps.row import row_prior
 from rankfactor.steps.score import ObservedView, sample_law, tile_chance, tile_sums
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats, Reals
 
 # Most entries of a tile, least and most features, tiles that there should be for threads to share,
 # and samples whose sums are taken in working precision.

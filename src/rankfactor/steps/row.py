@@ -12,13 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankfactor.kernels.packed import Floats, diagonal_positions
+from rankfactor.kernels.packed import diagonal_positions
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows, multiply
 from rankfactor.likelihoods.base import Statistics
 from rankfactor.steps.score import BLOCK, TILE, ObservedView, tile_chance
 from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats
 
 
 def designs(

@@ -20,14 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import Floats, Reals, diagonal_positions, packed_order, packed_size
+from rankfactor.kernels.packed import diagonal_positions, packed_order, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
-from rankfactor.laws.normal import Index, Normal
+from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Rows, multiply
 from rankfactor.likelihoods.base import Chance, DataLikelihood, LabelLikelihood, Observed, Sites
 from rankfactor.model import View, ViewState
 from rankfactor.steps.workers import slices
+from rankfactor.typing import Floats, Index, Reals
 
 TILE = 128  # features worked on together
 BLOCK = 256  # samples worked on together

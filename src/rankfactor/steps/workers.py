@@ -15,7 +15,7 @@ from typing import TypeVar
 import joblib
 from threadpoolctl import threadpool_limits
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -19,10 +19,8 @@ from threadpoolctl import threadpool_limits
 from rankfactor.errors import InputError
 from rankfactor.features.matching import column_names, match_columns, refuse_limits, table_values
 from rankfactor.features.words import coded
-from rankfactor.kernels.packed import Floats
 from rankfactor.tasks import Task, encode_labels, side_by_side
-
-Integers = NDArray[np.int64]
+from rankfactor.typing import Floats, Integers
 
 
 class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 RULES = ("auto", "counts", "round", "range")
 INTENSITY = 100.0  # a maximum above it is of no log scale

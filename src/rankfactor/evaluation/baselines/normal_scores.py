@@ -23,8 +23,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
 from rankfactor.evaluation.baselines.svm import FALLBACK_C, GRID, LinearMachine, Setting, TunedSVM
-from rankfactor.kernels.packed import Floats
 from rankfactor.model import check_count
+from rankfactor.typing import Floats
 
 
 @njit(cache=True, nogil=True)

@@ -13,14 +13,14 @@ import numpy as np
 
 from rankfactor.classifiers.linear import refit_labels
 from rankfactor.engine.draws import certain
-from rankfactor.evaluation.baselines.columns import ColumnClassifier, Integers
+from rankfactor.evaluation.baselines.columns import ColumnClassifier
 from rankfactor.evaluation.baselines.counting import CountScale
 from rankfactor.evaluation.baselines.poisson import PoissonFactorAnalysis
-from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
 from rankfactor.model import Model, check_count
 from rankfactor.steps.workers import workers
 from rankfactor.tasks import Task, signed_labels
+from rankfactor.typing import Floats, Integers
 
 # A sweep divides every count among all factors. Large tables, whose laws are narrow, have fewer.
 MOST_SWEEPS, FEWEST_SWEEPS = 100, 25

@@ -40,12 +40,12 @@ from sklearn.utils.validation import check_is_fitted
 from rankfactor.errors import InputError
 from rankfactor.evaluation.baselines.count_draws import divide_counts, draw_tables
 from rankfactor.features.matching import table_values
-from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.beta import Beta
 from rankfactor.laws.gamma import Gamma
 from rankfactor.model import check_count
 from rankfactor.steps.workers import Workers, slices, workers
+from rankfactor.typing import Floats
 
 BLOCK = 256  # samples
 DIVIDED = 16  # samples whose counts are divided at a time: few, as tables may have few

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.kernels.packed import Floats
+from rankfactor.typing import Floats
 
 
 class SampleSpan(TransformerMixin, BaseEstimator):  # type: ignore[misc]

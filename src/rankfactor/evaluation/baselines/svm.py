@@ -22,11 +22,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import resample
 
-from rankfactor.evaluation.baselines.columns import ColumnClassifier, Integers
+from rankfactor.evaluation.baselines.columns import ColumnClassifier
 from rankfactor.evaluation.baselines.medians import MedianFill
 from rankfactor.evaluation.baselines.span import SampleSpan
-from rankfactor.kernels.packed import Floats
 from rankfactor.tasks import Task
+from rankfactor.typing import Floats, Integers
 
 Setting = dict[str, float]
 
