@@ -1,10 +1,12 @@
-"""Errors that a user can mend, and the words that messages share."""
+"""Errors that a user can mend, the words that messages share, and checks of arguments."""
 
+import numbers
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
-__all__ = ["InputError", "counted", "did_you_mean"]
+__all__ = ["InputError", "check_count", "counted", "did_you_mean", "listed"]
 
 
 class InputError(ValueError):
@@ -23,8 +25,23 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def listed(names: Any, most: int = 5) -> str:
+    """The first names of a sequence, quoted, and how many more there are; empty without any."""
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """The known names nearest to a mistyped one, as a question to append; empty without any."""
     by_lower = {str(one).casefold(): str(one) for one in known}
     near = get_close_matches(str(name).casefold(), list(by_lower), n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(repr(by_lower[one]) for one in near)}?" if near else ""
+
+
+def check_count(name: str, value: object, most: int | None = None) -> int:
+    """Return ``value`` if it is a whole number from 1 to ``most``, else say what is wrong."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
+    if most is not None and int(value) > most:
+        raise InputError(f"{name} must be at most {most}, not {value!r}.")
+    return int(value)

@@ -7,11 +7,10 @@ are frozen dataclasses of hyper-parameters; everything learned travels in a `Vie
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.kernels.codes import MAX_CUTS
 from rankfactor.latent import LATENT, AnyLatent, DPMixture, Latent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
@@ -211,12 +210,3 @@ class Model:
             latent=build(LATENT, latent),
             experts=None if experts is None else MixedExperts(**experts),
         )
-
-
-def check_count(name: str, value: object, most: int | None = None) -> int:
-    """Return ``value`` if it is a whole number from 1 to ``most``, else say what is wrong."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
-    if most is not None and int(value) > most:
-        raise InputError(f"{name} must be at most {most}, not {value!r}.")
-    return int(value)

@@ -14,7 +14,7 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.console import note, result
 from rankfactor.cli.outputs import PREDICTIONS, SCORES, Output, check_outputs, files_of
 from rankfactor.cli.reading import Reading, new_covariates, read
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import InputError, counted, listed
 from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _matched(
     posterior: Posterior, table: Table, frame: pd.DataFrame, missing_features: str
 ) -> tuple[Any, list[str]]:
     """Values in the columns of training, and the names of the features that were not found."""
-    from rankfactor.features.matching import listed, model_values
+    from rankfactor.features.matching import model_values
 
     names = posterior.table_features.tolist()
     n_features = len(names)

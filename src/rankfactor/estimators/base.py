@@ -34,7 +34,7 @@ from rankfactor.engine.gibbs import pooled, sample
 from rankfactor.engine.interruption import Interruption
 from rankfactor.engine.predictive import START_ITERATIONS, Predictive, train
 from rankfactor.engine.vb import Fit, Settings, fit
-from rankfactor.errors import InputError, counted, did_you_mean
+from rankfactor.errors import InputError, check_count, counted, did_you_mean
 from rankfactor.estimators.classify import Labels, calibrated, classify
 from rankfactor.features.matching import model_values
 from rankfactor.features.plan import TrainingTable, Views, with_views
@@ -48,7 +48,7 @@ from rankfactor.likelihoods import (
     ObservedArray,
     margin_for,
 )
-from rankfactor.model import Model, check_count
+from rankfactor.model import Model
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.posterior import (
     Posterior,

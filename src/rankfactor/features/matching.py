@@ -18,14 +18,12 @@ from scipy.sparse import csc_array, hstack, issparse
 from sklearn.utils.validation import check_array
 
 from rankfactor.data.numbers import LIMIT
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import InputError, counted, listed
 from rankfactor.features.words import MOST_LEVELS
 from rankfactor.typing import Floats
 
 if TYPE_CHECKING:
     from rankfactor.posterior import Posterior
-
-_LISTED = 5  # names given in a message before "and n more"
 
 
 @dataclass(frozen=True)
@@ -376,13 +374,6 @@ def _select(X: Any, known: pd.Index[Any]) -> Any:
     if isinstance(X, NamedSparse):
         return X.select(known)
     return X if X.columns.equals(known) else X.reindex(columns=known)
-
-
-def listed(names: Any) -> str:
-    """Names separated by commas, the first few only."""
-    shown = ", ".join(repr(str(name)) for name in names[:_LISTED])
-    more = len(names) - _LISTED
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def refuse_shuffled(X: Any, y: Any) -> None:

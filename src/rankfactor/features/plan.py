@@ -16,12 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, listed
 from rankfactor.features.covariates import USES, Adjustment
 from rankfactor.features.matching import (
     NamedSparse,
     column_names,
-    listed,
     opened,
     refuse_limits,
     row_names,
