@@ -331,9 +331,8 @@ def _foreign(table: Table, file: Path, files: Mapping[Path, pd.DataFrame]) -> It
     if len(foreign) == len(given):
         raise InputError(
             f"{file} has no sample in common with the table: its samples are "
-            f"{listed(given, 3)} and the table's are {listed(index, 3)}; check the column of sample "
-            "names in both "
-            "(--id-column), and which way the table lies (--orient)."
+            f"{listed(given, 3)} and the table's are {listed(index, 3)}; check the column of "
+            "sample names in both (--id-column), and which way the table lies (--orient)."
         )
     if len(foreign):
         out = "not in the table and left out"

@@ -59,8 +59,8 @@ def align_labels(
     if len(foreign) == len(given):
         raise InputError(
             f"{source} has no sample in common with the table: its samples are "
-            f"{listed(given, 3)} and the table's are {listed(wanted, 3)}; check the column of sample "
-            "names in both."
+            f"{listed(given, 3)} and the table's are {listed(wanted, 3)}; check the column of "
+            "sample names in both."
         )
     if len(foreign) and unknown == "error":
         raise InputError(
