@@ -7,7 +7,7 @@ are frozen dataclasses of hyper-parameters; everything learned travels in a `Vie
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankfactor.errors import InputError, check_count
@@ -26,6 +26,7 @@ from rankfactor.likelihoods import (
 )
 from rankfactor.likelihoods.coding import Cuts
 from rankfactor.shrinkage import SHRINKAGE, TPBN, AnyShrinkage, ByView
+from rankfactor.typing import Integers, Strings
 
 _BY_VIEW = "by_view"  # the one part that holds another
 
@@ -142,6 +143,11 @@ class Model:
         return name is not None and CODINGS[name] is Cuts
 
     @property
+    def exact(self) -> str:
+        """What needs values and not their order alone, for messages; empty if nothing does."""
+        return "the Gaussian likelihood" if self.data.uses_values else ""
+
+    @property
     def data_view(self) -> View:
         """The table's view."""
         return View(self.data, self.loading_shrinkage)
@@ -210,3 +216,15 @@ class Model:
             latent=build(LATENT, latent),
             experts=None if experts is None else MixedExperts(**experts),
         )
+
+
+def with_blocks(model: Model, blocks: Strings | None, columns: Integers) -> Model:
+    """The model with a shrinkage of each block's own, for the features that are in the model."""
+    if blocks is None:
+        return model
+    names = blocks[columns]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names.tolist()))}
+    if len(numbers) < 2:
+        return model
+    rows = [numbers[name] for name in names.tolist()]
+    return replace(model, loading_shrinkage=ByView.of(model.loading_shrinkage, rows))

@@ -9,7 +9,7 @@ from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.interruption import interruptible_once
 from rankfactor.engine.vb import Settings
 from rankfactor.estimators.base import FactorModel
-from rankfactor.features.plan import Views, training_table
+from rankfactor.features.plan import Blocks
 from rankfactor.likelihoods import DataLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
@@ -92,7 +92,7 @@ class RankFactorAnalysis(FactorModel):
         margin: float | str = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",
-        views: Views = None,
+        views: Blocks = None,
         covariates: Sequence[str] | None = None,
         covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
@@ -141,7 +141,7 @@ class RankFactorAnalysis(FactorModel):
         self._check_arguments()
         self._build_model()
         with interruptible_once() as ctrl_c:
-            return self._fit(training_table(X, self), None, ctrl_c)
+            return self._fit(*self._learn(X), None, ctrl_c)
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit the factors and return the scores of the training samples."""

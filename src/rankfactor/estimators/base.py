@@ -36,8 +36,7 @@ from rankfactor.engine.predictive import START_ITERATIONS, Predictive, train
 from rankfactor.engine.vb import Fit, Settings, fit
 from rankfactor.errors import InputError, check_count, counted, did_you_mean
 from rankfactor.estimators.classify import Labels, calibrated, classify
-from rankfactor.features.matching import model_values
-from rankfactor.features.plan import TrainingTable, Views, with_views
+from rankfactor.features.plan import Blocks, FeaturePlan, TrainingTable, remember_columns
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import (
@@ -48,12 +47,11 @@ from rankfactor.likelihoods import (
     ObservedArray,
     margin_for,
 )
-from rankfactor.model import Model
+from rankfactor.model import Model, with_blocks
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.posterior import (
     Posterior,
     hash_of_codes,
-    names_or_default,
     readable_order,
 )
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
@@ -74,7 +72,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     likelihood: str | DataLikelihood[Any] | None
     max_cuts: int
     shrinkage: str | AnyShrinkage
-    views: Views
+    views: Blocks
     covariates: Sequence[str] | None
     covariate_use: str
     max_iter: int
@@ -125,7 +123,22 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"missing_features must be 'error' or 'missing', not {self.missing_features!r}."
             )
 
-    def _fit(self, table: TrainingTable, labels: Labels | None, ctrl_c: Interruption) -> Self:
+    def _learn(self, X: Any) -> tuple[FeaturePlan, TrainingTable]:
+        """How a table becomes features, and its values."""
+        model, covariates = self._build_model(), self.covariates
+        return FeaturePlan.learn(
+            X,
+            covariates=None if covariates is None or not len(covariates) else covariates,
+            covariate_use=self.covariate_use,
+            blocks=self.views,
+            estimator=self,
+            sparse=model.takes_sparse,
+            exact=model.exact,
+        )
+
+    def _fit(
+        self, plan: FeaturePlan, table: TrainingTable, labels: Labels | None, ctrl_c: Interruption
+    ) -> Self:
         """Fit to a checked table, and to labels where there are any."""
         model = self._build_model()
         n, n_features = table.values.shape
@@ -151,18 +164,16 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         observed = coding.observe(table.values)
         model = self._with_margin(model, len(coding.columns))
         predictive = self._predictive(len(coding.columns))
-        model = with_views(model, table.views, coding.columns)
+        model = with_blocks(model, plan.blocks, coding.columns)
         settings = Settings(self.max_iter, self.tol, self.n_restarts)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         rows = None if labels is None else ObservedArray(labels.signed)
-        names = None if table.names is None else table.names.tolist()
-        feature_names = names_or_default(names, "x", n_features)
         stream, store, disk = Stream.from_seed(seed), None, None
         if engine is not None:
             # A folder that cannot be used is refused before any work is done.
             store = open_checkpoint(engine, model, observed, rows, stream)
-            features = feature_names[coding.columns]
+            features = plan.names[coding.columns]
             disk = open_store(engine, model, observed, rows, stream, features.tolist())
         with workers(self.n_threads) as pool:
             seen, start = rows, None
@@ -235,12 +246,11 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                         )
         if disk is not None and draws is not None:
             disk.finish(order, sign, None if classifiers is None else classifiers.row_names())
-        self._remember_names(table)
+        remember_columns(self, plan)
         self.posterior_ = Posterior(
             model=model,
-            feature_names=feature_names,
-            named_features=table.names is not None,
-            sample_names=names_or_default(table.sample_names, "sample", n),
+            plan=plan,
+            sample_names=table.sample_names,
             coding=coding,
             rows=result.data.state.rows,
             params=result.data.state.params,
@@ -253,9 +263,6 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             draws=draws,
             prior=result.prior.fresh(0),
             training="bayes" if predictive is None else "predictive",
-            views=table.views,
-            adjustment=table.adjustment,
-            indicators=table.indicators,
             codes_sha256=hash_of_codes(observed),
         )
         if engine is not None and draws is not None:
@@ -363,14 +370,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _match(self, X: Any) -> Any:
         """Values of a new table in the columns of the model."""
         check_is_fitted(self, "posterior_")
-        return model_values(self.posterior_, X, self.missing_features, estimator=self)
-
-    def _remember_names(self, table: TrainingTable) -> None:
-        self.n_features_in_ = table.n_given
-        if table.given_names is not None:
-            self.feature_names_in_ = table.given_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        return self.posterior_.match(X, self.missing_features, estimator=self)
 
     def transform(self, X: Any) -> Floats:
         """Factor scores of samples.

@@ -20,7 +20,7 @@ from rankfactor.estimators.deciding import Deciding
 from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features.matching import opened_labels, refuse_shuffled
-from rankfactor.features.plan import Views, training_table
+from rankfactor.features.plan import Blocks
 from rankfactor.folds import group_numbers
 from rankfactor.latent import MixedExperts, StandardNormal
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
@@ -172,7 +172,7 @@ class RankFactorClassifier(Deciding):
         likelihood: str | DataLikelihood[Any] | None = None,
         classifier: str | LabelLikelihood | None = None,
         shrinkage: str | AnyShrinkage = "tpbn",
-        views: Views = None,
+        views: Blocks = None,
         covariates: Sequence[str] | None = None,
         covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
@@ -303,12 +303,12 @@ class RankFactorClassifier(Deciding):
         self._check_arguments()
         self._check_training()
         y = opened_labels(X, y)
-        table = training_table(X, self)
+        plan, table = self._learn(X)
         refuse_shuffled(table.given, y)
-        tasks, codes = encode_labels(y, table.n_samples)
+        tasks, codes = encode_labels(y, len(table.sample_names))
         together = None
         if groups is not None:
-            index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
+            index = getattr(table.given, "index", pd.RangeIndex(len(table.sample_names)))
             together = group_numbers(groups, index)
         training = self._trains(table.values.shape[1])
         if training == "predictive" and self.label_weight == "auto":
@@ -319,7 +319,7 @@ class RankFactorClassifier(Deciding):
         signed = signed_labels(tasks, codes, self.class_weight)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
         with interruptible_once() as ctrl_c:
-            return self._fit(table, Labels(tasks, codes, signed, together), ctrl_c)
+            return self._fit(plan, table, Labels(tasks, codes, signed, together), ctrl_c)
 
     @property
     def classes_(self) -> Any:

@@ -23,7 +23,8 @@ from rankfactor.engine.draws import Draws
 from rankfactor.engine.scale_draws import ScaleDraws
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
-from rankfactor.features.words import Indicators
+from rankfactor.features.plan import FeaturePlan
+from rankfactor.features.words import Words
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.beta import Beta, Share
 from rankfactor.laws.gamma import Gamma
@@ -221,15 +222,15 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         }
     if posterior.views is not None:
         arrays["views"] = posterior.views
-    adjustment = posterior.adjustment
+    adjustment, words = posterior.plan.covariates, posterior.plan.words
     if adjustment is not None:
         needs.append(COVARIATES)
         header[COVARIATES] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
         if adjustment.regression is not None:
             arrays |= _parts_of(COVARIATES, adjustment.regression)
-    if posterior.indicators is not None:
+    if words is not None:
         needs.append(INDICATORS)
-        header[INDICATORS] = posterior.indicators.design.to_list()
+        header[INDICATORS] = words.design.to_list()
     return header, arrays
 
 
@@ -255,8 +256,13 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         )
     posterior = Posterior(
         model=model,
-        feature_names=arrays["feature_names"],
-        named_features=bool(header["named_features"]),
+        plan=FeaturePlan.stored(
+            arrays["feature_names"],
+            bool(header["named_features"]),
+            arrays.get("views"),
+            _words(header),
+            _adjustment(header, arrays),
+        ),
         sample_names=arrays["sample_names"] if left_out is None else np.zeros(0, "<U1"),
         coding=_whole("coding", CODINGS[part], arrays),
         rows=_whole("rows", Normal, arrays),
@@ -274,9 +280,6 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
         prior=_prior(model, arrays),
         training=str(header.get("training", "bayes")),
-        views=arrays.get("views"),
-        adjustment=_adjustment(header, arrays),
-        indicators=_indicators(header),
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
     )
@@ -319,9 +322,9 @@ def _adjustment(header: dict[str, Any], arrays: Arrays) -> Adjustment | None:
     return Adjustment(said["use"], Design.from_list(said["columns"]), regression)
 
 
-def _indicators(header: dict[str, Any]) -> Indicators | None:
+def _words(header: dict[str, Any]) -> Words | None:
     said = header.get(INDICATORS)
-    return None if said is None else Indicators(Design.from_list(said))
+    return None if said is None else Words(Design.from_list(said))
 
 
 def _prior(model: Model, arrays: Arrays) -> ScorePrior:
