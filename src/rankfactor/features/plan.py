@@ -297,11 +297,10 @@ def check_covariates(names: Any, use: object) -> list[str] | None:
         return None
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"covariates must be a list of column names, not {names!r}.")
-    chosen = list(names)
-    for name in chosen:
-        if chosen.count(name) > 1:
-            raise InputError(f"the covariate {name!r} is named more than once.")
-    return chosen
+    twice = pd.Index(names)[pd.Index(names).duplicated()]
+    if len(twice):
+        raise InputError(f"the covariate {twice[0]!r} is named more than once.")
+    return list(names)
 
 
 def feature_blocks(blocks: Blocks, names: Objects | None, n_features: int) -> Strings | None:
