@@ -172,6 +172,8 @@ def test_columns_that_are_absent_are_missing_or_refused(kind):
     expected = pd.DataFrame(table.values, columns=plan.names)
     expected[absent] = np.nan
     pd.testing.assert_frame_equal(values, expected)
+    with pytest.raises(InputError, match="lacks 6 of the model's 10 features: 'age', 'sex=m'"):
+        plan.apply(annotated(X, kind))  # its obs are not features
     plan, table = FeaturePlan.learn(X[GENES])
     part = annotated(X[["g3", "g0"]], kind)
     found = plain(plan.apply(part, "missing"))
@@ -209,6 +211,7 @@ class Model:
         (GENES, ["age", "batch"], r"none of the 4 features of the model \(the first is 'g0'\)"),
         (GENES, ["g0", "g1", "g2"], "lacks 1 of the model's 4 features: 'g3'; add them, or set mi"),
         (GENES, [*GENES, "g1"], "duplicate feature names: 'g1'; make every name unique"),
+        ([*GENES, "sex", "pain"], [*GENES, "sex", "sex", "pain"], "duplicate feature names: 'sex'"),
         ([*GENES, "sex"], GENES, "lacks 1 of the model's 5 features: 'sex=m'"),
     ],
 )

@@ -122,7 +122,7 @@ def split_covariates(
             "covariates are columns by name, and X has none: give X as a DataFrame with names, or "
             "as an AnnData object."
         )
-    _refuse_duplicates(X.columns)
+    refuse_duplicates(X.columns)
     extra = X.extra.columns if isinstance(X, NamedSparse) else ()
     absent = [name for name in names if name not in X.columns and name not in extra]
     if absent and on_missing == "error":
@@ -161,7 +161,7 @@ def table_values(X: Any, *, estimator: Any = None) -> Any:
     if isinstance(X, pd.DataFrame):
         X = names = _frame_values(X)
     elif isinstance(X, NamedSparse):
-        _refuse_duplicates(X.columns)
+        refuse_duplicates(X.columns)
         X = X.matrix
     values = check_array(
         X,
@@ -193,7 +193,7 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
             f"the table is empty: it has {counted(X.shape[0], 'sample')} and "
             f"{counted(X.shape[1], 'feature')}."
         )
-    _refuse_duplicates(X.columns)
+    refuse_duplicates(X.columns)
     text = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
     if not text:
         return X
@@ -238,7 +238,8 @@ def _first(condition: Callable[[Any], Any], values: Any) -> tuple[int, int] | No
     return None
 
 
-def _refuse_duplicates(names: pd.Index[Any]) -> None:
+def refuse_duplicates(names: pd.Index[Any]) -> None:
+    """Refuse columns of the same name."""
     if not names.is_unique:
         twice = names[names.duplicated()].unique()
         raise InputError(f"duplicate feature names: {listed(twice)}; make every name unique.")
@@ -246,7 +247,7 @@ def _refuse_duplicates(names: pd.Index[Any]) -> None:
 
 def selected(X: Any, known: pd.Index[Any]) -> Any:
     """The columns of these names in this order; those that the table lacks are all missing."""
-    _refuse_duplicates(X.columns)
+    refuse_duplicates(X.columns)
     if isinstance(X, NamedSparse):
         return X.select(known)
     return X if X.columns.equals(known) else X.reindex(columns=known)

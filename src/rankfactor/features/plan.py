@@ -22,6 +22,7 @@ from rankfactor.features.matching import (
     NamedSparse,
     column_names,
     opened,
+    refuse_duplicates,
     refuse_limits,
     selected,
     split_covariates,
@@ -232,8 +233,9 @@ class FeaturePlan:
     def lacking(self, X: pd.DataFrame | NamedSparse) -> list[str]:
         """Features of the model that are not in a table with names, nor made of its words."""
         found = set(X.columns)
-        for column in () if self.words is None else self.words.design.columns:
-            found.update(column.feature_names if column.name in found else ())
+        if self.words is not None and isinstance(X, pd.DataFrame):
+            for column in self.words.design.columns:
+                found.update(column.feature_names if column.name in found else ())
         return [name for name in self.table_features.tolist() if name not in found]
 
     def _matched(self, X: Any, on_missing: str) -> Any:
@@ -252,6 +254,7 @@ class FeaturePlan:
                 "missing values."
             )
         if self.words is not None and isinstance(X, pd.DataFrame):
+            refuse_duplicates(X.columns)
             X = self.words.apply(X)
         return selected(X, pd.Index(known.astype(object)))
 
