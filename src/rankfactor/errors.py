@@ -1,11 +1,12 @@
-"""Errors that a user can mend, and the words that messages share."""
+"""Errors that a user can mend, the words that messages share, and checks of arguments."""
 
 import numbers
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
-__all__ = ["InputError", "check_count", "counted", "did_you_mean"]
+__all__ = ["InputError", "check_count", "counted", "did_you_mean", "listed"]
 
 
 class InputError(ValueError):
@@ -22,6 +23,12 @@ class InputError(ValueError):
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Number and noun, and what may follow it: "1 sample is", "2 samples are"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Any, most: int = 5) -> str:
+    """The first names of a sequence, quoted, and how many more there are; empty without any."""
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:

@@ -7,11 +7,10 @@ are frozen dataclasses of hyper-parameters; everything learned travels in a `Vie
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.kernels.codes import MAX_CUTS
 from rankfactor.latent import LATENT, AnyLatent, DPMixture, Latent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
@@ -27,6 +26,7 @@ from rankfactor.likelihoods import (
 )
 from rankfactor.likelihoods.coding import Cuts
 from rankfactor.shrinkage import SHRINKAGE, TPBN, AnyShrinkage, ByView
+from rankfactor.typing import Integers, Strings
 
 _BY_VIEW = "by_view"  # the one part that holds another
 
@@ -147,6 +147,11 @@ class Model:
         return name is not None and CODINGS[name] is Cuts
 
     @property
+    def exact(self) -> str:
+        """What needs values and not their order alone, for messages; empty if nothing does."""
+        return "the Gaussian likelihood" if self.data.uses_values else ""
+
+    @property
     def data_view(self) -> View:
         """The table's view."""
         return View(self.data, self.loading_shrinkage)
@@ -217,10 +222,13 @@ class Model:
         )
 
 
-def check_count(name: str, value: object, most: int | None = None) -> int:
-    """Return ``value`` if it is a whole number from 1 to ``most``, else say what is wrong."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
-    if most is not None and int(value) > most:
-        raise InputError(f"{name} must be at most {most}, not {value!r}.")
-    return int(value)
+def with_blocks(model: Model, blocks: Strings | None, columns: Integers) -> Model:
+    """The model with a shrinkage of each block's own, for the features that are in the model."""
+    if blocks is None:
+        return model
+    names = blocks[columns]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names.tolist()))}
+    if len(numbers) < 2:
+        return model
+    rows = [numbers[name] for name in names.tolist()]
+    return replace(model, loading_shrinkage=ByView.of(model.loading_shrinkage, rows))

@@ -21,7 +21,11 @@ def downloaded(browser, tmp_path):
     posterior = models.two_tasks()
     names = posterior.feature_names.astype("<U100").copy()
     names[4 : 4 + len(NAMES)] = NAMES
-    path = write_report(tmp_path / "r.html", replace(posterior, feature_names=names), title="t")
+    path = write_report(
+        tmp_path / "r.html",
+        replace(posterior, plan=replace(posterior.plan, names=names)),
+        title="t",
+    )
     page = browser.new_page()
     page.goto(path.as_uri())
     host = page.locator("#features .host")

@@ -9,7 +9,6 @@ import pandas as pd
 from tests.cli.running import LABELS, N, answer, fails, fit, works
 
 from rankfactor import RankFactorAnalysis, save_model
-from rankfactor.features.matching import model_values
 from rankfactor.steps.workers import Workers
 from rankfactor.storage.model_file import load_model
 
@@ -50,7 +49,7 @@ def test_what_is_written() -> None:
     best = found.filter(like="kind_decision").to_numpy().argmax(axis=1)
     assert (found["kind_predicted"] == np.array(["x", "y", "z"])[best]).all()
     posterior = load_model("model.rankfactor")
-    values = model_values(posterior, pd.read_csv("table.csv", index_col=0), "error")
+    values = posterior.match(pd.read_csv("table.csv", index_col=0), "error")
     scores = pd.read_csv("scores.csv", index_col="sample", float_precision="round_trip")
     assert scores.columns.tolist() == ["factor1", "factor2"]
     np.testing.assert_array_equal(scores, posterior.encode(values, Workers()).mean)

@@ -86,7 +86,7 @@ def test_numbers_with_decimal_commas_in_another_file_are_numbers() -> None:
     labels["age"] = [f"{age},5" for age in labels["age"]]
     labels.to_csv("german.csv", sep=";")
     fit("table.csv", "--labels", "german.csv:status", "--covariates", "german.csv:age")
-    adjustment = load_model("model.rankfactor").adjustment
+    adjustment = load_model("model.rankfactor").plan.covariates
     assert adjustment is not None
     (age,) = adjustment.design.columns
     assert age.levels is None

@@ -15,7 +15,6 @@ from sklearn.model_selection import cross_val_score
 from rankfactor import InputError, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.engine.chain import Gibbs
 from rankfactor.estimators.rank_residuals import RankResiduals
-from rankfactor.features.matching import model_values
 from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -97,7 +96,7 @@ def test_predictions_are_the_same_in_another_process(use, engine, tmp_path):
     model = small(use, engine=engine).fit(table, y)
     path = save_model(model.posterior_, tmp_path / "m")
     loaded = load_model(path)
-    assert loaded.adjustment.design == model.posterior_.adjustment.design
+    assert loaded.plan.covariates.design == model.posterior_.plan.covariates.design
     assert loaded.covariate_names == BOTH
     assert_array_equal(loaded.table_features, GENES)
     expected = model.predict_proba(new)
@@ -105,10 +104,9 @@ def test_predictions_are_the_same_in_another_process(use, engine, tmp_path):
     code = f"""
 import numpy as np, pandas as pd
 from rankfactor import load_model
-from rankfactor.features.matching import model_values
 from rankfactor.steps.workers import Workers
 model = load_model({str(path)!r})
-values = model_values(model, pd.read_pickle({str(tmp_path / "new")!r}), "error")
+values = model.match(pd.read_pickle({str(tmp_path / "new")!r}), "error")
 np.save({str(tmp_path / "p.npy")!r}, model.probabilities(model.decide(values, Workers()))[0])
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
@@ -185,7 +183,7 @@ def test_covariates_of_annotated_data_are_columns_of_obs(use, kind):
     assert_array_equal(model.feature_names_in_, [*GENES, *BOTH])
     new, _ = people(20, seed=1)
     assert_array_equal(model.decision_function(annotated(new)), expected.decision_function(new))
-    values = model_values(model.posterior_, annotated(new), "error")
+    values = model.posterior_.match(annotated(new), "error")
     assert sparse.issparse(values) == (use == "view" and kind is not np.asarray)
     assert_array_equal(
         model.posterior_.decide(values, Workers())[0][:, 0], expected.decision_function(new)

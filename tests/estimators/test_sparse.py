@@ -14,7 +14,6 @@ from scipy import sparse
 
 from rankfactor import InputError, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.estimators import PRESETS
-from rankfactor.features.matching import model_values
 from rankfactor.likelihoods.coding import learn_cuts
 from rankfactor.steps.workers import Workers
 
@@ -164,7 +163,7 @@ def test_annotated_data(kind, tmp_path):
     holes.iloc[:, [i for i in range(14) if i not in order]] = np.nan
     assert_array_equal(model.predict_proba(new), expected.predict_proba(holes))
     loaded = load_model(save_model(model.posterior_, tmp_path / "m"))
-    values = model_values(loaded, new, "missing")
+    values = loaded.match(new, "missing")
     assert_array_equal(
         loaded.probabilities(loaded.decide(values, Workers()))[0], model.predict_proba(new)
     )

@@ -14,8 +14,7 @@ from rankfactor import (
 )
 from rankfactor.evaluation import cross_validate, named_models
 from rankfactor.evaluation.baselines import LinearSVM
-from rankfactor.features.matching import model_values
-from rankfactor.features.words import MOST_LEVELS, Indicators, is_of_words
+from rankfactor.features.words import MOST_LEVELS, Words, is_of_words
 from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -45,7 +44,7 @@ NAMES = ["a", "b", "sex=m", "pain=much", "pain=none", "pain=some"]
 
 def test_two_words_are_one_feature_and_three_are_three():
     table, _ = people()
-    found = Indicators.learn(table).apply(table)
+    found = Words.learn(table).apply(table)
     assert list(found.columns) == NAMES
     assert_array_equal(found["sex=m"], (table["sex"] == "m").astype(float))
     assert_array_equal(found["pain=some"].drop("s1"), (table["pain"].drop("s1") == "some") * 1.0)
@@ -85,9 +84,9 @@ def test_a_model_keeps_them(tmp_path):
     expected = model.decision_function(new)
     assert_array_equal(expected, model.decision_function(new[["b", "pain", "a", "sex"]]))
     loaded = load_model(save_model(model.posterior_, tmp_path / "m"))
-    assert loaded.indicators == model.posterior_.indicators
+    assert loaded.plan.words == model.posterior_.plan.words
     assert loaded.word_columns == ["sex", "pain"]
-    values = model_values(loaded, new, "error")
+    values = loaded.match(new, "error")
     assert_array_equal(loaded.decide(values, Workers())[0][:, 0], expected)
     with pytest.raises(InputError, match="lacks 1 of the model's 6 features: 'sex=m'"):
         model.predict(new.drop(columns="sex"))

@@ -22,7 +22,6 @@ from rankfactor import (
 )
 from rankfactor.engine.chain import Gibbs
 from rankfactor.estimators import PRESETS
-from rankfactor.features.matching import model_values
 from rankfactor.likelihoods import MarginRank, NoParameters
 from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.workers import Workers
@@ -465,5 +464,5 @@ def test_a_mixed_table_of_format_1_is_read_for_ever(nearness):
     assert posterior.feature_names.tolist() == expected["features"]
     assert posterior.word_columns == ["sex", "grade"]
     assert posterior.covariate_names == ["age", "site"]
-    values = model_values(posterior, pd.DataFrame(expected["table"]), "error")
+    values = posterior.match(pd.DataFrame(expected["table"]), "error")
     assert_predictions(posterior, posterior.decide(values, Workers()), expected, nearness)

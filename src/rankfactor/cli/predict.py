@@ -14,7 +14,7 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.console import note, result
 from rankfactor.cli.outputs import PREDICTIONS, SCORES, Output, check_outputs, files_of
 from rankfactor.cli.reading import Reading, new_covariates, read
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import InputError, counted, listed
 from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
@@ -160,18 +160,12 @@ def _matched(
     posterior: Posterior, table: Table, frame: pd.DataFrame, missing_features: str
 ) -> tuple[Any, list[str]]:
     """Values in the columns of training, and the names of the features that were not found."""
-    from rankfactor.features.matching import listed, model_values
-
-    names = posterior.table_features.tolist()
-    n_features = len(names)
+    n_features = len(posterior.table_features)
     missing: list[str] = []
     share = 0.0
     given: Any = frame if posterior.named_features else frame.to_numpy()
     if posterior.named_features:
-        indicators = posterior.indicators
-        coded = table.values if indicators is None else indicators.apply(table.values)
-        found = set(coded.columns)
-        missing = [name for name in names if name not in found]
+        missing = posterior.plan.lacking(table.values)
         share = len(missing) / n_features
         if missing and missing_features == "error":
             raise InputError(
@@ -187,7 +181,7 @@ def _matched(
                 f"({share:.0%}), too many to predict from: check that the names are of the same "
                 f"kind ({listed(missing)} are missing)."
             )
-    values = model_values(posterior, given, missing_features)
+    values = posterior.match(given, missing_features)
     if missing:
         warnings.warn(
             f"{table.source} lacks {len(missing)} of the model's {counted(n_features, 'feature')} "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankfactor.cli.console import note
 from rankfactor.cli.settings import class_of_task
-from rankfactor.errors import InputError, counted, did_you_mean
+from rankfactor.errors import InputError, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,13 +240,13 @@ def with_words(table: Table, names: Sequence[str]) -> tuple[Table, list[str]]:
     said = []
     if used:
         said.append(
-            f"columns of words become 0/1 features: {_listed(used, MOST_LEVELS)}; leave out what "
+            f"columns of words become 0/1 features: {listed(used, MOST_LEVELS)}; leave out what "
             "is no feature (--exclude)."
         )
     if left:
         said.append(
             f"columns of text that are no features (not 2 to {MOST_LEVELS} words, or numbers among "
-            f"them) are left out: {_listed(left, MOST_LEVELS)}."
+            f"them) are left out: {listed(left, MOST_LEVELS)}."
         )
     return replace(table, values=table.values.join(table.annotations[used])), said
 
@@ -284,8 +284,8 @@ def new_covariates(
     for column in places:
         if column not in wanted:
             raise InputError(
-                f"{column!r} is no covariate of the model, which has {_listed(list(wanted))}."
-                f"{did_you_mean(column, wanted)}"
+                f"{column!r} is no covariate of the model, which has "
+                f"{listed(list(wanted), 3) or 'none'}.{did_you_mean(column, wanted)}"
             )
     files = {file: _read_file(file, reading) for file in places.values() if file}
     # Those that are nowhere are told by whoever matches the table to the model.
@@ -307,7 +307,7 @@ def _place(table: Path, header: set[str], text: str, option: str) -> tuple[Path 
         known = [f"{text}:{name}" for name in column_names(Path(text))[1:]]
         raise InputError(
             f"{option} {text} is a file, and names no column of it: write {text}:COLUMN, with one "
-            f"of {_listed(known)}."
+            f"of {listed(known, 3) or 'none'}."
         )
     if text in header or not colon or not file:
         return None, text
@@ -330,14 +330,14 @@ def _foreign(table: Table, file: Path, files: Mapping[Path, pd.DataFrame]) -> It
     foreign = given[~given.isin(index)]
     if len(foreign) == len(given):
         raise InputError(
-            f"{file} has no sample in common with the table: its samples are {_listed(given)} and "
-            f"the table's are {_listed(index)}; check the column of sample names in both "
-            "(--id-column), and which way the table lies (--orient)."
+            f"{file} has no sample in common with the table: its samples are "
+            f"{listed(given, 3)} and the table's are {listed(index, 3)}; check the column of "
+            "sample names in both (--id-column), and which way the table lies (--orient)."
         )
     if len(foreign):
         out = "not in the table and left out"
         whose = counted(len(foreign), f"sample of {file} is {out}", f"samples of {file} are {out}")
-        yield f"{whose}: {_listed(foreign)}."
+        yield f"{whose}: {listed(foreign, 3)}."
 
 
 def _column(
@@ -358,7 +358,7 @@ def _column(
     if column not in frame.columns:
         raise InputError(
             f"{file or table.source} has no column {column!r} to take as {kind}; the columns "
-            f"beside its features are {_listed(frame.columns)}."
+            f"beside its features are {listed(frame.columns, 3) or 'none'}."
             f"{did_you_mean(column, frame.columns)}"
         )
     if file is not None and column in table.values.columns and kind == "label":
@@ -387,8 +387,3 @@ def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
             f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so "
             "choose another column or bin it first."
         )
-
-
-def _listed(names: Any, most: int = 3) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "none"

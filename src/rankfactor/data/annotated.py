@@ -20,10 +20,9 @@ import pandas as pd
 
 from rankfactor.data.classes import classes_of_frame
 from rankfactor.data.grid import Grid, Table, check_cells, check_names
-from rankfactor.data.names import some
 from rankfactor.data.opening import foreign_reader
 from rankfactor.data.packages import need
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import InputError, did_you_mean, listed
 
 __all__ = ["annotated_names", "from_anndata", "from_mudata", "read_annotated", "write_back"]
 
@@ -54,13 +53,14 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
         matrix, what = adata.X, "X"
         if matrix is None:
             raise InputError(
-                f"{source} has no X; choose a layer: {some(list(adata.layers)) or 'there is none'}."
+                f"{source} has no X; choose a layer: "
+                f"{listed(list(adata.layers), 3) or 'there is none'}."
             )
     else:
         if layer not in adata.layers:
             raise InputError(
-                f"{source} has no layer '{layer}'; it has {some(list(adata.layers)) or 'none'}."
-                f"{did_you_mean(layer, adata.layers)}"
+                f"{source} has no layer '{layer}'; it has "
+                f"{listed(list(adata.layers), 3) or 'none'}.{did_you_mean(layer, adata.layers)}"
             )
         matrix, what = adata.layers[layer], f"layer '{layer}'"
     is_sparse = hasattr(matrix, "toarray")
@@ -77,7 +77,7 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     annotations = classes_of_frame(adata.obs.set_axis(index, axis=0))
     notes = [f"the table is {what}" + (", sparse: its zeros are values" if is_sparse else "")]
     if layer is None and len(adata.layers):
-        notes.append(f"other layers: {some(list(adata.layers))}")
+        notes.append(f"other layers: {listed(list(adata.layers), 3)}")
     return Table(
         pd.DataFrame(grid.values, index=index, columns=pd.Index(features, dtype=object)),
         annotations,
@@ -247,8 +247,8 @@ def _placed(
     unknown = [name for name in given if str(name) not in position]
     if unknown:
         raise InputError(
-            f"{argument} has a {kind} that the data do not have: {some(unknown)}; pass the data "
-            "that the model was fitted to."
+            f"{argument} has a {kind} that the data do not have: {listed(unknown, 3)}; pass the "
+            "data that the model was fitted to."
         )
     out = np.full((len(wanted), rows.shape[1]), np.nan)
     out[[position[str(name)] for name in given]] = rows

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.data.grid import Grid, check_cells, check_names
-from rankfactor.data.names import some
 from rankfactor.data.numbers import Style, parse_number
 from rankfactor.data.opening import foreign_reader
 from rankfactor.data.packages import need
 from rankfactor.data.textfile import holds_names
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import InputError, did_you_mean, listed
 
 __all__ = ["grid_of_frame", "numeric_table", "parquet_names", "read_parquet_frame"]
 
@@ -104,7 +103,7 @@ def grid_of_frame(
         elif id_column != frame.index.name:
             raise InputError(
                 f"{source} has no column '{id_column}' to take as id_column; "
-                f"its columns begin with {some(names)}.{did_you_mean(id_column, names)}"
+                f"its columns begin with {listed(names, 3)}.{did_you_mean(id_column, names)}"
             )
     elif _is_plain_index(frame.index) and names[0] not in text_columns:
         first = frame.iloc[:, 0]

@@ -38,10 +38,9 @@ from rankfactor.data.names import (
     looks_like_features,
     looks_like_samples,
     plain,
-    some,
 )
 from rankfactor.data.numbers import Style, parse_limit
-from rankfactor.errors import InputError, counted, did_you_mean
+from rankfactor.errors import InputError, counted, did_you_mean, listed
 
 __all__ = [
     "Grid",
@@ -183,7 +182,7 @@ def table_of_grid(
         described = set(columns).intersection(_mostly_text(grid, axis=1))
         if described:
             dropped = [grid.column_names[i] for i in sorted(described)]
-            notes.append(f"columns that describe features are left out: {some(dropped)}")
+            notes.append(f"columns that describe features are left out: {listed(dropped, 3)}")
             columns = [i for i in columns if i not in described]
     samples, features = (columns, rows) if turned else (rows, columns)
     sample_labels, feature_labels = (
@@ -212,7 +211,7 @@ def table_of_grid(
     if dates:
         notes.append(
             f"{counted(len(dates), 'feature is', 'features are')} called like dates, as "
-            f"spreadsheets rename genes: {some(dates)}"
+            f"spreadsheets rename genes: {listed(dates, 3)}"
         )
     automatic = [name for name in annotations if name not in wanted]
     return Table(
@@ -321,8 +320,8 @@ def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
     unknown = exclude - {*grid.row_names} - {*grid.column_names}
     if unknown:
         raise InputError(
-            f"{grid.source} has nothing called {some(sorted(unknown))} to exclude; "
-            f"its columns begin with {some(grid.column_names)}."
+            f"{grid.source} has nothing called {listed(sorted(unknown), 3)} to exclude; "
+            f"its columns begin with {listed(grid.column_names, 3)}."
             f"{did_you_mean(min(unknown), [*grid.column_names, *grid.row_names])}"
         )
     rows = [n for n, name in enumerate(grid.row_names) if name not in exclude]

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rankfactor.data.classes import classes_of_frame
-from rankfactor.data.names import some
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, listed
 
 __all__ = ["align_labels"]
 
@@ -53,17 +52,19 @@ def align_labels(
     if not given.is_unique:
         repeated = given[given.duplicated()].unique()
         raise InputError(
-            f"{source} labels a sample more than once: {some(repeated)}; keep one row for each."
+            f"{source} labels a sample more than once: {listed(repeated, 3)}; keep one row for "
+            "each."
         )
     foreign = given[~given.isin(wanted)]
     if len(foreign) == len(given):
         raise InputError(
-            f"{source} has no sample in common with the table: its samples are {some(given)} and "
-            f"the table's are {some(wanted)}; check the column of sample names in both."
+            f"{source} has no sample in common with the table: its samples are "
+            f"{listed(given, 3)} and the table's are {listed(wanted, 3)}; check the column of "
+            "sample names in both."
         )
     if len(foreign) and unknown == "error":
         raise InputError(
-            f"{source} labels samples that the table does not have: {some(foreign)}; "
+            f"{source} labels samples that the table does not have: {listed(foreign, 3)}; "
             'remove them or pass unknown="ignore".'
         )
     aligned = classes_of_frame(labels.set_axis(given, axis=0).reindex(wanted))

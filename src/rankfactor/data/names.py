@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, listed
 
 __all__ = [
     "FEATURE_HEADINGS",
@@ -18,7 +18,6 @@ __all__ = [
     "looks_like_features",
     "looks_like_samples",
     "plain",
-    "some",
 ]
 
 # Headings of a column that can but hold names, whatever its cells; letters and digits only.
@@ -107,14 +106,8 @@ def check_unique(names: Iterable[str], what: str, source: str | Path) -> None:
     if not index.is_unique:
         repeated = list(index[index.duplicated()].unique())
         raise InputError(
-            f"{source} has a repeated {what}: {some(repeated)}; make every name unique."
+            f"{source} has a repeated {what}: {listed(repeated, 3)}; make every name unique."
         )
-
-
-def some(names: Sequence[object] | pd.Index[str]) -> str:
-    """Return the first three names, quoted, and how many more there are."""
-    shown = ", ".join(f"'{name}'" for name in names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
 
 
 def _most_match(pattern: re.Pattern[str], names: Sequence[str]) -> bool:

@@ -34,11 +34,11 @@ from rankfactor.data.grid import (
     check_orientation,
     table_of_grid,
 )
-from rankfactor.data.names import check_unique, some
+from rankfactor.data.names import check_unique
 from rankfactor.data.npz import archive_names, read_archive
 from rankfactor.data.opening import first_bytes, name_suffixes, read_as_text
 from rankfactor.data.textfile import open_records, read_text_grid
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import InputError, did_you_mean, listed
 
 __all__ = ["column_names", "read_annotations", "read_table"]
 
@@ -293,7 +293,7 @@ def _check_found(table: Table, text_columns: Collection[str]) -> None:
             known = [*table.annotations.columns, *table.values.columns]
             raise InputError(
                 f"{table.source} has no column '{name}' to take as label; "
-                f"its columns begin with {some(known)}.{did_you_mean(name, known)}"
+                f"its columns begin with {listed(known, 3)}.{did_you_mean(name, known)}"
             )
 
 
@@ -303,7 +303,7 @@ def _without(table: Table, exclude: Collection[str]) -> Table:
         if not any(name in where for where in (values.columns, annotations.columns, values.index)):
             raise InputError(
                 f"{table.source} has nothing called '{name}' to exclude; "
-                f"its features begin with {some(values.columns)}."
+                f"its features begin with {listed(values.columns, 3)}."
                 f"{did_you_mean(name, [*values.columns, *annotations.columns, *values.index])}"
             )
     left_out = set(exclude)
@@ -322,7 +322,7 @@ def _indexed(frame: pd.DataFrame, id_column: str | int, path: Path) -> pd.DataFr
     if id_column not in frame.columns:
         raise InputError(
             f"{path} has no column '{id_column}' to take as id_column; "
-            f"its columns begin with {some(frame.columns)}."
+            f"its columns begin with {listed(frame.columns, 3)}."
             f"{did_you_mean(id_column, frame.columns)}"
         )
     names = frame[id_column]

@@ -28,10 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfactor.data.grid import Grid
-from rankfactor.data.names import is_heading_of_names, some
+from rankfactor.data.names import is_heading_of_names
 from rankfactor.data.numbers import Evidence, Style, parse_number, parse_row
 from rankfactor.data.opening import name_suffixes, read_as_text
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import InputError, did_you_mean, listed
 from rankfactor.storage.spreadsheet import unescaped
 
 __all__ = ["Records", "grid_of_records", "holds_names", "open_records", "read_text_grid"]
@@ -370,7 +370,7 @@ def _id_position(names: list[str], id_column: str | int | None, source: str) -> 
         if id_column not in names:
             raise InputError(
                 f"{source} has no column '{id_column}' to take as id_column; "
-                f"its columns begin with {some(names)}.{did_you_mean(id_column, names)}"
+                f"its columns begin with {listed(names, 3)}.{did_you_mean(id_column, names)}"
             )
         return names.index(id_column)
     return None

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.engine.vb import Fit
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.kernels.packed import packed_size
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import RowArrays
-from rankfactor.model import Model, check_count
+from rankfactor.model import Model
 from rankfactor.steps.score import BLOCK
 from rankfactor.storage.draw_store import ChainRecord
 from rankfactor.typing import Floats

@@ -44,18 +44,18 @@ from rankfactor.engine.predictive import (
 )
 from rankfactor.engine.vb import Fit, Progress, Settings, ascend
 from rankfactor.errors import InputError, counted
-from rankfactor.features.plan import TrainingTable, with_views
+from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
-from rankfactor.model import Model, ViewState
+from rankfactor.model import Model, ViewState, with_blocks
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.draws import Draws, certain
-from rankfactor.posterior.posterior import hash_of_codes, names_or_default, readable_order
+from rankfactor.posterior.posterior import hash_of_codes, readable_order
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, thread_count, workers
@@ -115,13 +115,19 @@ class FitSettings:
 
 
 def fit_posterior(
-    model: Model, table: TrainingTable, labels: Labels | None, settings: FitSettings
+    model: Model,
+    plan: FeaturePlan,
+    table: TrainingTable,
+    labels: Labels | None,
+    settings: FitSettings,
 ) -> Posterior:
     """Fit a model to a table and, where there are any, to labels.
 
     Parameters
     ----------
     model : Model
+    plan : FeaturePlan
+        How the table became numbers, which the posterior does again to new ones.
     table : TrainingTable
     labels : Labels or None
     settings : FitSettings
@@ -146,12 +152,10 @@ def fit_posterior(
         observed = coding.observe(table.values)
         training = settings.trains(model, len(coding.columns))
         model = model.for_coding(coding)
-        model = with_views(model, table.views, coding.columns)
-        names = None if table.names is None else table.names.tolist()
-        feature_names = names_or_default(names, "x", n_features)
+        model = with_blocks(model, plan.blocks, coding.columns)
         fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
         # A folder that cannot be used is refused before any work is done.
-        fitting.open_chains(feature_names[coding.columns].tolist())
+        fitting.open_chains(plan.names[coding.columns].tolist())
         result = fitting.ascend()
         draws = fitting.sample(result)
         ctrl_c.hold()
@@ -165,9 +169,8 @@ def fit_posterior(
             fitting.close_chains(order, sign, classifiers)
         posterior = Posterior(
             model=model,
-            feature_names=feature_names,
-            named_features=table.names is not None,
-            sample_names=names_or_default(table.sample_names, "sample", n),
+            plan=plan,
+            sample_names=table.sample_names,
             coding=coding,
             rows=result.data.state.rows,
             params=result.data.state.params,
@@ -180,9 +183,6 @@ def fit_posterior(
             draws=draws,
             prior=result.prior.fresh(0),
             training=training,
-            views=table.views,
-            adjustment=table.adjustment,
-            indicators=table.indicators,
             codes_sha256=hash_of_codes(observed),
         )
     return posterior if settings.gibbs is None else judge_chains(posterior, settings.gibbs)

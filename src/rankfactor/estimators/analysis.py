@@ -10,7 +10,7 @@ from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.vb import Settings
 from rankfactor.estimators.base import FactorModel
-from rankfactor.features.plan import Views, training_table
+from rankfactor.features.plan import Blocks
 from rankfactor.likelihoods import DataLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
@@ -93,7 +93,7 @@ class RankFactorAnalysis(FactorModel):
         margin: float | str = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",
-        views: Views = None,
+        views: Blocks = None,
         covariates: Sequence[str] | None = None,
         covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
@@ -140,10 +140,9 @@ class RankFactorAnalysis(FactorModel):
         y : ignored
         """
         settings, model = self._settings(), self._build_model()
-        table = training_table(X, self)
-        posterior = fit_posterior(model, table, None, replace(settings, seed=self._seed()))
-        self._remember_names(table)
-        return self._keep(posterior)
+        plan, table = self._learn(X, model)
+        settings = replace(settings, seed=self._seed())
+        return self._keep(fit_posterior(model, plan, table, None, settings))
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit the factors and return the scores of the training samples."""

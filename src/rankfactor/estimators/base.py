@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit import FitSettings
 from rankfactor.engine.vb import Settings
-from rankfactor.errors import InputError, did_you_mean
-from rankfactor.features.plan import TrainingTable, Views
+from rankfactor.errors import InputError, check_count, did_you_mean
+from rankfactor.features.plan import Blocks, FeaturePlan, TrainingTable, remember_columns
 from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood
-from rankfactor.model import Model, check_count
+from rankfactor.model import Model
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
@@ -44,7 +44,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     likelihood: str | DataLikelihood[Any] | None
     max_cuts: int
     shrinkage: str | AnyShrinkage
-    views: Views
+    views: Blocks
     covariates: Sequence[str] | None
     covariate_use: str
     max_iter: int
@@ -77,7 +77,21 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _keep(self, posterior: Posterior) -> Self:
         """Keep a posterior, and what scikit-learn asks of its table."""
         self.posterior_ = posterior
+        remember_columns(self, posterior.plan)
         return self
+
+    def _learn(self, X: Any, model: Model) -> tuple[FeaturePlan, TrainingTable]:
+        """How a table becomes features, and its values."""
+        covariates = self.covariates
+        return FeaturePlan.learn(
+            X,
+            covariates=None if covariates is None or not len(covariates) else covariates,
+            covariate_use=self.covariate_use,
+            blocks=self.views,
+            estimator=self,
+            sparse=model.takes_sparse,
+            exact=model.exact,
+        )
 
     def _data_part(self, likelihood: str | DataLikelihood[Any]) -> DataLikelihood[Any]:
         if not isinstance(likelihood, str):
@@ -132,13 +146,6 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Values of a new table in the columns of the model."""
         check_is_fitted(self, "posterior_")
         return self.posterior_.match(X, self.missing_features, estimator=self)
-
-    def _remember_names(self, table: TrainingTable) -> None:
-        self.n_features_in_ = table.n_given
-        if table.given_names is not None:
-            self.feature_names_in_ = table.given_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def transform(self, X: Any) -> Floats:
         """Factor scores of samples.

@@ -19,7 +19,7 @@ from rankfactor.estimators.deciding import Deciding
 from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features.matching import opened_labels, refuse_shuffled
-from rankfactor.features.plan import Views, training_table
+from rankfactor.features.plan import Blocks
 from rankfactor.folds import group_numbers
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
@@ -171,7 +171,7 @@ class RankFactorClassifier(Deciding):
         likelihood: str | DataLikelihood[Any] | None = None,
         classifier: str | LabelLikelihood | None = None,
         shrinkage: str | AnyShrinkage = "tpbn",
-        views: Views = None,
+        views: Blocks = None,
         covariates: Sequence[str] | None = None,
         covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
@@ -269,12 +269,12 @@ class RankFactorClassifier(Deciding):
         model = self._build_model()
         settings = self._classifier_settings(model)
         y = opened_labels(X, y)
-        table = training_table(X, self)
+        plan, table = self._learn(X, model)
         refuse_shuffled(table.given, y)
-        tasks, codes = encode_labels(y, table.n_samples)
+        tasks, codes = encode_labels(y, len(table.sample_names))
         together = None
         if groups is not None:
-            index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
+            index = getattr(table.given, "index", pd.RangeIndex(len(table.sample_names)))
             together = group_numbers(groups, index)
         training = settings.trains(model, table.values.shape[1])
         if self.label_weight == "auto" and training == "predictive":
@@ -284,9 +284,8 @@ class RankFactorClassifier(Deciding):
             settings = replace(settings, predictive=Predictive(self.label_weight_))
         signed = signed_labels(tasks, codes, self.class_weight)
         labels = Labels(tasks, codes, signed, together)
-        posterior = fit_posterior(model, table, labels, replace(settings, seed=self._seed()))
-        self._remember_names(table)
-        self._keep(posterior)
+        settings = replace(settings, seed=self._seed())
+        self._keep(fit_posterior(model, plan, table, labels, settings))
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
         return self
 

@@ -27,21 +27,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.errors import InputError
-from rankfactor.features.covariates import MAX_KNOTS, Design, RankRegression
-from rankfactor.features.matching import (
-    NamedSparse,
-    column_names,
-    match_columns,
-    opened,
-    split_covariates,
-    table_values,
-)
-from rankfactor.model import check_count
+from rankfactor.errors import InputError, check_count
+from rankfactor.features.covariates import MAX_KNOTS, dense
+from rankfactor.features.matching import NamedSparse, column_names, opened, table_values
+from rankfactor.features.plan import FeaturePlan, remember_columns
 from rankfactor.typing import Floats
 
 __all__ = ["RankResiduals"]
@@ -61,6 +53,8 @@ class RankResiduals(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
+    plan_ : FeaturePlan
+        How a table becomes residuals.
     design_ : Design
         How covariates become numbers.
     regression_ : RankRegression
@@ -91,37 +85,39 @@ class RankResiduals(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             NaN = missing.
         y : ignored
         """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Learn ranks and regressions, and return the residuals of the training samples."""
         check_count("max_knots", self.max_knots)
         if isinstance(self.covariates, str):
             raise InputError(f"covariates must be a list of columns, not {self.covariates!r}.")
-        table = self._named(X)
-        features, frame = split_covariates(table, list(self.covariates))
-        if not len(features.columns):
-            raise InputError("every column of the table is a covariate: there are no features.")
-        names = column_names(table)
-        if names is not None:
-            extra = [name for name in frame.columns if name not in table.columns]
-            self.feature_names_in_ = np.append(names, extra).astype(object)
-        elif hasattr(self, "feature_names_in_"):
+        named, own = self._named(X)
+        self.plan_, table = FeaturePlan.learn(
+            named,
+            covariates=[_text(name) for name in self.covariates],
+            max_knots=self.max_knots,
+            estimator=self,
+        )
+        adjustment = self.plan_.covariates
+        assert adjustment is not None
+        self.design_, self.regression_ = adjustment.design, adjustment.regression
+        remember_columns(self, self.plan_)
+        if not own:
             del self.feature_names_in_
-        values = _dense(table_values(features, estimator=self, sparse=True))
-        self.n_features_in_ = values.shape[1] + frame.shape[1]
-        self._features = np.array(features.columns, dtype=object)
-        self.design_ = Design.learn(frame)
-        self.regression_ = RankRegression.learn(values, self.design_.matrix(frame), self.max_knots)
-        return self
+        return np.asarray(table.values)
 
     def transform(self, X: Any) -> Floats:
         """Residuals of samples, NaN where missing, shape (n_samples, n_features left)."""
-        check_is_fitted(self, "regression_")
-        table = self._named(X)
-        given = column_names(table)
-        if given is None and table.shape[1] != self.n_features_in_:
+        check_is_fitted(self, "plan_")
+        table, own = self._named(X)
+        if not own and table.shape[1] != self.n_features_in_:
             raise InputError(
                 f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        if given is None and hasattr(self, "feature_names_in_"):
+        if not own and hasattr(self, "feature_names_in_"):
             warnings.warn(
                 f"X does not have valid feature names, but {type(self).__name__} was fitted with "
                 "feature names",
@@ -129,25 +125,20 @@ class RankResiduals(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=2,
             )
             table = table.set_axis(self.feature_names_in_, axis=1)
-        features, frame = split_covariates(table, list(self.covariates))
-        names = self._features if column_names(features) is not None else None
-        values = match_columns(
-            features, names, len(self._features), "error", estimator=self, sparse=True
-        )
-        return self.regression_.residuals(_dense(values), self.design_.matrix(frame))
+        return np.asarray(self.plan_.apply(table, estimator=self))
 
-    def _named(self, X: Any) -> Any:
-        """The table with names, be they numbers."""
+    def _named(self, X: Any) -> tuple[Any, bool]:
+        """The table with names that are text, and whether they are its own."""
         X = opened(X, [str(name) for name in self.covariates])
-        if isinstance(X, pd.DataFrame | NamedSparse):
-            return X
-        return pd.DataFrame(_dense(table_values(X, estimator=self, sparse=True)))
+        if not isinstance(X, pd.DataFrame | NamedSparse):
+            X = pd.DataFrame(dense(table_values(X, estimator=self)))
+        own = column_names(X) is not None
+        return (X if own else X.set_axis([_text(name) for name in X.columns], axis=1)), own
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the features that are left."""
-        check_is_fitted(self, "regression_")
-        names = self._features
-        return np.array([n if isinstance(n, str) else f"x{n}" for n in names], dtype=object)
+        check_is_fitted(self, "plan_")
+        return self.plan_.names.astype(object)
 
     def __sklearn_tags__(self) -> Any:
         """Missing values and sparse matrices are welcome."""
@@ -157,5 +148,6 @@ class RankResiduals(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _dense(values: Any) -> Floats:
-    return np.asarray(values.toarray() if issparse(values) else values)
+def _text(name: Any) -> str:
+    """Name of a column; those without one are known by number."""
+    return name if isinstance(name, str) else f"x{name}"

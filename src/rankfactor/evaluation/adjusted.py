@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rankfactor.features.covariates import Adjustment
-from rankfactor.features.matching import split_covariates, table_values
-from rankfactor.features.words import coded
+from rankfactor.features.plan import FeaturePlan
 
 
 class Adjusted(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,7 +30,7 @@ class Adjusted(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ign
     Attributes
     ----------
     estimator_ : classifier
-    adjustment_ : Adjustment
+    plan_ : FeaturePlan
     """
 
     def __init__(
@@ -44,26 +42,19 @@ class Adjusted(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ign
 
     def fit(self, X: pd.DataFrame, y: Any, groups: Any = None) -> Self:
         """Learn the adjustment, then fit to the adjusted table."""
-        table, frame = split_covariates(X, list(self.covariates))
-        self.features_ = list(table.columns)
-        table, self._indicators = coded(table)
-        values = table_values(table, estimator=self)
-        self.adjustment_ = Adjustment.learn(self.covariate_use, values, frame)
+        self.plan_, table = FeaturePlan.learn(
+            X, covariates=self.covariates, covariate_use=self.covariate_use, estimator=self
+        )
         self.estimator_ = clone(self.estimator)
         more = {}
         if groups is not None and has_fit_parameter(self.estimator_, "groups"):
             more["groups"] = groups
-        self.estimator_.fit(self.adjustment_.apply(values, frame), y, **more)
+        self.estimator_.fit(table.values, y, **more)
         return self
 
     def _adjusted(self, X: pd.DataFrame) -> Any:
         check_is_fitted(self, "estimator_")
-        table, frame = split_covariates(X, list(self.covariates))
-        table = table[self.features_]
-        if self._indicators is not None:
-            table = self._indicators.apply(table)
-        values = table_values(table, estimator=self)
-        return self.adjustment_.apply(values, frame)
+        return self.plan_.apply(X, estimator=self)
 
     @property
     def classes_(self) -> Any:

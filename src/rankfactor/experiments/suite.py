@@ -26,7 +26,7 @@ from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
 from rankfactor.experiments.rnaseq import sepsis_tasks
-from rankfactor.features.words import coded
+from rankfactor.features.plan import FeaturePlan
 
 MODELS = (
     "R-L-BSVM",
@@ -198,7 +198,8 @@ def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
         table, words = data.table, list(infos[name].words)
         if words:
             # 0/1 features of all samples: they say which words there are, and nothing of classes.
-            table, _ = coded(table.join(data.labels[words]))
+            plan, whole = FeaturePlan.learn(table.join(data.labels[words]))
+            table = pd.DataFrame(whole.values, table.index, plan.names)
         yield _problem(name, table, data.labels, list(infos[name].labels))
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -81,33 +81,30 @@ class Covariate:
         return cls(name, levels, shares, (1.0,) * len(shares))
 
     @property
-    def n_features(self) -> int:
-        """Number of features that the column makes."""
-        return 1 if self.levels is None else len(_shown(self.levels))
+    def feature_names(self) -> list[str]:
+        """Names of the features that the column makes: of two levels the second only."""
+        if self.levels is None:
+            return [self.name]
+        shown = self.levels if len(self.levels) > 2 else self.levels[1:]
+        return [f"{self.name}={level}" for level in shown]
 
     def raw(self, column: pd.Series[Any]) -> Floats:
         """Numbers, or indicators of the levels but the first; NaN where missing, shape (N, p)."""
         if self.levels is None:
             return _numbers(self.name, column)[:, None]
-        place = {level: number for number, level in enumerate(self.levels)}
         missing = column.isna().to_numpy()
-        found = np.array(
-            [
-                -1 if lost else place.get(str(value), -2)
-                for value, lost in zip(column, missing, strict=True)
-            ],
-            np.int64,
-        )
-        if (found == -2).any():
-            new = str(column.iloc[int((found == -2).argmax())])
+        text = pd.Index([str(value) for value in column], dtype=object)
+        found = pd.Index(self.levels, dtype=object).get_indexer(text)
+        new = (found < 0) & ~missing
+        if new.any():
             warnings.warn(
                 f"the column {self.name!r} has values that it did not have in training, such as "
-                f"{new!r}: they count as missing.",
+                f"{str(column[new].iloc[0])!r}: they count as missing.",
                 UserWarning,
                 stacklevel=2,
             )
         indicators = (found[:, None] == np.arange(1, max(len(self.levels), 1))).astype(float)
-        indicators[found < 0] = np.nan
+        indicators[missing | new] = np.nan
         return np.asarray(indicators)
 
 
@@ -150,13 +147,7 @@ class Design:
     @property
     def feature_names(self) -> list[str]:
         """Names of the columns of `features`."""
-        names = []
-        for column in self.columns:
-            if column.levels is None:
-                names.append(column.name)
-            else:
-                names += [f"{column.name}={level}" for level in _shown(column.levels)]
-        return names
+        return [name for column in self.columns for name in column.feature_names]
 
     def features(self, frame: pd.DataFrame) -> Floats:
         """Covariates as features, NaN where missing, shape (N, q).
@@ -173,34 +164,17 @@ class Design:
 
     def to_list(self) -> list[dict[str, Any]]:
         """The columns as plain values."""
-        return [
-            {
-                "name": column.name,
-                "levels": None if column.levels is None else list(column.levels),
-                "centre": list(column.centre),
-                "scale": list(column.scale),
-            }
-            for column in self.columns
-        ]
+        return [asdict(column) for column in self.columns]
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Design:
         """Design of `to_list`'s values."""
-        return cls(
-            tuple(
-                Covariate(
-                    str(one["name"]),
-                    None if one["levels"] is None else tuple(one["levels"]),
-                    tuple(one["centre"]),
-                    tuple(one["scale"]),
-                )
-                for one in columns
-            )
-        )
 
+        def whole(name: str, levels: Any, centre: Any, scale: Any) -> Covariate:
+            levels = None if levels is None else tuple(levels)
+            return Covariate(name, levels, tuple(centre), tuple(scale))
 
-def _shown(levels: tuple[str, ...]) -> tuple[str, ...]:
-    return levels if len(levels) > 2 else levels[1:]
+        return cls(tuple(whole(**one) for one in columns))
 
 
 def _say_constant(name: str) -> None:
@@ -348,7 +322,9 @@ class Adjustment:
     regression: RankRegression | None = None
 
     @classmethod
-    def learn(cls, use: str, values: Any, frame: pd.DataFrame) -> Adjustment:
+    def learn(
+        cls, use: str, values: Any, frame: pd.DataFrame, max_knots: int = MAX_KNOTS
+    ) -> Adjustment:
         """Adjustment of training samples: their table (N, D) and their covariates."""
         design = Design.learn(frame)
         if use == "view":
@@ -356,7 +332,7 @@ class Adjustment:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the same samples are adjusted
             matrix = design.matrix(frame)
-        return cls(use, design, RankRegression.learn(_dense(values), matrix))
+        return cls(use, design, RankRegression.learn(dense(values), matrix, max_knots))
 
     @property
     def added(self) -> list[str]:
@@ -369,12 +345,13 @@ class Adjustment:
         A sparse table stays so with ``"view"``; residuals are never zero, so they are dense.
         """
         if self.regression is not None:
-            return self.regression.residuals(_dense(values), self.design.matrix(frame))
+            return self.regression.residuals(dense(values), self.design.matrix(frame))
         features = self.design.features(frame)
         if issparse(values):
             return csc_array(hstack([values, csc_array(features)], format="csc"))
         return np.column_stack([values, features])
 
 
-def _dense(values: Any) -> Floats:
+def dense(values: Any) -> Floats:
+    """Values of a table as an array."""
     return np.asarray(values.toarray() if issparse(values) else values)

@@ -1,4 +1,4 @@
-"""Tables as arrays: every way in is checked here; new tables are matched to a model by name.
+"""Tables of any kind, opened and checked: what `rankfactor.features.plan` is made of.
 
 A table is an array, a sparse matrix, a DataFrame, or an AnnData object, which `opened` turns into a
 DataFrame or, if it is sparse, into a `NamedSparse`. anndata itself is never imported.
@@ -6,10 +6,9 @@ DataFrame or, if it is sparse, into a `NamedSparse`. anndata itself is never imp
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,14 +17,8 @@ from scipy.sparse import csc_array, hstack, issparse
 from sklearn.utils.validation import check_array
 
 from rankfactor.data.numbers import LIMIT
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import InputError, counted, listed
 from rankfactor.features.words import MOST_LEVELS
-from rankfactor.typing import Floats
-
-if TYPE_CHECKING:
-    from rankfactor.posterior import Posterior
-
-_LISTED = 5  # names given in a message before "and n more"
 
 
 @dataclass(frozen=True)
@@ -129,7 +122,7 @@ def split_covariates(
             "covariates are columns by name, and X has none: give X as a DataFrame with names, or "
             "as an AnnData object."
         )
-    _refuse_duplicates(X.columns)
+    refuse_duplicates(X.columns)
     extra = X.extra.columns if isinstance(X, NamedSparse) else ()
     absent = [name for name in names if name not in X.columns and name not in extra]
     if absent and on_missing == "error":
@@ -139,7 +132,7 @@ def split_covariates(
         )
     kept = X.columns[~X.columns.isin(list(names))]
     if isinstance(X, pd.DataFrame):
-        return X[kept], X.reindex(columns=list(names)) if absent else X[list(names)]
+        return X[kept], X.reindex(columns=list(names))
     inside = X.columns[X.columns.isin(list(names))]
     values = X.select(inside).matrix.toarray()
     frame = pd.concat([pd.DataFrame(values, X.index, inside), X.extra], axis=1)
@@ -154,16 +147,10 @@ def column_names(X: Any) -> NDArray[np.object_] | None:
     return None
 
 
-def row_names(X: Any) -> list[str] | None:
-    """Sample names of a table that has them, else None."""
-    named = isinstance(X, pd.DataFrame | NamedSparse)
-    return [str(name) for name in X.index] if named else None
-
-
-def table_values(X: Any, *, estimator: Any, sparse: bool = False) -> Any:
+def table_values(X: Any, *, estimator: Any = None) -> Any:
     """Values of a table, shape (samples, features), float64 or float32; NaN = missing.
 
-    With ``sparse`` a sparse table is given as a CSC array, without doubles; else it is refused.
+    Those of a sparse table are a CSC array without doubles.
 
     Raises
     ------
@@ -174,28 +161,29 @@ def table_values(X: Any, *, estimator: Any, sparse: bool = False) -> Any:
     if isinstance(X, pd.DataFrame):
         X = names = _frame_values(X)
     elif isinstance(X, NamedSparse):
-        _refuse_duplicates(X.columns)
+        refuse_duplicates(X.columns)
         X = X.matrix
     values = check_array(
         X,
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
-        accept_sparse="csc" if sparse else False,
+        accept_sparse="csc",
         estimator=estimator,
     )
-    if not issparse(values):
-        _refuse_infinite(values, names)
-        return np.asarray(values)
-    values = csc_array(values)
-    if not values.has_canonical_format:
-        values = values.copy()  # what was given stays as it is
-        values.sum_duplicates()
-    infinite = np.isinf(values.data)
-    if infinite.any():
-        place = int(infinite.argmax())
-        column = int(np.searchsorted(values.indptr, place, "right")) - 1
-        _say_infinite(int(values.indices[place]), column, names)
-    return values
+    if issparse(values):
+        values = csc_array(values)
+        if not values.has_canonical_format:
+            values = values.copy()  # what was given stays as it is
+            values.sum_duplicates()
+    place = _first(np.isinf, values)
+    if place is not None:
+        row, column = place
+        if isinstance(names, pd.DataFrame | NamedSparse):
+            at = f"row {names.index[row]!r}, column {names.columns[column]!r}"
+        else:
+            at = f"row {row}, column {column}"
+        raise InputError(f"{at} holds an infinite value: replace it, or mark it as missing (NaN).")
+    return values if issparse(values) else np.asarray(values)
 
 
 def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
@@ -205,7 +193,7 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
             f"the table is empty: it has {counted(X.shape[0], 'sample')} and "
             f"{counted(X.shape[1], 'feature')}."
         )
-    _refuse_duplicates(X.columns)
+    refuse_duplicates(X.columns)
     text = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
     if not text:
         return X
@@ -226,163 +214,43 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
 
 def refuse_limits(values: Any, names: Any, who: str) -> None:
     """Refuse cells read as beyond a limit (`rankfactor.data`), for what needs more than ranks."""
-    for first in range(0, values.shape[0], 256):  # by blocks: no mask of the table's size
-        block = values[first : first + 256]
-        # A comparison with NaN is false, and no measurement is so large.
-        beyond = np.abs(block.toarray() if issparse(block) else block) >= LIMIT
-        if beyond.any():
-            column = int(beyond.any(axis=0).argmax())
-            name = column if names is None else repr(str(names[column]))
-            raise InputError(
-                f"the column {name} has cells beyond a limit of detection (such as '<0.05'), of "
-                f"which only the order is known, but {who} needs numbers: choose a rank model such "
-                "as R-L-BSVM, replace these cells, or exclude it from X."
-            )
+    # A comparison with NaN is false, and no measurement is so large.
+    place = _first(lambda block: np.abs(block) >= LIMIT, values)
+    if place is not None:
+        name = place[1] if names is None else repr(str(names[place[1]]))
+        raise InputError(
+            f"the column {name} has cells beyond a limit of detection (such as '<0.05'), of which "
+            f"only the order is known, but {who} needs numbers: choose a rank model such as "
+            "R-L-BSVM, replace these cells, or exclude it from X."
+        )
 
 
-def _refuse_infinite(values: Floats, X: Any) -> None:
-    for first in range(0, len(values), 256):  # by blocks: no mask of the table's size
-        block = np.isinf(values[first : first + 256])
-        if block.any():
-            row, column = np.argwhere(block)[0]
-            _say_infinite(row + first, column, X)
+def _first(condition: Callable[[Any], Any], values: Any) -> tuple[int, int] | None:
+    """Row and column of the first value that fulfils a condition (zero never does), or None."""
+    if issparse(values):
+        found = np.flatnonzero(condition(values.data))[:1]
+        columns = np.searchsorted(values.indptr, found, "right") - 1
+        return (int(values.indices[found[0]]), int(columns[0])) if len(found) else None
+    for start in range(0, len(values), 256):  # by blocks: no mask of the table's size
+        places = np.argwhere(condition(values[start : start + 256]))
+        if len(places):
+            return start + int(places[0, 0]), int(places[0, 1])
+    return None
 
 
-def _say_infinite(row: int, column: int, X: Any) -> None:
-    if isinstance(X, pd.DataFrame | NamedSparse):
-        place = f"row {X.index[row]!r}, column {X.columns[column]!r}"
-    else:
-        place = f"row {row}, column {column}"
-    raise InputError(f"{place} holds an infinite value: replace it, or mark it as missing (NaN).")
-
-
-def _refuse_duplicates(names: pd.Index[Any]) -> None:
+def refuse_duplicates(names: pd.Index[Any]) -> None:
+    """Refuse columns of the same name."""
     if not names.is_unique:
         twice = names[names.duplicated()].unique()
         raise InputError(f"duplicate feature names: {listed(twice)}; make every name unique.")
 
 
-def match_columns(
-    X: Any,
-    names: NDArray[np.object_] | None,
-    n_features: int,
-    on_missing: str,
-    *,
-    estimator: Any,
-    sparse: bool = False,
-) -> Any:
-    """Values of a new table in the columns of training, shape (samples, n_features).
-
-    Parameters
-    ----------
-    X : DataFrame, NamedSparse or array-like
-        A DataFrame is matched by name, in any order; columns that the model does not know are
-        left out.
-    names : array or None
-        Feature names of training; None matches by position.
-    n_features : int
-    on_missing : {"error", "missing"}
-        What to do about columns that the table lacks: refuse, or treat their values as missing.
-    estimator : estimator
-        Whose name goes into messages.
-    sparse : bool
-        Whether sparse tables are welcome.
-    """
-    given = column_names(X)
-    if names is not None and given is not None:
-        known = pd.Index(names)
-        absent = known.difference(pd.Index(given), sort=False)
-        if len(absent) == len(known):
-            raise InputError(
-                f"the table has none of the {counted(len(known), 'feature')} of the model (the "
-                f"first is {known[0]!r}): check that samples are rows and features are columns."
-            )
-        if len(absent) and on_missing == "error":
-            raise InputError(
-                f"the table lacks {len(absent)} of the model's {counted(len(known), 'feature')}: "
-                f"{listed(absent)}; add them, or set missing_features='missing' to treat them as "
-                "missing values."
-            )
-        return table_values(_select(X, known), estimator=estimator, sparse=sparse)
-    if names is not None:
-        warnings.warn(
-            f"X does not have valid feature names, but {type(estimator).__name__} was fitted with "
-            "feature names",
-            UserWarning,
-            stacklevel=3,
-        )
-    elif given is not None:
-        warnings.warn(
-            f"X has feature names, but {type(estimator).__name__} was fitted without feature names",
-            UserWarning,
-            stacklevel=3,
-        )
-    values = table_values(X, estimator=estimator, sparse=sparse)
-    if values.shape[1] != n_features:
-        raise InputError(
-            f"X has {values.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{n_features} features as input."
-        )
-    return values
-
-
-def model_values(posterior: Posterior, X: Any, on_missing: str, *, estimator: Any = None) -> Any:
-    """What `Posterior.decide` and the like take: a new table in the columns of the model.
-
-    Covariates, where the model has any, are columns of the table, too, and are dealt with as in
-    training.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    X : DataFrame, AnnData, sparse matrix or array-like
-    on_missing : {"error", "missing"}
-        What to do about features and covariates that the table lacks: refuse, or treat them as
-        missing.
-    estimator : estimator, optional
-        Whose name goes into messages.
-    """
-    adjustment = posterior.adjustment
-    covariates = [] if adjustment is None else adjustment.design.names
-    X, frame = opened(X, covariates), pd.DataFrame()
-    if adjustment is not None:
-        X, frame = split_covariates(X, covariates, on_missing)
-    if posterior.indicators is not None:
-        if column_names(X) is None:
-            raise InputError(
-                "the model has columns of words, which are known by name "
-                f"({listed(posterior.word_columns)}): give X as a DataFrame with names."
-            )
-        X = posterior.indicators.apply(X) if isinstance(X, pd.DataFrame) else X
-    names = posterior.table_features
-    values = match_columns(
-        X,
-        names.astype(object) if posterior.named_features else None,
-        len(names),
-        on_missing,
-        estimator=posterior if estimator is None else estimator,
-        sparse=True,
-    )
-    if adjustment is not None:
-        values = adjustment.apply(values, frame)
-    if posterior.model.data.uses_values:
-        refuse_limits(values, names, "the Gaussian likelihood")
-    # Likelihoods that need floats have the table as such.
-    return values.toarray() if issparse(values) and not posterior.model.takes_sparse else values
-
-
-def _select(X: Any, known: pd.Index[Any]) -> Any:
-    _refuse_duplicates(X.columns)
+def selected(X: Any, known: pd.Index[Any]) -> Any:
+    """The columns of these names in this order; those that the table lacks are all missing."""
+    refuse_duplicates(X.columns)
     if isinstance(X, NamedSparse):
         return X.select(known)
     return X if X.columns.equals(known) else X.reindex(columns=known)
-
-
-def listed(names: Any) -> str:
-    """Names separated by commas, the first few only."""
-    shown = ", ".join(repr(str(name)) for name in names[:_LISTED])
-    more = len(names) - _LISTED
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def refuse_shuffled(X: Any, y: Any) -> None:

@@ -1,170 +1,329 @@
-"""The table of a fit: names, covariates and views, from whatever a user gives.
+"""`FeaturePlan`: the only way from a user's table to the numbers that a model sees.
 
-Everything that is learned of a table before it is coded is learned here, from training samples
-only, and kept by the posterior: `rankfactor.features.matching.model_values` does the same to new
-samples.
+A table is an array, a sparse matrix, a DataFrame or an AnnData object. Covariates are split off by
+name, columns of words become 0/1 features, the values are checked and, of a new table, matched to
+the features of training by name; last, covariates are regressed out or become features, too.
+Everything is learned from training samples only.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from rankfactor.errors import InputError
-from rankfactor.features.covariates import USES, Adjustment
+from rankfactor.errors import InputError, counted, listed
+from rankfactor.features.covariates import MAX_KNOTS, USES, Adjustment, dense
 from rankfactor.features.matching import (
     NamedSparse,
     column_names,
-    listed,
     opened,
+    refuse_duplicates,
     refuse_limits,
-    row_names,
+    selected,
     split_covariates,
     table_values,
 )
-from rankfactor.features.words import Indicators, coded
-from rankfactor.model import Model
-from rankfactor.shrinkage import ByView
-from rankfactor.typing import Strings
+from rankfactor.features.words import Words
+from rankfactor.typing import Objects, Strings
 
-COVARIATE_VIEW, FEATURE_VIEW = "covariates", "features"
-Views = None | Sequence[str] | Mapping[str, str] | pd.Series
+__all__ = ["Blocks", "FeaturePlan", "TrainingTable", "remember_columns"]
+
+COVARIATE_BLOCK, FEATURE_BLOCK = "covariates", "features"
+Blocks = None | Sequence[str] | Mapping[str, str] | pd.Series
 
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table ready to be coded.
+    """A table that a plan was learned from.
 
     Attributes
     ----------
     values : array or CSC array, shape (N, D)
-        What the model sees, NaN where missing.
+        What the model sees, NaN where missing: `FeaturePlan.apply` gives the same.
     given : DataFrame, NamedSparse, array or CSC array
-        The table as given, checked; a part of its samples can be fitted in the same way.
-    names : array of str, shape (D,), or None
-        Names of the features that the model sees.
-    given_names : array of str or None
-        Names of the columns as given, covariates among them.
-    n_given : int
-        Number of these columns.
-    sample_names : list of str or None
-    views : array of str, shape (D,), or None
-    adjustment : Adjustment or None
-    indicators : Indicators or None
+        The table as given, checked; a plan can be learned from a part of its samples.
+    sample_names : array of str, shape (N,)
+        sample0, sample1, ... where the table has none.
     """
 
     values: Any
     given: Any
-    names: NDArray[np.object_] | None
-    given_names: NDArray[np.object_] | None
+    sample_names: Strings
+
+
+@dataclass(frozen=True)
+class FeaturePlan:
+    """How a table becomes the numbers that a model sees, as learned from training samples.
+
+    Attributes
+    ----------
+    names : array of str, shape (D,)
+        Features that the model sees: those of the table's numbers, of its words and of its
+        covariates; x0, x1, ... where the table has no names.
+    named : bool
+        Whether the names came with the table, so that new tables are matched by name.
+    n_given : int
+        Number of columns as given, covariates among them.
+    given_names : array of str, shape (n_given,), or None
+        Their names, where all are text.
+    blocks : array of str, shape (D,), or None
+        The block (modality) of every feature.
+    words : Words or None
+        How columns of words become features.
+    covariates : Adjustment or None
+        What is done with covariates; those that become features come last.
+    """
+
+    names: Strings
+    named: bool
     n_given: int
-    sample_names: list[str] | None
-    views: Strings | None
-    adjustment: Adjustment | None
-    indicators: Indicators | None
+    given_names: Objects | None = None
+    blocks: Strings | None = None
+    words: Words | None = None
+    covariates: Adjustment | None = None
+
+    @classmethod
+    def learn(
+        cls,
+        X: Any,
+        *,
+        covariates: Sequence[str] | None = None,
+        covariate_use: str = "regress",
+        blocks: Blocks = None,
+        max_knots: int = MAX_KNOTS,
+        estimator: Any = None,
+        sparse: bool = True,
+        exact: str = "",
+    ) -> tuple[FeaturePlan, TrainingTable]:
+        """Plan of a training table, and the table as the model sees it.
+
+        Parameters
+        ----------
+        X : DataFrame, AnnData, sparse matrix or array-like, shape (N, columns)
+        covariates : sequence of str, optional
+            Columns (or columns of an AnnData's obs) that are no features. With an empty list and
+            "regress" every feature becomes its normal scores.
+        covariate_use : {"regress", "view"}
+        blocks : sequence, mapping or Series, optional
+            Block of every column that is no covariate, in their order or by name.
+        max_knots : int
+            Most observed values of a feature that are kept to regress covariates out.
+        estimator, sparse, exact
+            As in `apply`.
+        """
+        wanted = check_covariates(covariates, covariate_use)
+        table = given = opened(X, wanted or ())
+        frame, adjustment = pd.DataFrame(), None
+        if wanted is not None:
+            table, frame = split_covariates(given, wanted)
+            if not len(table.columns):
+                raise InputError("every column of the table is a covariate: there are no features.")
+        words = Words.learn(table)
+        coded = table if words is None else words.apply(table)
+        values = table_values(coded, estimator=estimator)
+        names, given_names = column_names(coded), column_names(given)
+        n_given = values.shape[1] if words is None else len(table.columns)
+        of_blocks = feature_blocks(blocks, column_names(table), n_given)
+        if of_blocks is not None and words is not None:
+            of_blocks = of_blocks[words.origins(table.columns)]
+        if wanted is not None:
+            if names is None:
+                raise InputError("with covariates every feature needs a name that is text.")
+            n_given += frame.shape[1]
+            if given_names is None or len(given_names) < n_given:  # columns of an AnnData's obs
+                given_names = np.append(names, frame.columns).astype(object)
+            adjustment = Adjustment.learn(covariate_use, values, frame, max_knots)
+            if adjustment.use == "view":
+                of_blocks = _with_covariates(of_blocks, len(names), adjustment.added)
+                names = np.append(names, adjustment.added).astype(object)
+                twice = pd.Index(names)[pd.Index(names).duplicated()]
+                if len(twice):
+                    raise InputError(f"a covariate makes a feature that exists: {listed(twice)}.")
+        known = isinstance(given, pd.DataFrame | NamedSparse)
+        plan = cls(
+            _names_or(names, "x", values.shape[1]),
+            names is not None,
+            n_given,
+            given_names,
+            of_blocks,
+            words,
+            adjustment,
+        )
+        return plan, TrainingTable(
+            plan._adjusted(values, frame, sparse, exact),
+            given if known else values,
+            _names_or(given.index if known else None, "sample", values.shape[0]),
+        )
+
+    @classmethod
+    def stored(
+        cls,
+        names: Strings,
+        named: bool,
+        blocks: Strings | None,
+        words: Words | None,
+        covariates: Adjustment | None,
+    ) -> FeaturePlan:
+        """Plan of what a model file keeps; columns are given as numbers, words, covariates."""
+        plan = cls(names, named, 0, None, blocks, words, covariates)
+        n_words = 0 if words is None else len(words.design.feature_names)
+        numbers = plan.table_features[: len(plan.table_features) - n_words].tolist()
+        given = np.array([*numbers, *plan.word_columns, *plan.covariate_names], object)
+        return replace(plan, n_given=len(given), given_names=given if named else None)
+
+    def apply(
+        self,
+        X: Any,
+        on_missing: str = "error",
+        *,
+        estimator: Any = None,
+        sparse: bool = True,
+        exact: str = "",
+    ) -> Any:
+        """Values of a table in the features of the model, shape (N, D); NaN where missing.
+
+        Parameters
+        ----------
+        X : DataFrame, AnnData, sparse matrix or array-like
+            Columns with names are matched by them, in any order; those that the model does not
+            know are left out.
+        on_missing : {"error", "missing"}
+            What to do about features and covariates that the table lacks: refuse, or treat their
+            values as missing.
+        estimator : estimator, optional
+            Whose name goes into messages.
+        sparse : bool
+            Whether a sparse table stays so, as a CSC array; else it is made dense.
+        exact : str
+            Who needs values and not their order alone: cells beyond a limit of detection are
+            refused in this name. Empty if they are welcome.
+        """
+        X, frame = opened(X, self.covariate_names), pd.DataFrame()
+        if self.covariates is not None:
+            X, frame = split_covariates(X, self.covariate_names, on_missing)
+        given = column_names(X)
+        if self.words is not None and given is None:
+            raise InputError(
+                "the model has columns of words, which are known by name "
+                f"({listed(self.word_columns)}): give X as a DataFrame with names."
+            )
+        if self.named and given is not None:
+            X = self._matched(X, on_missing)
+        elif self.named or given is not None:
+            has, fitted = ("does not have valid", "with") if self.named else ("has", "without")
+            warnings.warn(
+                f"X {has} feature names, but {_called(estimator)} was fitted {fitted} feature "
+                "names",
+                UserWarning,
+                stacklevel=3,
+            )
+        values = table_values(X, estimator=estimator)
+        if values.shape[1] != len(self.table_features):
+            raise InputError(
+                f"X has {values.shape[1]} features, but {_called(estimator)} is expecting "
+                f"{len(self.table_features)} features as input."
+            )
+        return self._adjusted(values, frame, sparse, exact)
+
+    def lacking(self, X: pd.DataFrame | NamedSparse) -> list[str]:
+        """Features of the model that are not in a table with names, nor made of its words."""
+        found = set(X.columns)
+        if self.words is not None and isinstance(X, pd.DataFrame):
+            for column in self.words.design.columns:
+                found.update(column.feature_names if column.name in found else ())
+        return [name for name in self.table_features.tolist() if name not in found]
+
+    def _matched(self, X: Any, on_missing: str) -> Any:
+        """A table with names in the features of the model, but for its covariates."""
+        known, absent = self.table_features, self.lacking(X)
+        if len(absent) == len(known):
+            raise InputError(
+                f"the table has none of the {counted(len(known), 'feature')} of the model (the "
+                f"first is {str(known[0])!r}): check that samples are rows and features are "
+                "columns."
+            )
+        if absent and on_missing == "error":
+            raise InputError(
+                f"the table lacks {len(absent)} of the model's {counted(len(known), 'feature')}: "
+                f"{listed(absent)}; add them, or set missing_features='missing' to treat them as "
+                "missing values."
+            )
+        if self.words is not None and isinstance(X, pd.DataFrame):
+            refuse_duplicates(X.columns)
+            X = self.words.apply(X)
+        return selected(X, pd.Index(known.astype(object)))
+
+    def _adjusted(self, values: Any, frame: pd.DataFrame, sparse: bool, exact: str) -> Any:
+        """Values (N, D) of checked values of the table's features, and of its covariates."""
+        if self.covariates is not None:
+            values = self.covariates.apply(values, frame)
+        if exact:
+            refuse_limits(values, self.names if self.named else None, exact)
+        return values if sparse else dense(values)
 
     @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return int(self.values.shape[0])
+    def table_features(self) -> Strings:
+        """Names of the features made of numbers and words: all but those of covariates."""
+        added = 0 if self.covariates is None else len(self.covariates.added)
+        return self.names[: len(self.names) - added]
+
+    @property
+    def covariate_names(self) -> list[str]:
+        """Names of the covariates that a new table has as well."""
+        return [] if self.covariates is None else self.covariates.design.names
+
+    @property
+    def word_columns(self) -> list[str]:
+        """Names of the columns of words that features are made of."""
+        return [] if self.words is None else self.words.design.names
 
 
-def training_table(X: Any, estimator: Any) -> TrainingTable:
-    """Table of a fit, with the covariates and views that the estimator's arguments name."""
-    wanted = check_covariates(estimator.covariates, estimator.covariate_use)
-    table = given = opened(X, wanted)
-    frame = None
-    if wanted:
-        table, frame = split_covariates(table, wanted)
-        if not len(table.columns):
-            raise InputError("every column of the table is a covariate: there are no features.")
-    measured = table
-    table, indicators = coded(table)
-    values = table_values(table, estimator=estimator, sparse=True)
-    names, given_names, n_given = column_names(table), column_names(given), values.shape[1]
-    if indicators is None:
-        views = feature_views(estimator.views, names, n_given)
-    else:
-        n_given = len(measured.columns)
-        views = feature_views(estimator.views, column_names(measured), n_given)
-        views = None if views is None else views[indicators.origins(measured.columns)]
-    adjustment = None
-    if frame is not None:
-        if names is None:
-            raise InputError("with covariates every feature needs a name that is text.")
-        n_given += len(wanted)
-        if given_names is None or len(given_names) < n_given:  # columns of an AnnData's obs
-            given_names = np.append(names, wanted).astype(object)
-        adjustment = Adjustment.learn(estimator.covariate_use, values, frame)
-        values = adjustment.apply(values, frame)
-        if adjustment.use == "view":
-            views = _with_covariates(views, len(names), adjustment.added)
-            names = np.append(names, adjustment.added).astype(object)
-            twice = pd.Index(names)[pd.Index(names).duplicated()]
-            if len(twice):
-                raise InputError(f"a covariate makes a feature that exists: {listed(twice)}.")
-    samples = row_names(given)
-    if not isinstance(given, pd.DataFrame | NamedSparse):
-        given = values
-    model = estimator._build_model()
-    if issparse(values) and not model.takes_sparse:
-        values = values.toarray()
-    if model.data.uses_values:
-        refuse_limits(values, names, "the Gaussian likelihood")
-    return TrainingTable(
-        values, given, names, given_names, n_given, samples, views, adjustment, indicators
-    )
+def remember_columns(estimator: Any, plan: FeaturePlan) -> None:
+    """Set the attributes of an estimator by which scikit-learn knows the columns of its table."""
+    estimator.n_features_in_ = plan.n_given
+    if plan.given_names is not None:
+        estimator.feature_names_in_ = plan.given_names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
-def check_covariates(names: Any, use: object) -> list[str]:
+def check_covariates(names: Any, use: object) -> list[str] | None:
     """Names of the covariates, none of them twice."""
     if use not in USES:
         raise InputError(f"covariate_use must be one of {', '.join(USES)}, not {use!r}.")
     if names is None:
-        return []
+        return None
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"covariates must be a list of column names, not {names!r}.")
-    chosen = list(names)
-    for name in chosen:
-        if chosen.count(name) > 1:
-            raise InputError(f"the covariate {name!r} is named more than once.")
-    return chosen
+    twice = pd.Index(names)[pd.Index(names).duplicated()]
+    if len(twice):
+        raise InputError(f"the covariate {twice[0]!r} is named more than once.")
+    return list(names)
 
 
-def feature_views(
-    views: Views, names: NDArray[np.object_] | None, n_features: int
-) -> Strings | None:
-    """The view of every feature, shape (n_features,), or None without views.
-
-    Parameters
-    ----------
-    views : None, sequence, mapping or Series
-        One name per feature in their order, or by the name of the feature.
-    names : array of str or None
-    n_features : int
-    """
-    if views is None:
+def feature_blocks(blocks: Blocks, names: Objects | None, n_features: int) -> Strings | None:
+    """Block of every feature, shape (n_features,), or None; names are None where there are none."""
+    if blocks is None:
         return None
-    if isinstance(views, Mapping | pd.Series) and names is not None:
-        known = dict(views.items())
+    if isinstance(blocks, Mapping | pd.Series) and names is not None:
+        known = dict(blocks.items())
         absent = [name for name in names if name not in known]
         if absent:
             raise InputError(
                 f"views name no view of {len(absent)} of {n_features} features: {listed(absent)}."
             )
         return np.array([str(known[name]) for name in names], np.str_)
-    if isinstance(views, str | Mapping):
+    if isinstance(blocks, str | Mapping):
         raise InputError(
             "views must be a list with the view of every feature or, where features have names, a "
-            f"dictionary by name, not {views!r}."
+            f"dictionary by name, not {blocks!r}."
         )
-    chosen = [str(view) for view in views]
+    chosen = [str(block) for block in blocks]
     if len(chosen) != n_features:
         raise InputError(
             f"views has {len(chosen)} entries, but the table has {n_features} features: give one "
@@ -173,23 +332,22 @@ def feature_views(
     return np.array(chosen, np.str_)
 
 
-def _with_covariates(views: Strings | None, n_features: int, added: list[str]) -> Strings:
-    """Views of the features and, behind them, of the covariates."""
-    own = np.full(n_features, FEATURE_VIEW) if views is None else views
-    if COVARIATE_VIEW in own:
+def _with_covariates(blocks: Strings | None, n_features: int, added: list[str]) -> Strings:
+    """Blocks of the features and, behind them, of the covariates."""
+    own = np.full(n_features, FEATURE_BLOCK) if blocks is None else blocks
+    if COVARIATE_BLOCK in own:
         raise InputError(
-            f"a view is called {COVARIATE_VIEW!r}, as that of the covariates is: rename it."
+            f"a view is called {COVARIATE_BLOCK!r}, as that of the covariates is: rename it."
         )
-    return np.append(own, np.full(len(added), COVARIATE_VIEW)).astype(np.str_)
+    return np.append(own, np.full(len(added), COVARIATE_BLOCK)).astype(np.str_)
 
 
-def with_views(model: Model, views: Strings | None, columns: NDArray[np.int64]) -> Model:
-    """The model with the shrinkage of each view's own, for the features that are in the model."""
-    if views is None:
-        return model
-    names = views[columns]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names.tolist()))}
-    if len(numbers) < 2:
-        return model
-    rows = [numbers[name] for name in names.tolist()]
-    return replace(model, loading_shrinkage=ByView.of(model.loading_shrinkage, rows))
+def _names_or(names: Any, prefix: str, count: int) -> Strings:
+    """Names as text, or prefix0, prefix1, ... where there are none."""
+    if names is None:
+        names = [f"{prefix}{number}" for number in range(count)]
+    return np.array([str(name) for name in names], np.str_)
+
+
+def _called(estimator: Any) -> str:
+    return "the model" if estimator is None else type(estimator).__name__

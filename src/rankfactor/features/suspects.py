@@ -19,8 +19,8 @@ import pandas as pd
 from scipy.sparse import csc_array, issparse
 from scipy.special import gammaln
 
-from rankfactor.errors import counted
-from rankfactor.features.matching import NamedSparse, listed
+from rankfactor.errors import counted, listed
+from rankfactor.features.matching import NamedSparse
 from rankfactor.features.words import is_of_words
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers

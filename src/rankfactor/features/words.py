@@ -15,7 +15,7 @@ import pandas as pd
 
 from rankfactor.features.covariates import Design
 
-__all__ = ["MOST_LEVELS", "Indicators", "coded", "is_of_words"]
+__all__ = ["MOST_LEVELS", "Words", "is_of_words"]
 
 MOST_LEVELS = 10
 
@@ -35,7 +35,7 @@ def is_of_words(column: pd.Series[Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class Indicators:
+class Words:
     """How columns of words become features, as learned from training samples.
 
     Attributes
@@ -47,28 +47,22 @@ class Indicators:
     design: Design
 
     @classmethod
-    def learn(cls, table: Any) -> Indicators | None:
-        """Indicators of a table with names; None if no column is of words."""
+    def learn(cls, table: Any) -> Words | None:
+        """Words of a table with names; None if no column is of words."""
         if not isinstance(table, pd.DataFrame) or not table.columns.is_unique:
             return None
         if not all(isinstance(name, str) for name in table.columns):
             return None
-        kinds = table.dtypes
         words = [
             name
-            for name, kind in kinds.items()
+            for name, kind in table.dtypes.items()  # far quicker than a look at every column
             if not pd.api.types.is_numeric_dtype(kind) and is_of_words(table[name])
         ]
         return cls(Design.learn(table[words])) if words else None
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns of words."""
-        return self.design.names
-
     def origins(self, names: pd.Index[Any]) -> list[int]:
         """Of every feature of a table with these columns the position of its column."""
-        words = {column.name: column.n_features for column in self.design.columns}
+        words = {column.name: len(column.feature_names) for column in self.design.columns}
         given = names.tolist()
         places = [place for place, name in enumerate(given) if name not in words]
         for name, count in words.items():
@@ -86,9 +80,3 @@ class Indicators:
             given.features(table[given.names]), table.index, given.feature_names
         )
         return pd.concat([table.drop(columns=given.names), features], axis=1)
-
-
-def coded(table: Any) -> tuple[Any, Indicators | None]:
-    """A training table with features in place of columns of words, and how they were made."""
-    indicators = Indicators.learn(table)
-    return (table if indicators is None else indicators.apply(table)), indicators

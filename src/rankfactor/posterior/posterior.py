@@ -11,7 +11,7 @@ model; they have zero loadings in everything that is given out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.features.covariates import Adjustment
-from rankfactor.features.words import Indicators
+from rankfactor.features.plan import FeaturePlan
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, RowArrays
@@ -48,10 +47,10 @@ class Posterior(Prediction):
     Attributes
     ----------
     model : Model
-    feature_names, sample_names : str array, shapes (D,) and (N,)
+    plan : FeaturePlan
+        How a table becomes the D features of the model.
+    sample_names : str array, shape (N,)
         N is 0 in a posterior without training samples, here and in ``scores``.
-    named_features : bool
-        Whether the names came with the table, so that new tables are matched by name.
     coding : Coding
         How values become observations; ``coding.columns`` are the features in the model.
     rows : Normal, shape (d, K) or (d, K + 1)
@@ -72,12 +71,6 @@ class Posterior(Prediction):
         Prior of the scores, which encodes new samples; nothing in it is of a training sample.
     training : str
         How the labels shaped the factors: "bayes" (jointly) or "predictive".
-    views : str array, shape (D,), or None
-        The view of every feature, where the table has views.
-    adjustment : Adjustment or None
-        What is done with covariates; those that are features of the model come last.
-    indicators : Indicators or None
-        How columns of words become features.
     codes_sha256 : str
         Hash of the training codes, which tells training tables apart; empty if it is not known.
     left_out : SampleSummary or None
@@ -85,8 +78,7 @@ class Posterior(Prediction):
     """
 
     model: Model
-    feature_names: Strings
-    named_features: bool
+    plan: FeaturePlan
     sample_names: Strings
     coding: Coding
     rows: Normal
@@ -100,9 +92,6 @@ class Posterior(Prediction):
     draws: Draws | None = None
     prior: ScorePrior = StandardNormal()
     training: str = "bayes"
-    views: Strings | None = None
-    adjustment: Adjustment | None = None
-    indicators: Indicators | None = None
     codes_sha256: str = ""
     left_out: SampleSummary | None = None
 
@@ -182,23 +171,37 @@ class Posterior(Prediction):
         return self.convergence.converged
 
     @property
+    def feature_names(self) -> Strings:
+        """Names of all features, shape (D,)."""
+        return self.plan.names
+
+    @property
+    def named_features(self) -> bool:
+        """Whether these names came with the table, so that new tables are matched by name."""
+        return self.plan.named
+
+    @property
     def table_features(self) -> Strings:
         """Names of the features that a new table has: all but covariates that are features.
 
         Those that stand for a column of words are the features made of it.
         """
-        added = 0 if self.adjustment is None else len(self.adjustment.added)
-        return self.feature_names[: len(self.feature_names) - added]
+        return self.plan.table_features
 
     @property
     def covariate_names(self) -> list[str]:
         """Names of the covariates that a new table has as well."""
-        return [] if self.adjustment is None else self.adjustment.design.names
+        return self.plan.covariate_names
 
     @property
     def word_columns(self) -> list[str]:
         """Names of the columns of words that features are made of."""
-        return [] if self.indicators is None else self.indicators.names
+        return self.plan.word_columns
+
+    @property
+    def views(self) -> Strings | None:
+        """The view of every feature, shape (D,), where the table has views."""
+        return self.plan.blocks
 
     @property
     def view_names(self) -> list[str]:
@@ -357,10 +360,3 @@ def hash_of_codes(observed: Observed) -> str:
     for start in range(0, n_rows, _ROWS_AT_A_TIME):
         content.update(observed.content(slice(start, min(start + _ROWS_AT_A_TIME, n_rows))))
     return content.hexdigest()
-
-
-def names_or_default(names: Sequence[object] | None, prefix: str, count: int) -> Strings:
-    """Names as strings, or prefix0, prefix1, ... where there are none."""
-    if names is None:
-        return np.array([f"{prefix}{i}" for i in range(count)], dtype=np.str_)
-    return np.array([str(name) for name in names], dtype=np.str_)

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.errors import InputError
-from rankfactor.features.matching import model_values
+from rankfactor.features.plan import FeaturePlan
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, RowArrays
@@ -29,7 +29,7 @@ from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, workers
 from rankfactor.tasks import side_by_side
-from rankfactor.typing import Floats, Strings
+from rankfactor.typing import Floats
 
 LINEAR = "a linear model has no components: choose a nonlinear one."
 
@@ -43,7 +43,7 @@ class Prediction:
     """
 
     model: Model
-    feature_names: Strings
+    plan: FeaturePlan
     coding: Coding
     rows: Normal
     params: RowArrays
@@ -51,9 +51,15 @@ class Prediction:
     classifiers: Classifiers | None
     draws: Draws | None
 
-    def match(self, X: Any, missing_features: str = "error", estimator: Any = None) -> Any:
+    def match(self, X: Any, missing_features: str = "error", *, estimator: Any = None) -> Any:
         """Values of a table in the columns of the model; messages name the ``estimator``."""
-        return model_values(self, X, missing_features, estimator=estimator)  # type: ignore[arg-type]
+        return self.plan.apply(
+            X,
+            missing_features,
+            estimator=self if estimator is None else estimator,
+            sparse=self.model.takes_sparse,
+            exact=self.model.exact,
+        )
 
     @property
     def factor_names(self) -> list[str]:
@@ -131,7 +137,7 @@ class Prediction:
         with workers(n_threads) as pool:
             decisions, parts = self.contributions(values, pool)
         data = values.toarray() if issparse(values) else np.asarray(values)
-        names, rows = self.feature_names.tolist(), self._classifiers.row_names()
+        names, rows = self.plan.names.tolist(), self._classifiers.row_names()
         return explanations(parts, decisions, data, self.coding.columns, names, rows)
 
     def encode(self, values: Any, pool: Workers) -> Normal:

@@ -20,7 +20,8 @@ from rankfactor.__about__ import __version__
 from rankfactor.classifiers import Gated
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
-from rankfactor.features.words import Indicators
+from rankfactor.features.plan import FeaturePlan
+from rankfactor.features.words import Words
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import CODINGS, PARAMETERS, RowArrays
@@ -225,15 +226,15 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         }
     if posterior.views is not None:
         parts["views"] = posterior.views
-    adjustment = posterior.adjustment
+    adjustment, words = posterior.plan.covariates, posterior.plan.words
     if adjustment is not None:
         needs.append(COVARIATES)
         header[COVARIATES] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
         if adjustment.regression is not None:
             parts[COVARIATES] = adjustment.regression
-    if posterior.indicators is not None:
+    if words is not None:
         needs.append(INDICATORS)
-        header[INDICATORS] = posterior.indicators.design.to_list()
+        header[INDICATORS] = words.design.to_list()
     return header, _named(parts)
 
 
@@ -303,8 +304,13 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
     prior = latent if isinstance(latent, ScorePrior) else _mixture(latent, parts["prior"])
     posterior = Posterior(
         model=model,
-        feature_names=parts["feature_names"],
-        named_features=bool(header["named_features"]),
+        plan=FeaturePlan.stored(
+            parts["feature_names"],
+            bool(header["named_features"]),
+            parts.get("views"),
+            None if indicators is None else Words(Design.from_list(indicators)),
+            adjustment,
+        ),
         sample_names=parts["sample_names"],
         coding=CODINGS[data](**parts["coding"]),
         rows=Normal(**parts["rows"]),
@@ -318,9 +324,6 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
         draws=_drawn(model, PARAMETERS[data], parts["draws"]) if header["draws"] else None,
         prior=prior,
         training=str(header.get("training", "bayes")),
-        views=parts.get("views"),
-        adjustment=adjustment,
-        indicators=None if indicators is None else Indicators(Design.from_list(indicators)),
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
     )

@@ -10,15 +10,13 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rankfactor.errors import InputError
-from rankfactor.features.matching import column_names, match_columns, refuse_limits, table_values
-from rankfactor.features.words import coded
+from rankfactor.features.plan import FeaturePlan, remember_columns
 from rankfactor.tasks import Task, encode_labels, side_by_side
 from rankfactor.typing import Floats, Integers
 
@@ -43,22 +41,21 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array-like, shape (n_samples, n_features)
-            NaN = missing; columns of words as in `rankfactor.features.words`.
+        X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
+            NaN = missing; columns of words as in `rankfactor.features.words`. A sparse table is
+            made dense.
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
             One or more label columns; NaN or None = unknown, left out for that column.
         groups : array-like, shape (n_samples,), optional
             Samples of one group stay together where settings are chosen by cross-validation.
         """
-        table, self._indicators = coded(X)
-        values = table_values(table, estimator=self)
+        self._plan, table = FeaturePlan.learn(X, **self._needs())
+        values = table.values
         if len(values) < 2:
             raise InputError(
                 f"Found array with n_samples={len(values)}, 1 sample is not enough: at least 2 "
                 "are needed."
             )
-        if self.uses_values:
-            refuse_limits(values, column_names(table), type(self).__name__)
         tasks, codes = encode_labels(y, len(values))
         self._single = np.asarray(y, object).ndim == 1
         self._classes = [task.classes for task in tasks]
@@ -67,14 +64,7 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # one another: many times slower than one thread.
         with threadpool_limits(limits=1, user_api="blas"):
             self._learn(values, tasks, codes, together)
-        self._names = column_names(table)
-        self._n_values = values.shape[1]
-        self.n_features_in_ = values.shape[1] if self._indicators is None else X.shape[1]
-        names = column_names(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        remember_columns(self, self._plan)
         return self
 
     @property
@@ -108,21 +98,22 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _match(self, X: Any) -> Floats:
         """Values of a new table in the columns of the model, shape (N, D)."""
         check_is_fitted(self, "n_features_in_")
-        if self._indicators is not None and isinstance(X, pd.DataFrame):
-            X = self._indicators.apply(X)
-        values = match_columns(X, self._names, self._n_values, "error", estimator=self)
-        if self.uses_values:
-            refuse_limits(values, self._names, type(self).__name__)
-        return np.asarray(values)
+        return np.asarray(self._plan.apply(X, **self._needs()))
+
+    def _needs(self) -> dict[str, Any]:
+        """What the table must be: dense and, for some, of numbers and not of ranks alone."""
+        exact = type(self).__name__ if self.uses_values else ""
+        return {"estimator": self, "sparse": False, "exact": exact}
 
     def _decide(self, X: Any) -> list[Floats]:
         with threadpool_limits(limits=1, user_api="blas"):
             return self._decisions(self._match(X))
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values and several label columns are welcome."""
+        """Missing values, sparse matrices and several label columns are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.target_tags.single_output = True
         tags.target_tags.multi_output = True
         return tags

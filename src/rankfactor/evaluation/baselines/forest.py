@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from rankfactor.errors import check_count
 from rankfactor.evaluation.baselines.columns import ColumnClassifier
 from rankfactor.evaluation.baselines.medians import MedianFill
-from rankfactor.model import check_count
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from rankfactor.classifiers.linear import fit_linear
+from rankfactor.errors import check_count
 from rankfactor.evaluation.baselines.columns import ColumnClassifier
 from rankfactor.evaluation.baselines.counting import CountScale
 from rankfactor.evaluation.baselines.poisson import PoissonFactorAnalysis
 from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
-from rankfactor.model import Model, check_count
+from rankfactor.model import Model
 from rankfactor.posterior.draws import certain
 from rankfactor.steps.workers import workers
 from rankfactor.tasks import Task, signed_labels

@@ -37,13 +37,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.evaluation.baselines.count_draws import divide_counts, draw_tables
+from rankfactor.features.covariates import dense
 from rankfactor.features.matching import table_values
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.beta import Beta
 from rankfactor.laws.gamma import Gamma
-from rankfactor.model import check_count
 from rankfactor.steps.workers import Workers, slices, workers
 from rankfactor.typing import Floats
 
@@ -273,7 +273,7 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
             return encode(counts, self.loadings_, self.r_, self.rate_)
 
     def _counts(self, X: Any) -> Floats:
-        counts = np.ascontiguousarray(table_values(X, estimator=self), np.float64)
+        counts = np.ascontiguousarray(dense(table_values(X, estimator=self)), np.float64)
         bad = (counts < 0) | (counts != np.rint(counts)) & ~np.isnan(counts)
         if bad.any():
             n, i = (int(one[0]) for one in np.nonzero(bad))
