@@ -15,8 +15,9 @@ from tests.simulate import simulate
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.engine import predictive
 from rankfactor.engine.predictive import Predictive
+from rankfactor.interpret import sentences
 from rankfactor.posterior.convergence import Convergence, by_change
-from rankfactor.report import words, write_report
+from rankfactor.report import write_report
 
 
 def fitted(model: Any, *, labels: bool = True) -> tuple[Any, list[str]]:
@@ -112,7 +113,7 @@ def test_gibbs_is_judged_by_its_chains(supervised: bool, tmp_path) -> None:
         str(model.convergence_),
     )
     assert heard == [model.convergence_.warning]
-    assert model.convergence_.sentence in " ".join(words.methods(model.posterior_, 0))
+    assert model.convergence_.sentence in " ".join(sentences.methods(model.posterior_, 0))
     assert (
         load_model(save_model(model.posterior_, tmp_path / "m")).convergence == model.convergence_
     )
@@ -206,11 +207,11 @@ def test_ctrl_c_within_the_calibration(monkeypatch) -> None:
 
 def test_cautions_give_the_advice() -> None:
     model, heard = fitted(RankFactorClassifier(**VB, max_iter=2, tol=1e-9))
-    said = words.cautions(model.posterior_, heard)
+    said = sentences.cautions(model.posterior_, heard)
     assert said[0].startswith(
         "The fit has not converged after 2 iterations: the ELBO still changed"
     )
     assert said[0].endswith("raise max_iter, or raise tol if that change is small enough for you.")
     assert heard[0] not in said
     fine = replace(model.posterior_, convergence=Convergence("converged"))
-    assert not any("converged" in text for text in words.cautions(fine, []))
+    assert not any("converged" in text for text in sentences.cautions(fine, []))

@@ -70,7 +70,7 @@ class Labels(NamedTuple):
     """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N), groups (N,)."""
 
     tasks: tuple[Task, ...]
-    codes: NDArray[np.int64]
+    class_index: NDArray[np.int64]
     signed: Floats
     groups: NDArray[np.int64] | None = None
 
@@ -148,7 +148,7 @@ def fit_posterior(
         coding = model.data.learn(table.values)
         report_constant(n_features - len(coding.columns), n_features)
         if labels is not None:
-            check_labels(table.given, labels.tasks, labels.codes)
+            check_labels(table.given, labels.tasks, labels.class_index)
         observed = coding.observe(table.values)
         training = settings.trains(model, len(coding.columns))
         model = model.for_coding(coding)
@@ -294,7 +294,7 @@ class _Fitting:
             self.labels.tasks,
             rows,
             rows if joint is None else joint,
-            self.labels.codes,
+            self.labels.class_index,
             fitted if isinstance(fitted, Gated) else None,
         )
         if not self._calibrates(draws) or result.convergence.interrupted:
@@ -330,10 +330,12 @@ class _Fitting:
         quick = self.predictive is None and self.settings.calibration == "refit"
         if self.ctrl_c.came and not quick:
             raise KeyboardInterrupt
-        tasks, codes, signed, groups = self.labels
+        tasks, class_index, signed, groups = self.labels
         first = classifiers.decide(scores)[0][:, 0]
         with self.ctrl_c.holding(False):
-            scale = calibrate(self.model.label, tasks, codes, signed, refit, first, enough, groups)
+            scale = calibrate(
+                self.model.label, tasks, class_index, signed, refit, first, enough, groups
+            )
         return replace(classifiers, scale=scale)
 
     def _refit(self, result: Fit, fitted: Classifier, scores: Normal) -> tuple[Refit, int | None]:

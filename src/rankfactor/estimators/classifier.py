@@ -271,7 +271,7 @@ class RankFactorClassifier(Deciding):
         y = opened_labels(X, y)
         plan, table = self._learn(X, model)
         refuse_shuffled(table.given, y)
-        tasks, codes = encode_labels(y, len(table.sample_names))
+        tasks, class_index = encode_labels(y, len(table.sample_names))
         together = None
         if groups is not None:
             index = getattr(table.given, "index", pd.RangeIndex(len(table.sample_names)))
@@ -279,11 +279,11 @@ class RankFactorClassifier(Deciding):
         training = settings.trains(model, table.values.shape[1])
         if self.label_weight == "auto" and training == "predictive":
             self.label_weight_ = choose_label_weight(
-                self, table.given, tasks, codes, self._seed(), together
+                self, table.given, tasks, class_index, self._seed(), together
             )
             settings = replace(settings, predictive=Predictive(self.label_weight_))
-        signed = signed_labels(tasks, codes, self.class_weight)
-        labels = Labels(tasks, codes, signed, together)
+        signed = signed_labels(tasks, class_index, self.class_weight)
+        labels = Labels(tasks, class_index, signed, together)
         settings = replace(settings, seed=self._seed())
         self._keep(fit_posterior(model, plan, table, labels, settings))
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1

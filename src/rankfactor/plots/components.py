@@ -39,13 +39,13 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     """
     R = training_responsibilities(posterior)
     number = task_number(posterior, task)
-    codes = classifiers_of(posterior).codes[:, number]
+    class_index = classifiers_of(posterior).class_index[:, number]
     part = classifiers_of(posterior).tasks[number]
     weight = R.mean(axis=0)
     rows = np.argsort(-weight, kind="stable")
     rows = rows[: max(int((weight >= _SHOWN).sum()), 1)]
     # Samples by class, leading component and its weight; those without a label come last.
-    group = np.where(codes < 0, codes.max() + 1, codes)
+    group = np.where(class_index < 0, class_index.max() + 1, class_index)
     order = np.lexsort((-R[:, rows].max(axis=1), R[:, rows].argmax(axis=1), group))
     weights: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1, "interpolation": "none"}
     with drawing(7.4, 1.5 + 0.24 * len(rows)) as figure:
@@ -56,8 +56,8 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
         axes.set_yticks(np.arange(len(rows)), [f"{t + 1} ({100 * weight[t]:.0f} %)" for t in rows])
         axes.set_ylabel("Component (weight)")
         ticks, names = [], []
-        for code in np.unique(codes[order]):
-            where = np.flatnonzero(codes[order] == code)
+        for code in np.unique(class_index[order]):
+            where = np.flatnonzero(class_index[order] == code)
             ticks.append(where.mean())
             name = "unknown" if code < 0 else shorten(part.classes[code], 18)
             names.append(f"{name}\n({len(where)})")

@@ -27,7 +27,7 @@ class Classifiers:
     joint_rows : Normal, shape (rows, K + 1)
         Those of the joint fit, whose scores have seen the labels; the same as ``rows`` where there
         was none.
-    codes : int array, shape (N, n_tasks)
+    class_index : int array, shape (N, n_tasks)
         Class numbers of the training samples, -1 where missing; N is 0 without these.
     experts : Gated or None
         Local classifiers that predict in place of ``rows``.
@@ -39,7 +39,7 @@ class Classifiers:
     tasks: tuple[Task, ...]
     rows: Normal
     joint_rows: Normal
-    codes: NDArray[np.int64]
+    class_index: NDArray[np.int64]
     experts: Gated | None = None
     scale: Floats = field(default_factory=lambda: np.ones(0))
 
@@ -69,10 +69,10 @@ class Classifiers:
 
     def flipped(self, turned: Sequence[bool]) -> tuple[Classifiers, Floats]:
         """Classifiers with the two classes of some tasks in turned order, and the rows' signs."""
-        tasks, codes = [], self.codes.copy()
+        tasks, class_index = [], self.class_index.copy()
         for number, (task, turn) in enumerate(zip(self.tasks, turned, strict=True)):
-            known = codes[:, number] >= 0
-            codes[known, number] = (1 - codes if turn else codes)[known, number]
+            known = class_index[:, number] >= 0
+            class_index[known, number] = (1 - class_index if turn else class_index)[known, number]
             tasks.append(replace(task, classes=task.classes[::-1]) if turn else task)
         n_rows = [task.n_rows for task in self.tasks]
         sign = np.repeat(np.where(turned, -1.0, 1.0), n_rows)
@@ -81,7 +81,7 @@ class Classifiers:
             tasks=tuple(tasks),
             rows=self.rows.flipped(sign),
             joint_rows=self.joint_rows.flipped(sign),
-            codes=codes,
+            class_index=class_index,
             experts=None if self.experts is None else self.experts.flipped(sign),
         )
         return classifiers, sign

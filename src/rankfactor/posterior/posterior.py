@@ -129,13 +129,13 @@ class Posterior(Prediction):
             return self.left_out
         classifiers = self.classifiers
         tasks = () if classifiers is None else classifiers.tasks
-        codes = np.zeros((0, 0), np.int64) if classifiers is None else classifiers.codes
+        class_index = np.zeros((0, 0), np.int64) if classifiers is None else classifiers.class_index
         n_components = 0
         if isinstance(self.prior, Mixture):
             n_components = self.prior.assign(self.scores).n_used
         elif classifiers is not None and classifiers.experts is not None:
             n_components = classifiers.experts.gates.n_used(self.scores.mean)
-        return summarise(self.scores, tasks, codes, n_components)
+        return summarise(self.scores, tasks, class_index, n_components)
 
     def without_training_samples(self) -> Posterior:
         """The same model without the names, scores and labels of the training samples.
@@ -147,7 +147,7 @@ class Posterior(Prediction):
             return self
         classifiers = self.classifiers
         if classifiers is not None:
-            classifiers = replace(classifiers, codes=classifiers.codes[:0])
+            classifiers = replace(classifiers, class_index=classifiers.class_index[:0])
         none = np.zeros(0, np.int64)
         return replace(
             self,

@@ -187,7 +187,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         if classifiers.experts is not None:
             parts |= _experts(classifiers.experts)
         if left_out is None:
-            parts["label_codes"] = classifiers.codes
+            parts["label_codes"] = classifiers.class_index
         parts["probability_scale"] = classifiers.scale
         parts |= {f"classes_{number}": task.classes for number, task in enumerate(tasks)}
     if draws is not None:
