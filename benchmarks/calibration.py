@@ -69,8 +69,13 @@ def sets() -> Iterator[tuple[str, np.ndarray, np.ndarray, list[Split]]]:
     """Name, table, class numbers (N, n_tasks) and splits of every set."""
     for name, table, labels, _ in tables():
         if name in (*WHOLE, "tb_gse19491", "usps_3v5, training part"):
-            codes = np.column_stack([pd.factorize(labels[c], sort=True)[0] for c in labels])
-            yield name, table.to_numpy(float), codes, halves(labels, 2 if "usps" in name else 3)
+            class_index = np.column_stack([pd.factorize(labels[c], sort=True)[0] for c in labels])
+            yield (
+                name,
+                table.to_numpy(float),
+                class_index,
+                halves(labels, 2 if "usps" in name else 3),
+            )
     for seed in range(3):
         X, y, _ = simulated(seed)
         yield f"simulated {seed}", X, y[:, None], [(np.arange(300), np.arange(300, 2300))]
@@ -79,9 +84,14 @@ def sets() -> Iterator[tuple[str, np.ndarray, np.ndarray, list[Split]]]:
         return
     if (path := folder / "mnist_3v5.npz").exists():
         data, _ = read_npz_split(path)
-        codes = pd.factorize(data.labels["y"], sort=True)[0][:, None]
-        order = np.random.default_rng(0).permutation(len(codes))
-        yield "mnist_3v5", data.table.to_numpy(float), codes, [(order[:1000], order[1000:3000])]
+        class_index = pd.factorize(data.labels["y"], sort=True)[0][:, None]
+        order = np.random.default_rng(0).permutation(len(class_index))
+        yield (
+            "mnist_3v5",
+            data.table.to_numpy(float),
+            class_index,
+            [(order[:1000], order[1000:3000])],
+        )
 
 
 def measures(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
@@ -97,15 +107,17 @@ def measures(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
     }
 
 
-def fold_probabilities(settings, X, codes, one, other):
+def fold_probabilities(settings, X, class_index, one, other):
     """Probabilities of class 1, as they were and at their scales, (n, n_tasks); scales; seconds."""
     started = time.process_time()
-    model = RankFactorClassifier(random_state=0, n_threads=1, **settings).fit(X[one], codes[one])
+    model = RankFactorClassifier(random_state=0, n_threads=1, **settings).fit(
+        X[one], class_index[one]
+    )
     seconds = time.process_time() - started
     posterior = model.posterior_
     plain = replace(
         posterior,
-        classifiers=replace(posterior.classifiers, scale=np.ones(codes.shape[1])),
+        classifiers=replace(posterior.classifiers, scale=np.ones(class_index.shape[1])),
     )
     with workers(1) as pool:
         decision = posterior.decide(X[other], pool)
@@ -116,7 +128,7 @@ def fold_probabilities(settings, X, codes, one, other):
     return *both, posterior.classifiers.scale, seconds
 
 
-def platt(X, codes, splits):
+def platt(X, class_index, splits):
     """Probabilities of class 1 by scaled support vector machines, one per task; labels."""
     found = []
     for one, other in splits:
@@ -127,15 +139,15 @@ def platt(X, codes, splits):
         )
         found.append(
             np.column_stack(
-                [machine.fit(X[one], y[one]).predict_proba(X[other])[:, 1] for y in codes.T]
+                [machine.fit(X[one], y[one]).predict_proba(X[other])[:, 1] for y in class_index.T]
             )
         )
     return np.concatenate(found)
 
 
-def records(name, X, codes, splits, done):
+def records(name, X, class_index, splits, done):
     """Measures of one set by model, training, rule and task, added to what is done."""
-    y = np.concatenate([codes[other] for _, other in splits])
+    y = np.concatenate([class_index[other] for _, other in splits])
 
     def add(key, by_rule, **more):
         done[key] = [
@@ -145,7 +157,7 @@ def records(name, X, codes, splits, done):
         ]
 
     if (key := f"{name}|{PLATT}|") not in done:
-        add(key, {"platt": platt(X, codes, splits)})
+        add(key, {"platt": platt(X, class_index, splits)})
     for model in MODELS:
         for training in TRAINING:
             for rule in ("refit", "cross-validation"):
@@ -154,7 +166,7 @@ def records(name, X, codes, splits, done):
                 if key in done or (whole and (name not in WHOLE or model not in MODELS[:2])):
                     continue
                 settings = {"model": model, "training": training, "calibration": rule}
-                parts = [fold_probabilities(settings, X, codes, *split) for split in splits]
+                parts = [fold_probabilities(settings, X, class_index, *split) for split in splits]
                 plain, scaled = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
                 rules = {rule: scaled} if whole else {"none": plain, rule: scaled}
                 scale = [float(s) for part in parts for s in part[2]]
@@ -245,11 +257,11 @@ def main() -> None:
     if arguments.json is not None and arguments.json.exists():
         done = json.loads(arguments.json.read_text())
     chosen = [name for name in arguments.sets.split(",") if name]
-    for name, X, codes, splits in sets():
+    for name, X, class_index, splits in sets():
         if chosen and not any(name.startswith(one) for one in chosen):
             continue
         started = time.perf_counter()
-        records(name, X, codes, splits, done)
+        records(name, X, class_index, splits, done)
         sys.stderr.write(f"{name}: {time.perf_counter() - started:.0f} s\n")
         if arguments.json is not None:
             arguments.json.write_text(json.dumps(done, indent=1))

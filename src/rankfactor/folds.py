@@ -45,7 +45,7 @@ class Fold(NamedTuple):
 
 def make_folds(
     tasks: Sequence[Task],
-    codes: Integers,
+    class_index: Integers,
     *,
     n_folds: int,
     n_repeats: int,
@@ -57,7 +57,7 @@ def make_folds(
     Parameters
     ----------
     tasks : sequence of Task
-    codes : int array, shape (n_samples, n_tasks)
+    class_index : int array, shape (n_samples, n_tasks)
         Class numbers, -1 where a label is missing.
     n_folds, n_repeats : int
     groups : int array, shape (n_samples,), or None
@@ -68,13 +68,13 @@ def make_folds(
     _check_whole("n_repeats", n_repeats, least=1)
     if random_state is not None:
         _check_whole("random_state", random_state, least=0)
-    _check_class_sizes(tasks, codes, n_folds)
+    _check_class_sizes(tasks, class_index, n_folds)
     if groups is not None and groups.max() + 1 < n_folds:
         raise InputError(
             f"there are {counted(groups.max() + 1, 'group')}, too few for {n_folds} folds: lower "
             "n_folds."
         )
-    levels = strata(codes, n_folds)
+    levels = strata(class_index, n_folds)
     folds = []
     for repeat, source in enumerate(np.random.SeedSequence(random_state).spawn(n_repeats), 1):
         shuffle, *seeds = (int(seed) for seed in source.generate_state(n_folds + 1))
@@ -86,16 +86,16 @@ def make_folds(
     return folds
 
 
-def strata(codes: Integers, n_folds: int) -> Integers:
+def strata(class_index: Integers, n_folds: int) -> Integers:
     """Level of every sample, shape (n_samples,), by the rule of the module's description."""
-    _, levels = np.unique(codes, axis=0, return_inverse=True)
+    _, levels = np.unique(class_index, axis=0, return_inverse=True)
     if np.bincount(levels).min() >= n_folds:
         return np.asarray(levels)
-    for column in codes.T:
+    for column in class_index.T:
         counts = np.bincount(column + 1)
         if counts[counts > 0].min() >= n_folds:
             return np.asarray(column)
-    first = codes[:, 0]
+    first = class_index[:, 0]
     largest = np.bincount(first[first >= 0]).argmax()
     return np.where(first >= 0, first, largest)
 
@@ -120,14 +120,14 @@ def group_numbers(groups: Any, index: pd.Index[Any]) -> Integers:
     return np.asarray(pd.factorize(values)[0], np.int64)
 
 
-def warn_of_gaps(tasks: Sequence[Task], codes: Integers, folds: Sequence[Fold]) -> None:
+def warn_of_gaps(tasks: Sequence[Task], class_index: Integers, folds: Sequence[Fold]) -> None:
     """Say which folds cannot give an AUC, and why.
 
     The caller's caller is named as the place of the warnings.
     """
     n_repeats = folds[-1].repeat
     for fold in folds:
-        for task, column in zip(tasks, codes.T, strict=True):
+        for task, column in zip(tasks, class_index.T, strict=True):
             problem = gap(task, column[fold.train], column[fold.test])
             if problem:
                 warnings.warn(
@@ -151,8 +151,8 @@ def gap(task: Task, train: Integers, test: Integers) -> str | None:
     return None
 
 
-def _check_class_sizes(tasks: Sequence[Task], codes: Integers, n_folds: int) -> None:
-    for task, column in zip(tasks, codes.T, strict=True):
+def _check_class_sizes(tasks: Sequence[Task], class_index: Integers, n_folds: int) -> None:
+    for task, column in zip(tasks, class_index.T, strict=True):
         counts = np.bincount(column[column >= 0], minlength=len(task.classes))
         least = int(counts.min())
         if least < n_folds:

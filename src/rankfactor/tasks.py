@@ -42,15 +42,15 @@ class Task:
         """Number of classifiers: one for two classes, else one per class."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
-    def signs(self, codes: NDArray[np.int64]) -> Floats:
+    def signs(self, class_index: NDArray[np.int64]) -> Floats:
         """Signs of every row, shape (n_rows, N), of class numbers (-1 = missing)."""
         if self.n_rows == 1:
-            sign = np.where(codes == 1, 1.0, -1.0)[None]
+            sign = np.where(class_index == 1, 1.0, -1.0)[None]
         else:
-            sign = np.where(codes == np.arange(self.n_rows)[:, None], 1.0, -1.0)
-        return np.asarray(sign * (codes >= 0))
+            sign = np.where(class_index == np.arange(self.n_rows)[:, None], 1.0, -1.0)
+        return np.asarray(sign * (class_index >= 0))
 
-    def weights(self, codes: NDArray[np.int64], class_weight: ClassWeight) -> Floats:
+    def weights(self, class_index: NDArray[np.int64], class_weight: ClassWeight) -> Floats:
         """Weight of every sample's label, shape (N,)."""
         n_classes = len(self.classes)
         if class_weight is None:
@@ -60,7 +60,7 @@ class Task:
                 raise InputError(
                     f"class_weight must be None, 'balanced' or a dictionary, not {class_weight!r}."
                 )
-            counts = np.bincount(codes[codes >= 0], minlength=n_classes)
+            counts = np.bincount(class_index[class_index >= 0], minlength=n_classes)
             table = counts.sum() / (n_classes * np.maximum(counts, 1))
         else:
             unknown = [label for label in class_weight if label not in set(self.classes.tolist())]
@@ -73,7 +73,7 @@ class Task:
             table = np.array([float(class_weight.get(c, 1.0)) for c in self.classes.tolist()])
         if not (np.isfinite(table).all() and (table > 0).all()):
             raise InputError("class_weight must hold positive, finite numbers.")
-        return np.asarray(table[codes])
+        return np.asarray(table[class_index])
 
 
 def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.int64]]:
@@ -110,10 +110,10 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
                 f"{name!r} has one class only ({classes[0]}): a classifier needs at least two "
                 "classes among the known labels."
             )
-        codes = np.full(n_samples, -1, np.int64)
-        codes[~missing] = found
+        class_index = np.full(n_samples, -1, np.int64)
+        class_index[~missing] = found
         tasks.append(Task(name, classes))
-        numbers.append(codes)
+        numbers.append(class_index)
     return tuple(tasks), np.column_stack(numbers)
 
 
@@ -159,7 +159,7 @@ def label_columns(y: Any) -> list[tuple[str, NDArray[np.object_]]]:
 
 
 def signed_labels(
-    tasks: Sequence[Task], codes: NDArray[np.int64], class_weight: ClassWeight
+    tasks: Sequence[Task], class_index: NDArray[np.int64], class_weight: ClassWeight
 ) -> Floats:
     """Signed weights of all tasks' rows, shape (rows, N).
 
@@ -178,7 +178,7 @@ def signed_labels(
                     f"({', '.join(sorted(names))}).{did_you_mean(unknown[0], names)}"
                 )
             weight = weight.get(task.name)
-        number = codes[:, column]
+        number = class_index[:, column]
         parts.append(task.signs(number) * task.weights(number, weight))
     return np.ascontiguousarray(np.vstack(parts))
 

@@ -41,7 +41,7 @@ def test_samples_with_another_label_stay() -> None:
     fit("table.csv", *both, "--drop-class", "status:odd")
     posterior = load_model("model.rankfactor")
     assert posterior.classifiers is not None
-    assert posterior.classifiers.codes[5, 0] == -1
+    assert posterior.classifiers.class_index[5, 0] == -1
     assert len(posterior.sample_names) == N
     fails("--drop-class odd names no task", "fit", "table.csv", *both, "--drop-class", "odd")
 

@@ -33,92 +33,94 @@ def test_the_scale_that_labels_were_drawn_with_is_found(label, n_rows):
     rng = np.random.default_rng(0)
     mean = 2 * rng.standard_normal((4000, n_rows))
     for scale in (0.3, 1.7):
-        codes = drawn_labels(label, mean, scale, rng)
-        found = best_scale(label, mean, np.zeros_like(mean), codes, np.ones(4000))
+        class_index = drawn_labels(label, mean, scale, rng)
+        found = best_scale(label, mean, np.zeros_like(mean), class_index, np.ones(4000))
         assert_allclose(found, scale, rtol=0.1)
 
 
 def test_separable_and_hopeless_labels_have_finite_scales():
     """The prior alone holds them: where they go without it is the end of the range."""
     mean = np.linspace(-2, 2, 40)[:, None]
-    codes = (mean[:, 0] > 0).astype(int)
+    class_index = (mean[:, 0] > 0).astype(int)
     weight, nothing = np.ones(40), np.zeros_like(mean)
-    assert 1.5 < best_scale(Hinge(), mean, nothing, codes, weight) < 100
-    assert np.exp(-4.9) < best_scale(Hinge(), mean, nothing, 1 - codes, weight) < 0.1
+    assert 1.5 < best_scale(Hinge(), mean, nothing, class_index, weight) < 100
+    assert np.exp(-4.9) < best_scale(Hinge(), mean, nothing, 1 - class_index, weight) < 0.1
 
 
 def test_a_label_of_weight_two_counts_as_two():
     rng = np.random.default_rng(1)
     mean, variance = rng.standard_normal((60, 1)), rng.random((60, 1))
-    codes = rng.integers(0, 2, 60)
-    weight = np.where(codes == 1, 2.0, 1.0)
+    class_index = rng.integers(0, 2, 60)
+    weight = np.where(class_index == 1, 2.0, 1.0)
     twice = np.repeat(np.arange(60), weight.astype(int))
-    one = best_scale(Hinge(), mean, variance, codes, weight)
-    other = best_scale(Hinge(), mean[twice], variance[twice], codes[twice], np.ones(len(twice)))
+    one = best_scale(Hinge(), mean, variance, class_index, weight)
+    other = best_scale(
+        Hinge(), mean[twice], variance[twice], class_index[twice], np.ones(len(twice))
+    )
     assert_allclose(one, other, rtol=1e-3)
-    assert abs(one / best_scale(Hinge(), mean, variance, codes, np.ones(60)) - 1) > 0.02
+    assert abs(one / best_scale(Hinge(), mean, variance, class_index, np.ones(60)) - 1) > 0.02
 
 
 def test_folds_share_out_all_classes_and_do_not_depend_on_the_order_of_samples():
     rng = np.random.default_rng(2)
-    codes = np.column_stack([rng.integers(0, 2, 83), rng.integers(-1, 3, 83)])
+    class_index = np.column_stack([rng.integers(0, 2, 83), rng.integers(-1, 3, 83)])
     first = rng.standard_normal(83)
-    folds = deal(codes, first)
+    folds = deal(class_index, first)
     assert_array_equal(np.sort(np.concatenate(folds)), np.arange(83))
-    counts = np.array([np.bincount(codes[fold, 0], minlength=2) for fold in folds])
+    counts = np.array([np.bincount(class_index[fold, 0], minlength=2) for fold in folds])
     assert np.ptp(counts, axis=0).max() <= 1
     order = rng.permutation(83)
-    for fold, other in zip(folds, deal(codes[order], first[order]), strict=True):
+    for fold, other in zip(folds, deal(class_index[order], first[order]), strict=True):
         assert_array_equal(fold, np.sort(order[other]))
 
 
 def two_classes(n=300, seed=3):
     rng = np.random.default_rng(seed)
     mean = 3 * rng.standard_normal((n, 1))
-    codes = drawn_labels(Hinge(), mean, 0.3, rng)[:, None]
-    tasks = encode_labels(codes[:, 0], n)[0]
-    return tasks, codes, signed_labels(tasks, codes, None), mean
+    class_index = drawn_labels(Hinge(), mean, 0.3, rng)[:, None]
+    tasks = encode_labels(class_index[:, 0], n)[0]
+    return tasks, class_index, signed_labels(tasks, class_index, None), mean
 
 
 def test_only_decisions_that_have_not_seen_the_label_count():
-    tasks, codes, signed, mean = two_classes()
+    tasks, class_index, signed, mean = two_classes()
     hidden = []
 
     def leaky(labels):
         hidden.append(np.flatnonzero(labels.array[0] == 0))
         return mean + 10 * labels.array.T, np.zeros_like(mean)
 
-    found = calibrate(Hinge(), tasks, codes, signed, leaky, mean[:, 0])
+    found = calibrate(Hinge(), tasks, class_index, signed, leaky, mean[:, 0])
     nothing = np.zeros_like(mean)
-    expected = best_scale(Hinge(), mean, nothing, codes[:, 0], np.ones(300))
+    expected = best_scale(Hinge(), mean, nothing, class_index[:, 0], np.ones(300))
     assert_array_equal(found, [expected])
     assert (
         expected
         < 0.5
-        < best_scale(Hinge(), mean + 10 * signed.T, nothing, codes[:, 0], np.ones(300))
+        < best_scale(Hinge(), mean + 10 * signed.T, nothing, class_index[:, 0], np.ones(300))
     )
     assert_array_equal(np.sort(np.concatenate(hidden)), np.arange(300))
 
 
 def test_no_more_folds_than_enough():
-    tasks, codes, signed, mean = two_classes()
+    tasks, class_index, signed, mean = two_classes()
     calls = []
 
     def refit(labels):
         calls.append(np.flatnonzero(labels.array[0] == 0))
         return np.where(labels.array.T == 0, mean, np.nan), np.zeros_like(mean)
 
-    found = calibrate(Hinge(), tasks, codes, signed, refit, mean[:, 0], enough=100)
+    found = calibrate(Hinge(), tasks, class_index, signed, refit, mean[:, 0], enough=100)
     assert [len(fold) for fold in calls] == [60, 60]
     seen = np.concatenate(calls)
-    part = best_scale(Hinge(), mean[seen], 0 * mean[seen], codes[seen, 0], np.ones(120))
+    part = best_scale(Hinge(), mean[seen], 0 * mean[seen], class_index[seen, 0], np.ones(120))
     assert_allclose(found, part, rtol=1e-6)
 
 
 def test_small_classes_are_left_as_they_are():
-    _, codes, _, mean = two_classes()
+    _, class_index, _, mean = two_classes()
     few = np.where(np.arange(300) < N_FOLDS - 1, 1, 0)
-    few_tasks = encode_labels(pd.DataFrame({"few": few, "many": codes[:, 0]}), 300)[0]
+    few_tasks = encode_labels(pd.DataFrame({"few": few, "many": class_index[:, 0]}), 300)[0]
 
     def refuse(labels):
         raise AssertionError
@@ -130,7 +132,7 @@ def test_small_classes_are_left_as_they_are():
     def refit(labels):
         return np.column_stack([mean, mean]), np.zeros((300, 2))
 
-    both = np.column_stack([few, codes])
+    both = np.column_stack([few, class_index])
     both_signed = signed_labels(few_tasks, both, None)
     found = calibrate(Hinge(), few_tasks, both, both_signed, refit, mean[:, 0])
     assert found[0] == 1.0
@@ -179,8 +181,8 @@ def test_a_few_steps_give_the_scale_of_whole_refits():
     fitted = RankFactorClassifier(n_factors=4, margin=0.05, max_iter=40, random_state=0)
     posterior, pool = fitted.fit(X, y).posterior_, Workers()
     model, z = posterior.model, posterior.scores
-    tasks, codes = posterior.classifiers.tasks, posterior.classifiers.codes
-    signed = signed_labels(tasks, codes, None)
+    tasks, class_index = posterior.classifiers.tasks, posterior.classifiers.class_index
+    signed = signed_labels(tasks, class_index, None)
     seen = refit_labels(model, ObservedArray(signed), z, pool)
 
     def whole(labels):
@@ -190,7 +192,7 @@ def test_a_few_steps_give_the_scale_of_whole_refits():
         return decisions(seen.rows, z)
 
     few, exact, leaky = (
-        calibrate(Hinge(), tasks, codes, signed, refit, z.mean[:, 0])[0]
+        calibrate(Hinge(), tasks, class_index, signed, refit, z.mean[:, 0])[0]
         for refit in (refit_coefficients(model, z, seen, pool), whole, none)
     )
     assert_allclose(few, exact, rtol=0.05)

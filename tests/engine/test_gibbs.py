@@ -229,8 +229,8 @@ def test_scores_follow_their_conditional():
 def fitted(model, simulated, X=None, n_threads=1, **settings):
     """A variational fit and its labels."""
     X = simulated.X if X is None else X
-    tasks, codes = encode_labels(simulated.y, len(X))
-    labels = None if model.label is None else ObservedArray(signed_labels(tasks, codes, None))
+    tasks, class_index = encode_labels(simulated.y, len(X))
+    labels = None if model.label is None else ObservedArray(signed_labels(tasks, class_index, None))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few iterations are enough for a start
         return run(model, X, labels, n_threads, **settings)

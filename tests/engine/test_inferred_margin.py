@@ -29,8 +29,8 @@ def run(likelihood, X, y=None, n_threads=1, **settings):
     model = Model(4, likelihood, None if y is None else Hinge())
     labels = None
     if y is not None:
-        tasks, codes = encode_labels(y, len(X))
-        labels = ObservedArray(signed_labels(tasks, codes, None))
+        tasks, class_index = encode_labels(y, len(X))
+        labels = ObservedArray(signed_labels(tasks, class_index, None))
     return run_model(model, X, labels, n_threads, **settings)
 
 

@@ -47,8 +47,8 @@ def labels_of(data, kind):
         three = np.digitize(data.scores[:, 1], [-0.5, 0.5]).astype(object)
         three[::7] = None
         y, weight = np.column_stack([data.y.astype(object), three]), None
-    tasks, codes = encode_labels(y, len(data.X))
-    return ObservedArray(signed_labels(tasks, codes, weight))
+    tasks, class_index = encode_labels(y, len(data.X))
+    return ObservedArray(signed_labels(tasks, class_index, weight))
 
 
 def run(model, X, labels, n_threads=1, seed=0, **settings):

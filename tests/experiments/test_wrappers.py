@@ -159,10 +159,10 @@ def test_wrong_choices_are_refused() -> None:
 
 
 def test_folds_that_every_class_can_be_in() -> None:
-    codes = np.array([[0, 0], [0, 1], [0, 0], [1, 1], [1, -1], [1, 1]])
-    assert possible_folds(codes, None, 10) == 2
-    assert possible_folds(codes, None, 2) == 2
-    assert possible_folds(codes, np.array([0, 0, 0, 1, 1, 2]), 10) == 1
+    class_index = np.array([[0, 0], [0, 1], [0, 0], [1, 1], [1, -1], [1, 1]])
+    assert possible_folds(class_index, None, 10) == 2
+    assert possible_folds(class_index, None, 2) == 2
+    assert possible_folds(class_index, np.array([0, 0, 0, 1, 1, 2]), 10) == 1
 
 
 def test_rows_of_a_table() -> None:

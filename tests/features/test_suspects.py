@@ -24,10 +24,10 @@ def table() -> pd.DataFrame:
 
 
 def found(table, labels) -> dict[str, list[str]]:
-    tasks, codes = encode_labels(labels, len(labels))
+    tasks, class_index = encode_labels(labels, len(labels))
     return {
         str(one.task.classes[1 if one.positive is None else one.positive]): one.columns
-        for one in suspects(table, tasks, codes)
+        for one in suspects(table, tasks, class_index)
     }
 
 

@@ -97,8 +97,8 @@ def test_several_tasks_and_classes() -> None:
         fitted(), [[0.01, 2.0, 0.0], [0.0, 0.5, 0.0], [0.0, -3.0, 0.0], [0.0, 1.0, 0.0]]
     )
     # Make the class means of the scores agree with the coefficients.
-    codes, scores = posterior.classifiers.codes, posterior.scores.mean.copy()
-    scores[:, 1] = np.where(codes[:, 0] == 1, 1.0, -1.0) - 2.0 * (codes[:, 1] == 1)
+    class_index, scores = posterior.classifiers.class_index, posterior.scores.mean.copy()
+    scores[:, 1] = np.where(class_index[:, 0] == 1, 1.0, -1.0) - 2.0 * (class_index[:, 1] == 1)
     posterior = replace(posterior, scores=replace(posterior.scores, mean=scores))
     found = top_features(posterior, 12, factor=1).set_index("sign")["higher_in"]
     assert set(found.loc[[1]]) == {"group: control & co; stage: not II"}

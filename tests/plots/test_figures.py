@@ -160,13 +160,13 @@ def test_scores_are_drawn_class_by_class():
         models.two_tasks(), [[0.1, 0.0, 2.0], *np.zeros((3, 3))], sd=0.1
     )
     (axes,) = plots.score_figure(posterior, "group").axes
-    codes = posterior.classifiers.codes[:, 0]
+    class_index = posterior.classifiers.class_index[:, 0]
     shown = {}
     for part in axes.collections:
         if len(part.get_offsets()):
             shown[to_hex(part.get_facecolor()[0]).lower()] = np.asarray(part.get_offsets())
     for number in (0, 1):
-        expected = posterior.scores.mean[codes == number][:, [2, 0]]
+        expected = posterior.scores.mean[class_index == number][:, [2, 0]]
         np.testing.assert_allclose(shown[PALETTE[number].lower()], expected)
 
 

@@ -82,13 +82,16 @@ def test_responsibilities_are_grouped_by_class():
     np.testing.assert_allclose(R.sum(axis=1), 1.0)
     axes = plots.responsibility_figure(posterior, "group").axes[0]
     values = np.asarray(axes.images[0].get_array())
-    codes = posterior.classifiers.codes[:, 0]
-    n_first = int((codes == 0).sum())
+    class_index = posterior.classifiers.class_index[:, 0]
+    n_first = int((class_index == 0).sum())
     rows = np.argsort(-R.mean(axis=0))[: len(values)]
-    for chosen, part in ((codes == 0, values[:, :n_first]), (codes == 1, values[:, n_first:])):
+    for chosen, part in (
+        (class_index == 0, values[:, :n_first]),
+        (class_index == 1, values[:, n_first:]),
+    ):
         np.testing.assert_allclose(np.sort(part, axis=1), np.sort(R[chosen][:, rows].T, axis=1))
     names = [label.get_text() for label in axes.get_xticklabels()]
-    assert names == [f"case <b>\n({n_first})", f"control & co\n({len(codes) - n_first})"]
+    assert names == [f"case <b>\n({n_first})", f"control & co\n({len(class_index) - n_first})"]
 
 
 @pytest.mark.parametrize(

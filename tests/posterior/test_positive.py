@@ -49,7 +49,7 @@ def test_decisions_turn_and_predictions_stay(model, settings) -> None:
     np.testing.assert_allclose(
         other.classifiers.joint_rows.mean, usual.classifiers.joint_rows.mean * sign[:, None]
     )
-    assert (other.classifiers.codes[:, 0] == 1 - Y["two"]).all()
+    assert (other.classifiers.class_index[:, 0] == 1 - Y["two"]).all()
     back = other.with_positive({"two": 1})
     assert (back.classifiers.rows.mean == usual.classifiers.rows.mean).all()
     assert usual.with_positive({"two": 1}) is usual

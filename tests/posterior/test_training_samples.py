@@ -56,9 +56,9 @@ def test_no_sample_is_in_the_file(both):
     for score in posterior.scores.mean.ravel():
         assert score.tobytes() not in content
     if posterior.classifiers is not None:
-        for codes in posterior.classifiers.codes.T:
+        for class_index in posterior.classifiers.class_index.T:
             for kind in (np.int8, np.int32, np.int64):
-                assert codes.astype(kind).tobytes() not in content
+                assert class_index.astype(kind).tobytes() not in content
     # No array has a length of the samples, and the file with samples has all of this.
     arrays = json.loads(members["header.json"])["arrays"]
     history = {"elbo", "sd_w", "n_active"}

@@ -36,7 +36,7 @@ def test_the_explorer_has_the_scores_the_names_and_the_classes(full):
         ["I", "II", "III"],
     ]
     for number, task in enumerate(data["tasks"]):
-        assert task["codes"] == posterior.classifiers.codes[:, number].tolist()
+        assert task["codes"] == posterior.classifiers.class_index[:, number].tolist()
         strongest = [list(used).index(e.factor) for e in effects(posterior, number)[:2]]
         assert data["start"][number] == strongest
 

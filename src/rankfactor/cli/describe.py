@@ -90,9 +90,9 @@ def _suspects(features: pd.DataFrame, labels: pd.Series[Any]) -> Iterator[str]:
     from rankfactor.features.suspects import look_alikes, suspects
     from rankfactor.tasks import encode_labels
 
-    tasks, codes = encode_labels(labels, len(labels))
-    yield from look_alikes(tasks[0], codes[:, 0])
-    yield from map(str, suspects(features, tasks, codes))
+    tasks, class_index = encode_labels(labels, len(labels))
+    yield from look_alikes(tasks[0], class_index[:, 0])
+    yield from map(str, suspects(features, tasks, class_index))
 
 
 def kind_of(levels: Any) -> str:

@@ -174,12 +174,12 @@ def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
     if count != len(samples) or not set(rows["sample"]) <= set(samples):
         return f"other samples ({count} there, {len(samples)} in the model)"
     known = set()
-    for task, codes in zip(tasks, posterior.classifiers.codes.T, strict=True):
+    for task, class_index in zip(tasks, posterior.classifiers.class_index.T, strict=True):
         labels = task.classes.astype(str)
         known |= {
-            (task.name, sample, str(labels[code]))
-            for sample, code in zip(samples, codes, strict=True)
-            if code >= 0
+            (task.name, sample, str(labels[number]))
+            for sample, number in zip(samples, class_index, strict=True)
+            if number >= 0
         }
     for one in rows.itertuples(index=False, name=None):
         if one not in known:

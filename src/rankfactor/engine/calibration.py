@@ -84,7 +84,7 @@ def class_probabilities(
 
 
 def best_scale(
-    label: LabelLikelihood, mean: Floats, variance: Floats, codes: Integers, weight: Floats
+    label: LabelLikelihood, mean: Floats, variance: Floats, class_index: Integers, weight: Floats
 ) -> float:
     """Scale s of one task.
 
@@ -93,16 +93,16 @@ def best_scale(
     label : LabelLikelihood
     mean, variance : array, shape (n, rows)
         Decisions on samples whose labels were hidden.
-    codes : int array, shape (n,)
+    class_index : int array, shape (n,)
         Class numbers of these samples, none missing.
     weight : array, shape (n,)
         Weights of their labels.
     """
-    samples = np.arange(len(codes))
+    samples = np.arange(len(class_index))
 
     def loss(log_scale: float) -> float:
         found = class_probabilities(label, mean, variance, float(np.exp(log_scale)))
-        chance = np.maximum(found[samples, codes], np.finfo(float).tiny)
+        chance = np.maximum(found[samples, class_index], np.finfo(float).tiny)
         return 0.5 * log_scale**2 - float(weight @ np.log(chance))
 
     # The objective need not have one maximum only, so a grid finds the neighbourhood of the best.
@@ -112,7 +112,7 @@ def best_scale(
     return float(np.exp(found.x))
 
 
-def deal(codes: Integers, first: Floats, groups: Integers | None = None) -> list[Integers]:
+def deal(class_index: Integers, first: Floats, groups: Integers | None = None) -> list[Integers]:
     """Folds of samples, each with its share of every combination of labels.
 
     Samples are put in order of their labels, by ``first`` among equals, and dealt out in turn: no
@@ -120,14 +120,14 @@ def deal(codes: Integers, first: Floats, groups: Integers | None = None) -> list
 
     Parameters
     ----------
-    codes : int array, shape (N, n_tasks)
+    class_index : int array, shape (N, n_tasks)
         Class numbers, -1 where missing.
     first : array, shape (N,)
         Any decision on the samples.
     groups : int array, shape (N,), optional
         Group numbers from 0: whole groups are dealt out, in the order of their first samples.
     """
-    order = np.lexsort((first, *codes.T[::-1]))
+    order = np.lexsort((first, *class_index.T[::-1]))
     if groups is None:
         return [np.sort(order[start::N_FOLDS]) for start in range(N_FOLDS)]
     place = np.empty(groups.max() + 1, np.int64)
@@ -147,7 +147,7 @@ def _large_enough(column: Integers, n_classes: int, folds: Sequence[Integers]) -
 def calibrate(
     label: LabelLikelihood,
     tasks: Sequence[Task],
-    codes: Integers,
+    class_index: Integers,
     signed: Floats,
     refit: Refit,
     first: Floats,
@@ -162,7 +162,7 @@ def calibrate(
     ----------
     label : LabelLikelihood
     tasks : sequence of Task
-    codes : int array, shape (N, n_tasks)
+    class_index : int array, shape (N, n_tasks)
         Class numbers, -1 where missing.
     signed : array, shape (rows, N)
         Signed weights of the labels.
@@ -176,15 +176,15 @@ def calibrate(
         Group numbers from 0; a group is never divided.
     """
     scale = np.ones(len(tasks))
-    folds = deal(codes, first, groups)
+    folds = deal(class_index, first, groups)
     able = [
         _large_enough(column, len(task.classes), folds)
-        for task, column in zip(tasks, codes.T, strict=True)
+        for task, column in zip(tasks, class_index.T, strict=True)
     ]
     if not any(able):
         return scale
     mean, variance = np.empty(signed.T.shape), np.empty(signed.T.shape)
-    told = np.zeros(len(codes), bool)
+    told = np.zeros(len(class_index), bool)
     for fold in folds:
         if enough is not None and told.sum() >= enough:
             break
@@ -197,13 +197,13 @@ def calibrate(
     for number, task in enumerate(tasks):
         rows = slice(stop, stop + task.n_rows)
         stop = rows.stop
-        known = told & (codes[:, number] >= 0)
+        known = told & (class_index[:, number] >= 0)
         if able[number]:
             scale[number] = best_scale(
                 label,
                 mean[known, rows],
                 variance[known, rows],
-                codes[known, number],
+                class_index[known, number],
                 np.abs(signed[rows.start, known]),
             )
     return scale

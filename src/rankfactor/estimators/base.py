@@ -148,7 +148,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         coding = model.data.learn(table.values)
         self._report_constant(n_features - len(coding.columns), n_features)
         if labels is not None:
-            check_labels(table.given, labels.tasks, labels.codes)
+            check_labels(table.given, labels.tasks, labels.class_index)
         observed = coding.observe(table.values)
         model = self._with_margin(model, len(coding.columns))
         predictive = self._predictive(len(coding.columns))

@@ -305,7 +305,7 @@ class RankFactorClassifier(Deciding):
         y = opened_labels(X, y)
         table = training_table(X, self)
         refuse_shuffled(table.given, y)
-        tasks, codes = encode_labels(y, table.n_samples)
+        tasks, class_index = encode_labels(y, table.n_samples)
         together = None
         if groups is not None:
             index = getattr(table.given, "index", pd.RangeIndex(table.n_samples))
@@ -314,12 +314,12 @@ class RankFactorClassifier(Deciding):
         if training == "predictive" and self.label_weight == "auto":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
             self.label_weight_ = choose_label_weight(
-                self, table.given, tasks, codes, seed, together
+                self, table.given, tasks, class_index, seed, together
             )
-        signed = signed_labels(tasks, codes, self.class_weight)
+        signed = signed_labels(tasks, class_index, self.class_weight)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
         with interruptible_once() as ctrl_c:
-            return self._fit(table, Labels(tasks, codes, signed, together), ctrl_c)
+            return self._fit(table, Labels(tasks, class_index, signed, together), ctrl_c)
 
     @property
     def classes_(self) -> Any:

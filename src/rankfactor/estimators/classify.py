@@ -29,7 +29,7 @@ class Labels(NamedTuple):
     """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N), groups (N,)."""
 
     tasks: tuple[Task, ...]
-    codes: NDArray[np.int64]
+    class_index: NDArray[np.int64]
     signed: Floats
     groups: NDArray[np.int64] | None = None
 
@@ -59,7 +59,7 @@ def classify(
         labels.tasks,
         coefficients,
         coefficients if joint is None else joint,
-        labels.codes,
+        labels.class_index,
         experts,
     )
     return classifiers, fitted
@@ -95,6 +95,6 @@ def calibrated(
     """The classifiers with scales at which hidden training labels are most probable."""
     assert model.label is not None
     first = classifiers.decisions(scores)[0][:, 0]
-    tasks, codes, signed, groups = labels
-    scale = calibrate(model.label, tasks, codes, signed, refit, first, enough, groups)
+    tasks, class_index, signed, groups = labels
+    scale = calibrate(model.label, tasks, class_index, signed, refit, first, enough, groups)
     return replace(classifiers, scale=scale)

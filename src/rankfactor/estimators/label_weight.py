@@ -36,7 +36,7 @@ def choose_label_weight(
     estimator: Any,
     table: Any,
     tasks: Sequence[Task],
-    codes: NDArray[np.int64],
+    class_index: NDArray[np.int64],
     seed: int,
     groups: NDArray[np.int64] | None = None,
 ) -> float:
@@ -48,7 +48,7 @@ def choose_label_weight(
         Its arguments are those of the fits, but for the weight, the seed and the progress.
     table : DataFrame, NamedSparse, array or CSC array
         As given, so that covariates and all else are learned within the folds.
-    tasks, codes
+    tasks, class_index
         Checked by the estimator.
     seed : int
     groups : int array, shape (N,), optional
@@ -65,7 +65,7 @@ def choose_label_weight(
         If the groups leave no fold that has all classes: the default is then taken.
     """
     columns = {}
-    for task, column in zip(tasks, codes.T, strict=True):
+    for task, column in zip(tasks, class_index.T, strict=True):
         names = task.classes[column].astype(object)
         names[column < 0] = None
         columns[task.name] = names
@@ -75,9 +75,11 @@ def choose_label_weight(
             f"label_weight='auto' divides samples into {N_FOLDS} parts, and there are "
             f"{groups.max() + 1} groups only: set a number."
         )
-    folds = make_folds(tasks, codes, n_folds=N_FOLDS, n_repeats=1, groups=groups, random_state=seed)
+    folds = make_folds(
+        tasks, class_index, n_folds=N_FOLDS, n_repeats=1, groups=groups, random_state=seed
+    )
     # Groups can leave a part without one of the classes: it has nothing to say.
-    folds = [fold for fold in folds if not _has_gap(tasks, codes, fold)]
+    folds = [fold for fold in folds if not _has_gap(tasks, class_index, fold)]
     if not folds:
         warnings.warn(
             "the groups leave no part of the samples with all classes, so label_weight='auto' has "
@@ -87,17 +89,19 @@ def choose_label_weight(
         )
         return Predictive.label_weight
     means = [
-        float(np.mean([_area(estimator, weight, table, labels, codes, fold) for fold in folds]))
+        float(
+            np.mean([_area(estimator, weight, table, labels, class_index, fold) for fold in folds])
+        )
         for weight in CANDIDATES
     ]
     logger.info("areas under the curve for label_weight %s: %s", CANDIDATES, means)
     return CANDIDATES[int(np.argmax(means))]
 
 
-def _has_gap(tasks: Sequence[Task], codes: NDArray[np.int64], fold: Fold) -> bool:
+def _has_gap(tasks: Sequence[Task], class_index: NDArray[np.int64], fold: Fold) -> bool:
     return any(
         gap(task, column[fold.train], column[fold.test]) is not None
-        for task, column in zip(tasks, codes.T, strict=True)
+        for task, column in zip(tasks, class_index.T, strict=True)
     )
 
 
@@ -106,7 +110,7 @@ def _area(
     weight: float,
     table: Any,
     labels: pd.DataFrame,
-    codes: NDArray[np.int64],
+    class_index: NDArray[np.int64],
     fold: Fold,
 ) -> float:
     """Area under the curve on a fold, averaged over tasks."""
@@ -124,7 +128,7 @@ def _area(
             raise KeyboardInterrupt
         parts = model.decision_function(_take(table, fold.test))
     areas = []
-    for column, part in zip(codes[fold.test].T, parts, strict=True):
+    for column, part in zip(class_index[fold.test].T, parts, strict=True):
         known = column >= 0
         decisions = part.reshape(len(column), -1)[known]
         positives = np.array([1]) if decisions.shape[1] == 1 else np.arange(decisions.shape[1])

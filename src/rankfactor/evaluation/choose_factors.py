@@ -103,8 +103,8 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             groups = group_numbers(groups, pd.DataFrame(X).index)
         table = pd.DataFrame(X).reset_index(drop=True)
         labels = pd.DataFrame(y).reset_index(drop=True)
-        _, codes = encode_labels(labels, len(table))
-        least = min(int(np.bincount(column[column >= 0]).min()) for column in codes.T)
+        _, class_index = encode_labels(labels, len(table))
+        least = min(int(np.bincount(column[column >= 0]).min()) for column in class_index.T)
         n_folds = min(self.n_folds, least)
         if groups is not None:
             n_folds = min(n_folds, len(np.unique(groups)))

@@ -35,7 +35,7 @@ class _Problem:
     table: pd.DataFrame
     labels: pd.DataFrame
     tasks: tuple[Task, ...]
-    codes: Integers  # (n_samples, n_tasks), -1 where a label is missing
+    class_index: Integers  # (n_samples, n_tasks), -1 where a label is missing
     groups: Integers | None  # (n_samples,)
     positive: dict[str, int]  # number of the positive class, of tasks where it is not the second
 
@@ -133,20 +133,20 @@ def cross_validate(
         )
     if labels.shape[1] == 0:
         raise InputError("there is no task: labels needs at least one column.")
-    tasks, codes = encode_labels(labels, len(table))
+    tasks, class_index = encode_labels(labels, len(table))
     chosen = positive_classes(tasks, positive or {})
     together = None if groups is None else group_numbers(groups, table.index)
     folds = make_folds(
         tasks,
-        codes,
+        class_index,
         n_folds=n_folds,
         n_repeats=n_repeats,
         groups=together,
         random_state=random_state,
     )
-    warn_of_gaps(tasks, codes, folds)
-    check_labels(table, tasks, codes)
-    problem = _Problem(table, labels, tasks, codes, together, chosen)
+    warn_of_gaps(tasks, class_index, folds)
+    check_labels(table, tasks, class_index)
+    problem = _Problem(table, labels, tasks, class_index, together, chosen)
     # All models of a fold before the next fold: an interruption then leaves whole folds.
     jobs = [(name, models[name], fold) for fold in folds for name in models]
     outcomes: list[_Outcome] = []
@@ -216,7 +216,10 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     seconds = time.perf_counter() - started
     rows, decisions = [], []
     for number, task in enumerate(problem.tasks):
-        train, test = problem.codes[fold.train, number], problem.codes[fold.test, number]
+        train, test = (
+            problem.class_index[fold.train, number],
+            problem.class_index[fold.test, number],
+        )
         known = test >= 0
         row = {
             "model": name,
@@ -274,7 +277,7 @@ class _Answer:
 
 def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _Answer]:
     """Answers by number of task; tasks with fewer than two classes left cannot be fitted."""
-    train = problem.codes[fold.train]
+    train = problem.class_index[fold.train]
     numbers = [i for i, column in enumerate(train.T) if len(np.unique(column[column >= 0])) > 1]
     if not numbers or not len(fold.test):
         return {}
@@ -328,8 +331,8 @@ def _answer(
     if task.n_rows == 1:
         own = known == positive
         known, decision, chance = known[own], decision[:, own], chance[:, own]
-    codes = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
-    return _Answer(codes, known, decision, chance, chosen)
+    class_index = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
+    return _Answer(class_index, known, decision, chance, chosen)
 
 
 def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:

@@ -187,13 +187,13 @@ def _evaluate(
     progress: Progress | None,
 ) -> Evaluation:
     """Evaluation of one problem; what had to be changed for it goes to the notes."""
-    _, codes = encode_labels(problem.labels, len(problem.table))
+    _, class_index = encode_labels(problem.labels, len(problem.table))
     groups = None
     largest = 1
     if problem.groups is not None:
         groups = group_numbers(problem.groups, problem.table.index)
         largest = int(np.bincount(groups).max())
-    folds = possible_folds(codes, groups, n_folds)
+    folds = possible_folds(class_index, groups, n_folds)
     n = len(problem.table)
     # Folds are equal up to a sample, or a group.
     most = n - -(-n // max(folds, 1)) - (largest if groups is not None else 1)

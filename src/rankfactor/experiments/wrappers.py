@@ -163,7 +163,7 @@ class ChooseSettings(_Around):
         if len(self.candidates) == 1:
             return []
         together = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-        _, codes = encode_labels(labels, len(table))
+        _, class_index = encode_labels(labels, len(table))
         some = np.arange(len(table))
         if len(some) > self.most_samples:
             some = np.sort(
@@ -171,12 +171,12 @@ class ChooseSettings(_Around):
                     some,
                     replace=False,
                     n_samples=self.most_samples,
-                    stratify=codes[:, 0],
+                    stratify=class_index[:, 0],
                     random_state=self.random_state,
                 )
             )
         inside = None if together is None else together[some]
-        n_folds = possible_folds(codes[some], inside, self.n_folds)
+        n_folds = possible_folds(class_index[some], inside, self.n_folds)
         if n_folds < 2:
             return []
         possible = self._possible(len(some), inside, n_folds)
@@ -208,21 +208,23 @@ class ChooseSettings(_Around):
         return [one for one in self.candidates if one.get("n_factors", 0) <= least]
 
 
-def possible_folds(codes: NDArray[np.int64], groups: NDArray[np.int64] | None, n_folds: int) -> int:
+def possible_folds(
+    class_index: NDArray[np.int64], groups: NDArray[np.int64] | None, n_folds: int
+) -> int:
     """At most ``n_folds`` folds, such that every class of every task can be in each of them.
 
     Parameters
     ----------
-    codes : int array, shape (n_samples, n_tasks)
+    class_index : int array, shape (n_samples, n_tasks)
         Class numbers, -1 where a label is missing.
     groups : int array, shape (n_samples,), or None
         Samples that stay together count as one.
     n_folds : int
     """
-    units = np.arange(len(codes)) if groups is None else groups
+    units = np.arange(len(class_index)) if groups is None else groups
     least = min(
         len(np.unique(units[column == number]))
-        for column in codes.T
+        for column in class_index.T
         for number in np.unique(column[column >= 0])
     )
     return min(n_folds, least)

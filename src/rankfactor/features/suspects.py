@@ -64,27 +64,27 @@ class Suspect(NamedTuple):
         )
 
 
-def check_labels(X: Any, tasks: Sequence[Task], codes: Integers) -> None:
+def check_labels(X: Any, tasks: Sequence[Task], class_index: Integers) -> None:
     """Warn of columns that separate the classes by themselves, and of classes that look the same.
 
     Parameters
     ----------
     X : DataFrame, NamedSparse, array or sparse matrix, shape (N, D)
     tasks : sequence of Task
-    codes : int array, shape (N, n_tasks)
+    class_index : int array, shape (N, n_tasks)
         Class numbers, -1 = missing.
     """
     texts = [
         text
-        for task, column in zip(tasks, codes.T, strict=True)
+        for task, column in zip(tasks, class_index.T, strict=True)
         for text in look_alikes(task, column)
     ]
-    texts += [str(one) for one in suspects(X, tasks, codes)]
+    texts += [str(one) for one in suspects(X, tasks, class_index)]
     for text in texts:
         warnings.warn(text, LabelWarning, stacklevel=4)
 
 
-def look_alikes(task: Task, codes: Integers) -> Iterator[str]:
+def look_alikes(task: Task, class_index: Integers) -> Iterator[str]:
     """Sentences about classes that differ only in case or in blanks around them."""
     alike: dict[str, list[int]] = {}
     for number, label in enumerate(task.classes.tolist()):
@@ -93,7 +93,7 @@ def look_alikes(task: Task, codes: Integers) -> Iterator[str]:
     for numbers in alike.values():
         if len(numbers) > 1:
             told = ", ".join(
-                f"{str(task.classes[one])!r} ({counted(int((codes == one).sum()), 'sample')})"
+                f"{str(task.classes[one])!r} ({counted(int((class_index == one).sum()), 'sample')})"
                 for one in numbers
             )
             yield (
@@ -102,12 +102,12 @@ def look_alikes(task: Task, codes: Integers) -> Iterator[str]:
             )
 
 
-def suspects(X: Any, tasks: Sequence[Task], codes: Integers) -> list[Suspect]:
+def suspects(X: Any, tasks: Sequence[Task], class_index: Integers) -> list[Suspect]:
     """Columns of a table that separate classes by themselves; arguments as `check_labels`."""
     names, values, words = _parts(X)
     n_columns = len(names) + words.shape[1]
     found: list[Suspect] = []
-    for task, column in zip(tasks, codes.T, strict=True):
+    for task, column in zip(tasks, class_index.T, strict=True):
         told = [str(name) for name in words if _tells(words[name], column, n_columns)]
         if told:
             found.append(Suspect(task, None, told))
@@ -151,17 +151,17 @@ def _floats(numbers: pd.DataFrame) -> bool:
     return all(isinstance(kind, np.dtype) and kind.kind == "f" for kind in numbers.dtypes)
 
 
-def _ranges(values: Any, codes: Integers, n_classes: int) -> tuple[Floats, Floats]:
+def _ranges(values: Any, class_index: Integers, n_classes: int) -> tuple[Floats, Floats]:
     """Smallest and largest value of every class and column, (n_classes, D); NaN without values."""
     low = np.full((n_classes, values.shape[1]), np.nan)
     high = low.copy()
     if issparse(values):
         rows = values.tocsr()
-        for c in np.unique(codes[codes >= 0]):
-            part = rows[np.flatnonzero(codes == c)]
+        for c in np.unique(class_index[class_index >= 0]):
+            part = rows[np.flatnonzero(class_index == c)]
             low[c], high[c] = (part.nanmin(axis=0).toarray(), part.nanmax(axis=0).toarray())
         return low, high
-    members = [np.flatnonzero(codes == c) for c in range(n_classes)]
+    members = [np.flatnonzero(class_index == c) for c in range(n_classes)]
     for start in range(0, values.shape[1], _COLUMNS_AT_A_TIME):
         block = slice(start, start + _COLUMNS_AT_A_TIME)
         for c, rows in enumerate(members):
@@ -171,11 +171,11 @@ def _ranges(values: Any, codes: Integers, n_classes: int) -> tuple[Floats, Float
     return low, high
 
 
-def _known(values: Any, place: int, codes: Integers, c: int) -> tuple[int, int]:
+def _known(values: Any, place: int, class_index: Integers, c: int) -> tuple[int, int]:
     """Number of labelled samples with a value in a column, and how many are of a class."""
     column = values[:, [place]].toarray()[:, 0] if issparse(values) else values[:, place]
-    known = ~np.isnan(column) & (codes >= 0)
-    return int(known.sum()), int((codes[known] == c).sum())
+    known = ~np.isnan(column) & (class_index >= 0)
+    return int(known.sum()), int((class_index[known] == c).sum())
 
 
 def _rare(n: int, n_class: int, n_columns: int) -> bool:
@@ -184,12 +184,12 @@ def _rare(n: int, n_class: int, n_columns: int) -> bool:
     return bool(np.log(2 * n_columns) - ways < np.log(EXPECTED))
 
 
-def _tells(words: pd.Series[Any], codes: Integers, n_columns: int) -> bool:
+def _tells(words: pd.Series[Any], class_index: Integers, n_columns: int) -> bool:
     """Whether every word goes with one class only, and hardly by chance."""
-    known = words.notna().to_numpy() & (codes >= 0)
+    known = words.notna().to_numpy() & (class_index >= 0)
     levels = pd.factorize(words[known])[0]
-    counts = np.bincount(codes[known])
-    pairs = np.unique(np.column_stack([levels, codes[known]]), axis=0)
+    counts = np.bincount(class_index[known])
+    pairs = np.unique(np.column_stack([levels, class_index[known]]), axis=0)
     n_levels, n_classes = len(np.unique(levels)), int((counts > 0).sum())
     if n_classes < 2 or len(pairs) > n_levels:
         return False

@@ -68,12 +68,12 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     R = training_responsibilities(posterior)
     number = task_number(posterior, task)
     classifiers = classifiers_of(posterior)
-    codes = classifiers.codes[:, number]
+    class_index = classifiers.class_index[:, number]
     part = classifiers.tasks[number]
     weight = R.mean(axis=0)
     rows = np.argsort(-weight, kind="stable")
     rows = rows[: max(int((weight >= _SHOWN).sum()), 1)]
-    order = _order(codes, R[:, rows])
+    order = _order(class_index, R[:, rows])
     with figure_style():
         figure = new_figure(7.4, 1.5 + 0.24 * len(rows))
         axes = figure.subplots()
@@ -90,10 +90,10 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
         axes.spines[:].set_visible(False)
         axes.set_yticks(np.arange(len(rows)), [f"{t + 1} ({100 * weight[t]:.0f} %)" for t in rows])
         axes.set_ylabel("Component (weight)")
-        sorted_codes = codes[order]
+        sorted_classes = class_index[order]
         ticks, names = [], []
-        for code in np.unique(sorted_codes):
-            where = np.flatnonzero(sorted_codes == code)
+        for code in np.unique(sorted_classes):
+            where = np.flatnonzero(sorted_classes == code)
             ticks.append(where.mean())
             name = "unknown" if code < 0 else shorten(part.classes[code], 18)
             names.append(f"{name}\n({len(where)})")
@@ -109,9 +109,9 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
         return finish(figure)
 
 
-def _order(codes: Integers, R: Floats) -> Integers:
+def _order(class_index: Integers, R: Floats) -> Integers:
     """Samples by class, leading component and its weight."""
     lead = R.argmax(axis=1)
     # Samples without a label come last.
-    group = np.where(codes < 0, codes.max() + 1, codes)
+    group = np.where(class_index < 0, class_index.max() + 1, class_index)
     return np.asarray(np.lexsort((-R.max(axis=1), lead, group)))

@@ -120,19 +120,19 @@ def _groups(posterior: Posterior, task: int | str | None) -> list[_Group]:
     if task is None:
         return [_Group("", np.arange(len(posterior.scores.mean)), PALETTE[0], "o")]
     number = task_number(posterior, task)
-    codes = classifiers_of(posterior).codes[:, number]
+    class_index = classifiers_of(posterior).class_index[:, number]
     classes = classifiers_of(posterior).tasks[number].classes
     groups = [
         _Group(
             shorten(label, 20),
-            np.flatnonzero(codes == c),
+            np.flatnonzero(class_index == c),
             PALETTE[c % len(PALETTE)],
             # Beyond the colours, another marker tells the classes apart.
             MARKERS[(c + c // len(PALETTE)) % len(MARKERS)],
         )
         for c, label in enumerate(classes)
     ]
-    unknown = np.flatnonzero(codes < 0)
+    unknown = np.flatnonzero(class_index < 0)
     return groups + ([_Group("unknown", unknown, UNCLEAR, ".")] if unknown.size else [])
 
 

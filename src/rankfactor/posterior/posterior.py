@@ -58,7 +58,7 @@ class Classifiers:
     joint_rows : Normal, shape (rows, K + 1)
         Those of the joint fit, whose scores have seen the labels; the same as ``rows`` where there
         was none.
-    codes : int array, shape (N, n_tasks)
+    class_index : int array, shape (N, n_tasks)
         Class numbers of the training samples, -1 where missing; N is 0 without these.
     experts : Experts or None
         Local classifiers that predict in place of ``rows``.
@@ -70,7 +70,7 @@ class Classifiers:
     tasks: tuple[Task, ...]
     rows: Normal
     joint_rows: Normal
-    codes: NDArray[np.int64]
+    class_index: NDArray[np.int64]
     experts: Experts | None = None
     scale: Floats = field(default_factory=lambda: np.ones(0))
 
@@ -90,10 +90,10 @@ class Classifiers:
 
     def flipped(self, turned: Sequence[bool]) -> tuple[Classifiers, Floats]:
         """Classifiers with the two classes of some tasks in turned order, and the rows' signs."""
-        tasks, codes = [], self.codes.copy()
+        tasks, class_index = [], self.class_index.copy()
         for number, (task, turn) in enumerate(zip(self.tasks, turned, strict=True)):
-            known = codes[:, number] >= 0
-            codes[known, number] = (1 - codes if turn else codes)[known, number]
+            known = class_index[:, number] >= 0
+            class_index[known, number] = (1 - class_index if turn else class_index)[known, number]
             tasks.append(replace(task, classes=task.classes[::-1]) if turn else task)
         n_rows = [task.n_rows for task in self.tasks]
         sign = np.repeat(np.where(turned, -1.0, 1.0), n_rows)
@@ -103,7 +103,7 @@ class Classifiers:
             tasks=tuple(tasks),
             rows=self.rows.flipped(sign),
             joint_rows=self.joint_rows.flipped(sign),
-            codes=codes,
+            class_index=class_index,
             experts=None if experts is None else replace(experts, rows=experts.rows.flipped(sign)),
         )
         return classifiers, sign
@@ -189,13 +189,13 @@ class Posterior:
             return self.left_out
         classifiers = self.classifiers
         tasks = () if classifiers is None else classifiers.tasks
-        codes = np.zeros((0, 0), np.int64) if classifiers is None else classifiers.codes
+        class_index = np.zeros((0, 0), np.int64) if classifiers is None else classifiers.class_index
         n_components = 0
         if isinstance(self.prior, Mixture):
             n_components = self.prior.assign(self.scores).n_used
         elif classifiers is not None and classifiers.experts is not None:
             n_components = classifiers.experts.gates.n_used(self.scores.mean)
-        return summarise(self.scores, tasks, codes, n_components)
+        return summarise(self.scores, tasks, class_index, n_components)
 
     def without_training_samples(self) -> Posterior:
         """The same model without the names, scores and labels of the training samples.
@@ -207,7 +207,7 @@ class Posterior:
             return self
         classifiers = self.classifiers
         if classifiers is not None:
-            classifiers = replace(classifiers, codes=classifiers.codes[:0])
+            classifiers = replace(classifiers, class_index=classifiers.class_index[:0])
         none = np.zeros(0, np.int64)
         return replace(
             self,

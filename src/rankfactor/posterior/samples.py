@@ -56,12 +56,12 @@ class SampleSummary:
 
 
 def summarise(
-    scores: Normal, tasks: Sequence[Task], codes: NDArray[np.int64], n_components: int
+    scores: Normal, tasks: Sequence[Task], class_index: NDArray[np.int64], n_components: int
 ) -> SampleSummary:
     """Summary of samples with scores (N, K) and class numbers (N, tasks), -1 where unknown."""
     counts, higher = [], []
     for number, task in enumerate(tasks):
-        own = codes[:, number]
+        own = class_index[:, number]
         known = np.bincount(own[own >= 0], minlength=len(task.classes))
         counts.append(np.append(known, (own < 0).sum()).astype(np.int64))
         for positive in [1] if task.n_rows == 1 else range(task.n_rows):

@@ -46,7 +46,7 @@ def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
                 {
                     "name": plain(task.name),
                     "classes": [plain(label) for label in task.classes],
-                    "codes": posterior.classifiers.codes[samples, number].tolist(),
+                    "codes": posterior.classifiers.class_index[samples, number].tolist(),
                 }
             )
             start.append(_two([place[e.factor] for e in effects(posterior, number)]))

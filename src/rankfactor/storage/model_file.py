@@ -178,7 +178,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             arrays |= _parts_of(_GATES, classifiers.experts.gates)
             arrays |= _parts_of(_EXPERTS, classifiers.experts.rows)
         if posterior.left_out is None:
-            arrays["label_codes"] = classifiers.codes
+            arrays["label_codes"] = classifiers.class_index
         arrays[_SCALE] = classifiers.scale
         for number, task in enumerate(classifiers.tasks):
             tasks.append(task.name)

@@ -32,7 +32,11 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _learn(
-        self, values: Floats, tasks: tuple[Task, ...], codes: Integers, groups: Integers | None
+        self,
+        values: Floats,
+        tasks: tuple[Task, ...],
+        class_index: Integers,
+        groups: Integers | None,
     ) -> None:
         """Learn from values (N, D), class numbers (N, n_tasks; -1 = unknown) and groups (N,)."""
 
@@ -61,14 +65,14 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.uses_values:
             refuse_limits(values, column_names(table), type(self).__name__)
-        tasks, codes = encode_labels(y, len(values))
+        tasks, class_index = encode_labels(y, len(values))
         self._single = np.asarray(y, object).ndim == 1
         self._classes = [task.classes for task in tasks]
         together = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
         # Threads of BLAS gain nothing on tables of this size, and on a busy machine they wait for
         # one another: many times slower than one thread.
         with threadpool_limits(limits=1, user_api="blas"):
-            self._learn(values, tasks, codes, together)
+            self._learn(values, tasks, class_index, together)
         self._names = column_names(table)
         self._n_values = values.shape[1]
         self.n_features_in_ = values.shape[1] if self._indicators is None else X.shape[1]

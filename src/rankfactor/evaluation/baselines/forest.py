@@ -44,11 +44,15 @@ class RandomForest(ColumnClassifier):
         self.random_state = random_state
 
     def _learn(
-        self, values: Floats, tasks: tuple[Task, ...], codes: Integers, groups: Integers | None
+        self,
+        values: Floats,
+        tasks: tuple[Task, ...],
+        class_index: Integers,
+        groups: Integers | None,
     ) -> None:
         n_trees = check_count("n_trees", self.n_trees)
         self.pipelines_: list[Pipeline] = []
-        for number in codes.T:
+        for number in class_index.T:
             known = number >= 0
             forest = RandomForestClassifier(n_trees, random_state=self.random_state)
             steps = make_pipeline(MedianFill(), forest)

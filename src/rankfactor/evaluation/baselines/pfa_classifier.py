@@ -74,7 +74,11 @@ class PFAClassifier(ColumnClassifier):
         self.n_threads = n_threads
 
     def _learn(
-        self, values: Floats, tasks: tuple[Task, ...], codes: Integers, groups: Integers | None
+        self,
+        values: Floats,
+        tasks: tuple[Task, ...],
+        class_index: Integers,
+        groups: Integers | None,
     ) -> None:
         self.scale_ = CountScale.learn(values, self.scale)
         counts = self.scale_.apply(values)
@@ -91,7 +95,7 @@ class PFAClassifier(ColumnClassifier):
         # A factor without spread is left out: its scores are all rounding.
         self._spread = np.where(spread > 1e-9 * np.abs(self._centre), spread, np.inf)
         model = Model(self.n_factors, Gaussian(), Hinge())
-        signed = ObservedArray(signed_labels(tasks, codes, None))
+        signed = ObservedArray(signed_labels(tasks, class_index, None))
         with workers(self.n_threads) as pool:
             state = refit_labels(model, signed, certain(self._standard(scores)), pool)
         self.coef_, self.intercept_ = state.rows.mean[:, :-1], state.rows.mean[:, -1]

@@ -99,11 +99,15 @@ class TunedSVM(ColumnClassifier):
         return make_pipeline(MedianFill(), StandardScaler(), SampleSpan())
 
     def _learn(
-        self, values: Floats, tasks: tuple[Task, ...], codes: Integers, groups: Integers | None
+        self,
+        values: Floats,
+        tasks: tuple[Task, ...],
+        class_index: Integers,
+        groups: Integers | None,
     ) -> None:
         self.pipelines_: list[Pipeline] = []
         self.settings_: list[Setting] = []
-        for number in codes.T:
+        for number in class_index.T:
             known = number >= 0
             kept = None if groups is None else groups[known]
             setting = self._choose(values[known], number[known], kept)
