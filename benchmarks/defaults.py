@@ -35,7 +35,7 @@ from rankfactor import RankFactorClassifier
 from rankfactor.classifiers.linear import decisions, fit_experts, refit_labels
 from rankfactor.data import data_directory
 from rankfactor.evaluation.baselines import LinearSVM
-from rankfactor.experiments.wrappers import LogScale
+from rankfactor.experiments.log_scale import LogScale
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import ObservedArray
 from rankfactor.shrinkage import TPBN, NormalARD

@@ -8,18 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.base import clone
 
+from rankfactor.choosing import Choice
 from rankfactor.errors import InputError
-from rankfactor.evaluation.crossvalidation import cross_validate
-from rankfactor.folds import group_numbers
+from rankfactor.evaluation.choose_settings import compare, in_words
+from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
+from rankfactor.folds import group_numbers, possible_folds, smallest_training_part
 from rankfactor.model import check_count
 from rankfactor.tasks import encode_labels
 
 
-class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class ChooseFactors(Wrapper):
     """A factor model whose ``n_factors`` is chosen within the training data.
 
     Every number is cross-validated on the training samples, on the same folds; the one with the
@@ -70,12 +70,9 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             Samples of one group stay together in the inner folds.
         """
         self.choose(X, y, groups)
-        self.n_tasks_ = 1 if np.ndim(y) == 1 else np.shape(y)[1]
-        chosen = self._with(self.n_factors_)
-        more = {}
-        if groups is not None and has_fit_parameter(chosen, "groups"):
-            more["groups"] = groups
-        self.estimator_ = chosen.fit(X, y, **more)
+        self._n_tasks = 1 if np.ndim(y) == 1 else np.shape(y)[1]
+        estimator = self._seeded().set_params(n_factors=self.n_factors_)
+        self.estimator_ = fit_with_groups(estimator, X, y, groups)
         return self
 
     def choose(self, X: Any, y: Any, groups: Any = None) -> int:
@@ -87,27 +84,24 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if len(numbers) > 1:
             self.aucs_ = self._compare(numbers, X, y, groups)
         # The first of equal ones is the smallest; without any AUC the smallest is the safest.
-        known = [number for number, auc in self.aucs_.items() if not np.isnan(auc)]
-        self.n_factors_ = max(known, key=lambda one: round(self.aucs_[one], 12), default=numbers[0])
+        tried = list(self.aucs_) or numbers
+        self.n_factors_ = Choice(tried, list(self.aucs_.values())).best
         return self.n_factors_
 
-    def _with(self, n_factors: int, **settings: Any) -> Any:
-        estimator = clone(self.estimator).set_params(n_factors=n_factors, **settings)
+    def _seeded(self) -> Any:
+        estimator = clone(self.estimator)
         if estimator.get_params().get("random_state", 0) is None:
             estimator.set_params(random_state=self.random_state)
         return estimator
 
     def _compare(self, numbers: list[int], X: Any, y: Any, groups: Any) -> dict[int, float]:
         """AUC of every number by cross-validation within the training samples."""
-        if groups is not None:
-            groups = group_numbers(groups, pd.DataFrame(X).index)
-        table = pd.DataFrame(X).reset_index(drop=True)
-        labels = pd.DataFrame(y).reset_index(drop=True)
+        table, labels = pd.DataFrame(X), pd.DataFrame(y)
         _, class_index = encode_labels(labels, len(table))
-        least = min(int(np.bincount(column[column >= 0]).min()) for column in class_index.T)
-        n_folds = min(self.n_folds, least)
+        n_folds = possible_folds(class_index, None, self.n_folds)
         if groups is not None:
-            n_folds = min(n_folds, len(np.unique(groups)))
+            groups = group_numbers(groups, table.index)
+            n_folds = min(n_folds, int(groups.max()) + 1)
         if n_folds < 2:
             warnings.warn(
                 f"a class or the groups are too few to choose n_factors by cross-validation: "
@@ -116,9 +110,8 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
                 stacklevel=3,
             )
             return {}
-        most = len(table) * (n_folds - 1) // n_folds
-        if groups is not None:
-            most -= int(np.unique(groups, return_counts=True)[1].max())
+        # Without groups the size of a fold is known to the sample.
+        most = smallest_training_part(len(table), groups, n_folds) + (groups is None)
         possible = [number for number in numbers if number <= most]
         if len(possible) < len(numbers):
             warnings.warn(
@@ -129,48 +122,22 @@ class ChooseFactors(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             )
         if not possible:
             return {}
-        # A scale of the decisions does not change an AUC, so its time can be saved.
-        spared = {"calibration": "none"} if "calibration" in self.estimator.get_params() else {}
-        result = cross_validate(
-            {_name(number): self._with(number, **spared) for number in possible},
+        scores = compare(
+            self._seeded(),
+            [{"n_factors": number} for number in possible],
             table,
             labels,
             n_folds=n_folds,
             groups=groups,
             random_state=self.random_state,
         )
-        if not result.complete:
-            raise KeyboardInterrupt
-        means = result.summary().groupby("model")["auc"].mean()
-        return {number: float(means[_name(number)]) for number in possible}
+        return dict(zip(possible, scores, strict=True))
 
     @property
     def chosen_(self) -> list[str]:
         """The number chosen, in words, once for every label column."""
-        return [_name(self.n_factors_)] * self.n_tasks_
-
-    @property
-    def classes_(self) -> Any:
-        """Labels in increasing order; a list with several label columns."""
-        return self._fitted.classes_
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Classes of new samples."""
-        return np.asarray(self._fitted.predict(X))
+        return [in_words({"n_factors": self.n_factors_})] * self._n_tasks
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of new samples."""
         return self._fitted.predict_proba(X)
-
-    def decision_function(self, X: Any) -> Any:
-        """Decisions of new samples."""
-        return self._fitted.decision_function(X)
-
-    @property
-    def _fitted(self) -> Any:
-        check_is_fitted(self, "estimator_")
-        return self.estimator_
-
-
-def _name(n_factors: int) -> str:
-    return f"n_factors={n_factors}"

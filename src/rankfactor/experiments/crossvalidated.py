@@ -11,12 +11,11 @@ import pandas as pd
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation import Evaluation, cross_validate
-from rankfactor.experiments.models import N_FACTORS, Entry, build, entries
+from rankfactor.experiments.entries import N_FACTORS, Entry, build, entries
 from rankfactor.experiments.outcome import Outcome, counted
 from rankfactor.experiments.paper import Area
 from rankfactor.experiments.problem import Problem
-from rankfactor.experiments.wrappers import possible_folds
-from rankfactor.folds import group_numbers
+from rankfactor.folds import group_numbers, possible_folds
 from rankfactor.tasks import encode_labels
 
 Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
@@ -98,7 +97,7 @@ def run_folds(
     published : Published, optional
         The paper's numbers, for the problems whose tasks have a name of the paper's.
     way : {"paper", "default", "chosen", "all"}
-        Settings: `rankfactor.experiments.models`.
+        Settings: `rankfactor.experiments.entries`.
     n_folds, n_repeats, n_factors, random_state, n_jobs : int
     n_threads : int or None
     notes : sequence of str

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from rankfactor.data import Dataset
 from rankfactor.errors import InputError
 from rankfactor.evaluation.watch import interrupts
-from rankfactor.experiments.models import N_FACTORS, Entry, build
+from rankfactor.experiments.entries import N_FACTORS, Entry, build
 from rankfactor.experiments.problem import Problem
 from rankfactor.interpret import (
     coefficient_table,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankfactor.data import Dataset
 from rankfactor.errors import InputError
 from rankfactor.evaluation.watch import interrupts
-from rankfactor.experiments.models import N_FACTORS, Entry, build, entries
+from rankfactor.experiments.entries import N_FACTORS, Entry, build, entries
 from rankfactor.experiments.outcome import Outcome, counted
 from rankfactor.experiments.paper import Error
 
@@ -52,7 +52,7 @@ def run_split(
         The paper's numbers, by model.
     models : sequence of str
     way : {"paper", "default", "chosen", "all"}
-        Settings: `rankfactor.experiments.models`.
+        Settings: `rankfactor.experiments.entries`.
     n_repeats : int
         Fits of a model, with the seeds ``random_state``, ``random_state + 1``, ...
     n_factors, random_state : int

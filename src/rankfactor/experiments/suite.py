@@ -21,7 +21,7 @@ from rankfactor.data import read_table
 from rankfactor.data.collection import list_datasets, load
 from rankfactor.errors import InputError, did_you_mean
 from rankfactor.experiments.crossvalidated import Keep, run_folds
-from rankfactor.experiments.models import CHOSEN
+from rankfactor.experiments.entries import CHOSEN
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
