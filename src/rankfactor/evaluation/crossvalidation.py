@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,12 +14,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from rankfactor.engine.convergence import Convergence
 from rankfactor.errors import InputError
-from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
-from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
+from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, MEASURES, Evaluation
+from rankfactor.evaluation.watch import (
+    Heard,
+    deaf,
+    interrupts,
+    kind,
+    kinds,
+    recorded,
+    uninterrupted,
+)
+from rankfactor.evaluation.wrapper import fit_with_groups
 from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.kernels.packed import Floats
@@ -175,9 +184,11 @@ def cross_validate(
             )
     for category, text in _in_short(outcomes, len(models)):
         warnings.warn(text, category, stacklevel=2)
+    nothing = pd.DataFrame(columns=DECISION_COLUMNS)
+    parts = [part for one in outcomes for part in one.decisions] or [nothing]
     return Evaluation(
         pd.DataFrame([row for one in outcomes for row in one.rows], columns=FOLD_COLUMNS),
-        _together([part for one in outcomes for part in one.decisions]),
+        pd.concat(parts, ignore_index=True)[DECISION_COLUMNS],
         complete,
         len(folds),
     )
@@ -189,10 +200,8 @@ def _run(
     """Outcomes in the order of the jobs, each as soon as it is there."""
     if n_jobs == 1:
         for job in jobs:
-            with interrupts() as came:
+            with uninterrupted():
                 outcome = _run_one(*job, problem)
-            if came():
-                raise KeyboardInterrupt
             yield outcome
         return
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
@@ -216,21 +225,15 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     seconds = time.perf_counter() - started
     rows, decisions = [], []
     for number, task in enumerate(problem.tasks):
-        train, test = (
-            problem.class_index[fold.train, number],
-            problem.class_index[fold.test, number],
-        )
+        train, test = (problem.class_index[part, number] for part in (fold.train, fold.test))
         known = test >= 0
+        place: dict[str, Any] = {"model": name, "task": task.name}
+        place |= {"repeat": fold.repeat, "fold": fold.number}
         row = {
-            "model": name,
-            "task": task.name,
-            "repeat": fold.repeat,
-            "fold": fold.number,
+            **place,
             "n_train": int((train >= 0).sum()),
             "n_test": int(known.sum()),
-            "auc": np.nan,
-            "accuracy": np.nan,
-            "balanced_accuracy": np.nan,
+            **dict.fromkeys(MEASURES, np.nan),
             "seconds": seconds,
             "chosen": "",
             "convergence": _state(model) if answers else "",
@@ -244,7 +247,7 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             row["accuracy"] = accuracy(truth, answer.predicted)
             row["balanced_accuracy"] = balanced_accuracy(truth, answer.predicted)
             samples = problem.table.index[fold.test[known]]
-            decisions.append(_long(task, samples, truth, answer).assign(**_place(row)))
+            decisions.append(_long(task, samples, truth, answer).assign(**place))
         rows.append(row)
     return _Outcome(name, fold, rows, decisions, heard)
 
@@ -284,43 +287,38 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
     labels = problem.labels.iloc[fold.train, numbers]
     # With a Series in, everything comes out as for one label column.
     single = len(problem.tasks) == 1
-    more = {}
-    if problem.groups is not None and has_fit_parameter(model, "groups"):
-        more["groups"] = problem.groups[fold.train]
-    model.fit(problem.table.iloc[fold.train], labels.iloc[:, 0] if single else labels, **more)
+    groups = None if problem.groups is None else problem.groups[fold.train]
+    fit_with_groups(
+        model, problem.table.iloc[fold.train], labels.iloc[:, 0] if single else labels, groups
+    )
     new = problem.table.iloc[fold.test]
     predicted = np.asarray(model.predict(new), object).reshape(len(new), len(numbers))
     decide = getattr(model, "decision_function", None) or model.predict_proba
     decisions, classes = decide(new), model.classes_
-    chances = _chances(model, new)
+    try:
+        chances = model.predict_proba(new)
+    except AttributeError:  # of a model without, or of one wrapped around such
+        chances = None
     if single:
-        decisions, classes = [decisions], [classes]
-        chances = None if chances is None else [chances]
+        decisions, classes, chances = [decisions], [classes], [chances]
+    elif chances is None:
+        chances = [None] * len(numbers)
     chosen = getattr(model, "chosen_", [""] * len(numbers))
+    parts = zip(numbers, predicted.T, decisions, chances, classes, chosen, strict=True)
     return {
-        number: _answer(
-            problem.tasks[number],
-            predicted[:, j],
-            decisions[j],
-            None if chances is None else chances[j],
-            classes[j],
-            chosen[j],
-            problem.positive.get(problem.tasks[number].name, 1),
-        )
-        for j, number in enumerate(numbers)
+        number: _answer(problem.tasks[number], problem.positive, *answer)
+        for number, *answer in parts
     }
 
 
-def _chances(model: Any, new: pd.DataFrame) -> Any:
-    """Probabilities of new samples; None from a model without, or one wrapped around such."""
-    try:
-        return model.predict_proba(new)
-    except AttributeError:
-        return None
-
-
 def _answer(
-    task: Task, predicted: Any, decision: Any, chance: Any, classes: Any, chosen: str, positive: int
+    task: Task,
+    positive: Mapping[str, int],
+    predicted: Any,
+    decision: Any,
+    chance: Any,
+    classes: Any,
+    chosen: str,
 ) -> _Answer:
     number_of = {label: i for i, label in enumerate(task.classes.tolist())}
     known = np.array([number_of[label] for label in np.asarray(classes).tolist()])
@@ -329,7 +327,7 @@ def _answer(
         decision = np.column_stack([-decision, decision])
     chance = np.full(decision.shape, np.nan) if chance is None else np.asarray(chance, float)
     if task.n_rows == 1:
-        own = known == positive
+        own = known == positive.get(task.name, 1)
         known, decision, chance = known[own], decision[:, own], chance[:, own]
     class_index = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
     return _Answer(class_index, known, decision, chance, chosen)
@@ -352,16 +350,6 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) 
     )
 
 
-def _place(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: row[key] for key in ("task", "model", "repeat", "fold")}
-
-
-def _together(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    if not parts:
-        return pd.DataFrame(columns=DECISION_COLUMNS)
-    return pd.concat(parts, ignore_index=True)[DECISION_COLUMNS]
-
-
 def _seeded(estimator: Any, seed: int) -> Any:
     """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
     parameters = estimator.get_params(deep=True)
@@ -376,14 +364,14 @@ def _seeded(estimator: Any, seed: int) -> Any:
 def _in_short(outcomes: list[_Outcome], n_models: int) -> list[Heard]:
     """One warning per model and kind, with the number of folds that gave it."""
     first: dict[tuple[Any, ...], Heard] = {}
-    folds: dict[tuple[Any, ...], set[tuple[int, int]]] = {}
+    counts: Counter[tuple[Any, ...]] = Counter()
     for outcome in outcomes:
-        for one in outcome.heard:
+        for one in kinds(outcome.heard):
             key = (outcome.model, *kind(one))
             first.setdefault(key, one)
-            folds.setdefault(key, set()).add((outcome.fold.repeat, outcome.fold.number))
+            counts[key] += 1
     total = len(outcomes) // n_models
     return [
-        Heard(one.category, f"{key[0]}, in {len(folds[key])} of {total} folds: {one.text}")
+        Heard(one.category, f"{key[0]}, in {counts[key]} of {total} folds: {one.text}")
         for key, one in first.items()
     ]
