@@ -15,7 +15,7 @@ from rankfactor.evaluation.baselines import (
     PFAClassifier,
     RandomForest,
 )
-from rankfactor.evaluation.choose_factors import ChooseFactors
+from rankfactor.evaluation.choose_settings import ChooseFactors
 
 BASELINES: dict[str, Callable[..., Any]] = {
     "PFA-L-BSVM": PFAClassifier,

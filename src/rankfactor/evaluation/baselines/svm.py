@@ -78,9 +78,30 @@ class LinearMachine(LinearSVC):  # type: ignore[misc]
 
 
 class TunedSVM(ColumnClassifier):
-    """What the machines share: one per label column, settings chosen by inner cross-validation."""
+    """What the machines share: one per label column, settings chosen by inner cross-validation.
 
-    random_state: Any
+    For every label column the samples with a known label go through the preparation, median
+    imputation and standardisation, and the machine. Settings are chosen by a stratified
+    cross-validation with five folds (fewer if a class is smaller) within these samples, by the area
+    under the ROC curve for two classes and by balanced accuracy for more; the preparation is part
+    of each inner fold, and the first of equally good settings is taken. Of more than 3000 samples
+    as many are drawn, by class, to choose on.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default 0
+        Seed of the inner folds.
+
+    Attributes
+    ----------
+    settings_ : list of dict
+        What was chosen for every label column.
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    """
+
+    def __init__(self, random_state: Any = 0) -> None:
+        self.random_state = random_state
 
     @abstractmethod
     def _grid(self, n_features: int) -> Sequence[Setting]:
@@ -162,13 +183,8 @@ class TunedSVM(ColumnClassifier):
 class LinearSVM(TunedSVM):
     """Linear support vector machines, one per label column, tuned inside the training data.
 
-    For every label column the samples with a known label go through median imputation,
-    standardisation and a linear SVM (squared hinge, one against the rest for more than two
-    classes). The cost C is chosen from 0.001, 0.01, ..., 10 by a stratified cross-validation with
-    five folds (fewer if a class is smaller) within these samples, by the area under the ROC curve
-    for two classes and by balanced accuracy for more; imputation and scaling are part of each
-    inner fold, and the smallest of equally good C is taken. Of more than 3000 samples as many are
-    drawn, by class, to choose on.
+    The loss is the squared hinge, one against the rest for more than two classes. The cost C is
+    chosen from 0.001, 0.01, ..., 10, the smallest of equally good ones, as `TunedSVM` does.
 
     Parameters
     ----------
@@ -177,15 +193,10 @@ class LinearSVM(TunedSVM):
 
     Attributes
     ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
     C_ : list of float
         The cost chosen for every label column.
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
+    settings_, pipelines_ : list
+        As in `TunedSVM`.
 
     Examples
     --------
@@ -196,9 +207,6 @@ class LinearSVM(TunedSVM):
     >>> [decision.shape for decision in model.decision_function(data.table)]
     [(333,), (333,)]
     """
-
-    def __init__(self, random_state: Any = 0) -> None:
-        self.random_state = random_state
 
     def _grid(self, n_features: int) -> Sequence[Setting]:
         return [{"C": cost} for cost in GRID]
@@ -215,27 +223,8 @@ class RBFSVM(TunedSVM):
 
     The cost C is chosen from 0.1, 1, 10 and 100 and the kernel's gamma from 0.1, 1 and 10 over the
     number of features. With more than two classes the decisions are one against the rest.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None, default 0
-        Seed of the inner folds.
-
-    Attributes
-    ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
-    settings_ : list of dict
-        ``C`` and ``gamma`` of every label column.
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
+    Parameters and attributes are those of `LinearSVM`.
     """
-
-    def __init__(self, random_state: Any = 0) -> None:
-        self.random_state = random_state
 
     def _grid(self, n_features: int) -> Sequence[Setting]:
         return [
