@@ -6,8 +6,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -37,8 +36,7 @@ from rankfactor.tasks import Task, encode_labels, positive_classes
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _Problem:
+class _Problem(NamedTuple):
     """The data of a cross-validation: what every fold takes its part of."""
 
     table: pd.DataFrame
@@ -49,8 +47,7 @@ class _Problem:
     positive: dict[str, int]  # number of the positive class, of tasks where it is not the second
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     """What one model did in one fold."""
 
     model: str
@@ -239,9 +236,8 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             "convergence": _state(model) if answers else "",
         }
         if number in answers:
-            row["chosen"] = answers[number].chosen
-            answer = answers[number].of(known)
-            truth = test[known]
+            answer, truth = answers[number], test[known]
+            row["chosen"] = answer.chosen
             if gap(task, train, test) is None:
                 row["auc"] = mean_area(truth, answer.positives, answer.decisions)
             row["accuracy"] = accuracy(truth, answer.predicted)
@@ -258,24 +254,14 @@ def _state(model: Any) -> str:
     return ended.state if isinstance(ended, Convergence) else ""
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What a model says of n samples in one task."""
+class _Answer(NamedTuple):
+    """What a model says of the n test samples that have a label of one task."""
 
     predicted: Integers  # (n,) class numbers, -1 for a class that the task does not have
     positives: Integers  # (m,) the class that each decision is for
     decisions: Floats  # (n, m)
     probabilities: Floats  # (n, m), NaN where the model gives none
     chosen: str  # settings that the model chose within the training part
-
-    def of(self, chosen: NDArray[np.bool_]) -> _Answer:
-        """Return the answer for some of the samples."""
-        return replace(
-            self,
-            predicted=self.predicted[chosen],
-            decisions=self.decisions[chosen],
-            probabilities=self.probabilities[chosen],
-        )
 
 
 def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _Answer]:
@@ -288,49 +274,35 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
     # With a Series in, everything comes out as for one label column.
     single = len(problem.tasks) == 1
     groups = None if problem.groups is None else problem.groups[fold.train]
-    fit_with_groups(
-        model, problem.table.iloc[fold.train], labels.iloc[:, 0] if single else labels, groups
-    )
-    new = problem.table.iloc[fold.test]
+    table, new = problem.table.iloc[fold.train], problem.table.iloc[fold.test]
+    fit_with_groups(model, table, labels.iloc[:, 0] if single else labels, groups)
     predicted = np.asarray(model.predict(new), object).reshape(len(new), len(numbers))
     decide = getattr(model, "decision_function", None) or model.predict_proba
     decisions, classes = decide(new), model.classes_
     try:
         chances = model.predict_proba(new)
     except AttributeError:  # of a model without, or of one wrapped around such
-        chances = None
+        chances = None if single else [None] * len(numbers)
     if single:
         decisions, classes, chances = [decisions], [classes], [chances]
-    elif chances is None:
-        chances = [None] * len(numbers)
-    chosen = getattr(model, "chosen_", [""] * len(numbers))
-    parts = zip(numbers, predicted.T, decisions, chances, classes, chosen, strict=True)
-    return {
-        number: _answer(problem.tasks[number], problem.positive, *answer)
-        for number, *answer in parts
-    }
-
-
-def _answer(
-    task: Task,
-    positive: Mapping[str, int],
-    predicted: Any,
-    decision: Any,
-    chance: Any,
-    classes: Any,
-    chosen: str,
-) -> _Answer:
-    number_of = {label: i for i, label in enumerate(task.classes.tolist())}
-    known = np.array([number_of[label] for label in np.asarray(classes).tolist()])
-    decision = np.asarray(decision, float)
-    if decision.ndim == 1:
-        decision = np.column_stack([-decision, decision])
-    chance = np.full(decision.shape, np.nan) if chance is None else np.asarray(chance, float)
-    if task.n_rows == 1:
-        own = known == positive.get(task.name, 1)
-        known, decision, chance = known[own], decision[:, own], chance[:, own]
-    class_index = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
-    return _Answer(class_index, known, decision, chance, chosen)
+    answers = {}
+    for j, number in enumerate(numbers):
+        task, known = problem.tasks[number], problem.class_index[fold.test, number] >= 0
+        number_of = {label: i for i, label in enumerate(task.classes.tolist())}
+        positives = np.array([number_of[label] for label in np.asarray(classes[j]).tolist()])
+        decision = np.asarray(decisions[j], float)[known]
+        if decision.ndim == 1:
+            decision = np.column_stack([-decision, decision])
+        chance = np.full(decision.shape, np.nan)
+        if chances[j] is not None:
+            chance = np.asarray(chances[j], float)[known]
+        if task.n_rows == 1:
+            own = positives == problem.positive.get(task.name, 1)
+            positives, decision, chance = positives[own], decision[:, own], chance[:, own]
+        said = [number_of.get(label, -1) for label in predicted[known, j].tolist()]
+        chosen = model.chosen_[j] if hasattr(model, "chosen_") else ""
+        answers[number] = _Answer(np.array(said, np.int64), positives, decision, chance, chosen)
+    return answers
 
 
 def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:
