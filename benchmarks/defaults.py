@@ -28,14 +28,14 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import resample
+from sources import data_folder
 
 from rankfactor import RankFactorClassifier
 from rankfactor.classifiers import fit_classifier
-from rankfactor.data import data_directory
 from rankfactor.evaluation.baselines import LinearSVM
-from rankfactor.experiments.wrappers import LogScale
+from rankfactor.experiments.log_scale import LogScale
+from rankfactor.folds import divided
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import ObservedArray
 from rankfactor.shrinkage import TPBN, NormalARD
@@ -268,10 +268,9 @@ def load(folder: Path, source: Source) -> tuple[Any, Any, Any]:
     )
 
 
-def folds_of(X: Any, y: Any, groups: Any, repeat: int) -> list[tuple[Any, Any]]:
+def folds_of(y: Any, groups: Any, repeat: int) -> list[tuple[Any, Any]]:
     """Training and test samples of a repeat; folds without a class have nothing to say."""
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    folds = kind(N_FOLDS, shuffle=True, random_state=repeat).split(X, y, groups)
+    folds = divided(y, groups, N_FOLDS, repeat)
     return [(train, test) for train, test in folds if 0 < y[test].sum() < len(test)]
 
 
@@ -317,7 +316,7 @@ def run(
     for name in sets:
         X, y, groups = load(folder, SETS[name])
         for repeat in range(min(SETS[name].repeats, most_repeats)):
-            folds = folds_of(X, y, groups, repeat)
+            folds = folds_of(y, groups, repeat)
             for number, (train, test) in enumerate(folds):
                 inside = None if groups is None else groups[train]
                 fold = Fold(X[train], y[train], inside, X[test], repeat)
@@ -384,9 +383,7 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", UserWarning)
-    folder = data_directory()
-    if folder is None:
-        sys.exit("set RANKFACTOR_DATA to the folder of the data sets.")
+    folder = data_folder()
     sets = arguments.sets.split(";")
     variants = list(VARIANTS) if arguments.variants == "all" else arguments.variants.split(";")
     if not arguments.table:

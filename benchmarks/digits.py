@@ -9,15 +9,15 @@ The folder holds usps_3v5.npz and mnist_3v5.npz. The defaults were chosen withou
 """
 
 import argparse
-import sys
 import time
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
+from sources import data_folder
 
 from rankfactor import RankFactorClassifier
-from rankfactor.data import data_directory, read_npz_split
+from rankfactor.data import read_npz_split
 
 BAYES = ("G-L-Probit", "G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM")
 PREDICTIVE = ("G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM")
@@ -44,10 +44,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--models", help="names as in the table, separated by semicolons")
     arguments = parser.parse_args()
-    folder = data_directory()
-    if folder is None:
-        sys.exit(f"set RANKFACTOR_DATA to the folder that holds {arguments.set}_3v5.npz.")
-    train, test = read_npz_split(folder / f"{arguments.set}_3v5.npz")
+    file = f"{arguments.set}_3v5.npz"
+    train, test = read_npz_split(data_folder(file) / file)
     truth = test.labels["y"].to_numpy()
     names = arguments.models.split(";") if arguments.models else [*MODELS, "RBF SVM"]
     print("| model | test error % (sd) | seconds a fit |")

@@ -26,7 +26,7 @@ from sklearn.model_selection import StratifiedKFold
 from rankfactor import RankFactorAnalysis, RankFactorClassifier
 from rankfactor.data import data_directory
 from rankfactor.evaluation.baselines import LinearSVM
-from rankfactor.experiments.wrappers import LogScale
+from rankfactor.experiments.log_scale import LogScale
 
 MARGINS = (0.05, 0.1, 0.2, 0.4)
 TRAINING = ("bayes", "predictive")

@@ -7,7 +7,6 @@ USPS 3 against 5 (usps_3v5.npz, the paper's split: test error) and tuberculosis 
 seed 0. Seconds are of one fit, in one run on one machine: compare them within a column only.
 """
 
-import sys
 import time
 import warnings
 
@@ -15,9 +14,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
+from sources import data_folder
 
 from rankfactor import Gibbs, RankFactorClassifier
-from rankfactor.data import data_directory, read_npz_dataset, read_npz_split
+from rankfactor.data import read_npz_dataset, read_npz_split
 
 GIBBS = Gibbs(n_draws=100, burn_in=100, n_predict=10)
 MODELS = {
@@ -41,9 +41,7 @@ def timed_fit(settings, table, labels):
 
 def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
-    folder = data_directory()
-    if folder is None:
-        sys.exit("set RANKFACTOR_DATA to the folder that holds usps_3v5.npz and tb_gse19491.npz.")
+    folder = data_folder("usps_3v5.npz and tb_gse19491.npz")
     train, test = read_npz_split(folder / "usps_3v5.npz")
     blood = read_npz_dataset(folder / "tb_gse19491.npz")
     ill = (blood.labels["y"] == "PTB").to_numpy()

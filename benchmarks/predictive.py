@@ -9,7 +9,6 @@ the training part: how well the factors still describe the table. Digits: traini
 """
 
 import argparse
-import sys
 import warnings
 
 import numpy as np
@@ -17,10 +16,10 @@ import pandas as pd
 from scipy.stats import rankdata
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sources import data_folder
 
 from rankfactor import RankFactorClassifier
-from rankfactor.data import data_directory
+from rankfactor.folds import divided
 
 SETS = {  # name: column that groups samples
     "alzheimer_csf": None,
@@ -78,9 +77,7 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", UserWarning)
-    folder = data_directory()
-    if folder is None:
-        sys.exit("set RANKFACTOR_DATA to the folder of the data sets.")
+    folder = data_folder()
     settings = {"bayes": {"training": "bayes"}} | {
         f"{weight:g}": {"training": "predictive", "label_weight": weight} for weight in WEIGHTS
     }
@@ -89,8 +86,7 @@ def main() -> None:
     print("|" + "---|" * (1 + len(settings)))
     for name in arguments.sets.split(","):
         X, y, groups = load(folder, name)
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        folds = list(kind(5, shuffle=True, random_state=0).split(X, y, groups))
+        folds = divided(y, groups, 5, 0)
         if name == "mnist_3v5":
             folds = folds[:3]
         cells = []

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import resample
 
 from rankfactor.errors import InputError, counted
 from rankfactor.tasks import Task
@@ -76,12 +77,58 @@ def make_folds(
     folds = []
     for repeat, source in enumerate(np.random.SeedSequence(random_state).spawn(n_repeats), 1):
         shuffle, *seeds = (int(seed) for seed in source.generate_state(n_folds + 1))
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        splitter = kind(n_folds, shuffle=True, random_state=shuffle)
-        splits = splitter.split(levels, levels, groups)
+        splits = divided(levels, groups, n_folds, shuffle)
         for number, ((train, test), seed) in enumerate(zip(splits, seeds, strict=True), 1):
             folds.append(Fold(repeat, number, train, test, seed))
     return folds
+
+
+def divided(
+    levels: Integers, groups: Integers | None, n_folds: int, random_state: Any
+) -> list[tuple[Integers, Integers]]:
+    """Training and test parts of samples with levels (n,), stratified; groups (n,) stay whole."""
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = kind(n_folds, shuffle=True, random_state=random_state)
+    return list(splitter.split(levels, levels, groups))
+
+
+def possible_folds(class_index: Integers, groups: Integers | None, n_folds: int) -> int:
+    """At most ``n_folds`` folds, such that every class of every task can be in each of them.
+
+    Parameters
+    ----------
+    class_index : int array, shape (n_samples, n_tasks)
+        Class numbers, -1 where a label is missing.
+    groups : int array, shape (n_samples,), or None
+        Samples that stay together count as one.
+    n_folds : int
+    """
+    units = np.arange(len(class_index)) if groups is None else groups
+    least = min(
+        len(np.unique(units[column == number]))
+        for column in class_index.T
+        for number in np.unique(column[column >= 0])
+    )
+    return min(n_folds, least)
+
+
+def smallest_training_part(n_samples: int, groups: Integers | None, n_folds: int) -> int:
+    """Samples that every training part has at least: folds are equal up to a sample, or a group."""
+    largest = 1 if groups is None else int(np.bincount(groups).max())
+    return n_samples - -(-n_samples // n_folds) - largest
+
+
+def drawn_by_class(levels: Any, n_samples: int, random_state: Any) -> Integers:
+    """Positions of so many samples with levels (n,), drawn in proportion to the levels."""
+    return np.asarray(
+        resample(
+            np.arange(len(levels)),
+            replace=False,
+            n_samples=n_samples,
+            stratify=levels,
+            random_state=random_state,
+        )
+    )
 
 
 def strata(class_index: Integers, n_folds: int) -> Integers:
@@ -125,8 +172,7 @@ def warn_of_gaps(tasks: Sequence[Task], class_index: Integers, folds: Sequence[F
     """
     n_repeats = folds[-1].repeat
     for fold in folds:
-        for task, column in zip(tasks, class_index.T, strict=True):
-            problem = gap(task, column[fold.train], column[fold.test])
+        for task, problem in zip(tasks, gaps(tasks, class_index, fold), strict=True):
             if problem:
                 warnings.warn(
                     f"{fold.name(n_repeats)}, task {task.name!r}: {problem}, so its AUC is left "
@@ -134,6 +180,12 @@ def warn_of_gaps(tasks: Sequence[Task], class_index: Integers, folds: Sequence[F
                     UserWarning,
                     stacklevel=3,
                 )
+
+
+def gaps(tasks: Sequence[Task], class_index: Integers, fold: Fold) -> list[str | None]:
+    """Why a fold gives a task no AUC, or None, for every task."""
+    pairs = zip(tasks, class_index.T, strict=True)
+    return [gap(task, column[fold.train], column[fold.test]) for task, column in pairs]
 
 
 def gap(task: Task, train: Integers, test: Integers) -> str | None:

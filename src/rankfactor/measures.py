@@ -1,13 +1,17 @@
 """Measures of classification, from class numbers and decisions.
 
-Everything is for one task. A sample without a label has to be left out before.
+Everything is for one task. A sample without a label has to be left out before. The measures are
+those of scikit-learn; added is what it refuses or warns of: a test part without samples, or with
+samples of one class only, has the measure NaN.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import accuracy_score, recall_score, roc_auc_score
 
 from rankfactor.typing import Floats, Integers
 
@@ -35,17 +39,26 @@ def mean_area(numbers: Integers, positives: Integers, decisions: Floats) -> floa
     float
         The mean over the classes among the samples; NaN if there is only one.
     """
-    areas = [area(numbers == c, decisions[:, j]) for j, c in enumerate(positives)]
-    defined = [value for value in areas if not np.isnan(value)]
+    return mean_of_defined([area(numbers == c, decisions[:, j]) for j, c in enumerate(positives)])
+
+
+def mean_of_defined(values: Sequence[float]) -> float:
+    """Mean of the values that are not NaN; NaN without any."""
+    defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else float("nan")
 
 
 def accuracy(numbers: Integers, predicted: Integers) -> float:
     """Share of samples with the right class; NaN without samples."""
-    return float(np.mean(numbers == predicted)) if len(numbers) else float("nan")
+    return float(accuracy_score(numbers, predicted)) if len(numbers) else float("nan")
 
 
 def balanced_accuracy(numbers: Integers, predicted: Integers) -> float:
-    """Accuracy within each class, averaged over the classes among the samples."""
-    shares = [accuracy(numbers[numbers == c], predicted[numbers == c]) for c in np.unique(numbers)]
-    return float(np.mean(shares)) if shares else float("nan")
+    """Accuracy within each class, averaged over the classes among the samples; NaN without samples.
+
+    `sklearn.metrics.balanced_accuracy_score` is the same but warns of a class that is predicted and
+    not among the samples, which is usual in a small test part.
+    """
+    if not len(numbers):
+        return float("nan")
+    return float(recall_score(numbers, predicted, labels=np.unique(numbers), average="macro"))

@@ -24,7 +24,7 @@ def seen(monkeypatch):
     """The folds that a label weight is chosen by."""
     folds = []
 
-    def area(estimator, weight, table, labels, codes, fold):
+    def area(estimator, weight, table, labels, class_index, fold):
         folds.append(fold)
         return 0.5
 

@@ -56,7 +56,7 @@ def test_settings_are_chosen_on_the_training_part_only(monkeypatch: pytest.Monke
         seen.append(table.iloc[:, 0].to_numpy())
         return real(models, table, *rest, **more)
 
-    monkeypatch.setattr("rankfactor.experiments.wrappers.cross_validate", noted)
+    monkeypatch.setattr("rankfactor.evaluation.choose_settings.cross_validate", noted)
     monkeypatch.setattr(usps, "load", lambda name: data)
     found = usps.run(["NS-PCA-SVM"], n_repeats=1, way="chosen")
     (chosen,) = found.rows["chosen"]

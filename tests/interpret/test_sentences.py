@@ -60,9 +60,9 @@ def test_verdict_compares_with_the_best_baseline():
 def group_factor():
     """The factor that follows the group, and in which class it is higher."""
     posterior = models.two_tasks()
-    codes = posterior.classifiers.codes[:, 0]
-    difference = posterior.scores.mean[codes == 1].mean(axis=0) - posterior.scores.mean[
-        codes == 0
+    class_index = posterior.classifiers.class_index[:, 0]
+    difference = posterior.scores.mean[class_index == 1].mean(axis=0) - posterior.scores.mean[
+        class_index == 0
     ].mean(axis=0)
     k = int(np.abs(difference).argmax())
     return posterior, k, ["case <b>", "control & co"][int(difference[k] > 0)]
@@ -99,8 +99,8 @@ def test_direction_follows_the_sign_of_the_coefficient():
     assert f"with the other factors held fixed, higher values speak for {lower};" in said
     assert "higher in" not in said
     # With the labels turned round as well, both agree again, on the other class.
-    turned = replace(opposed.classifiers, codes=opposed.classifiers.codes.copy())
-    turned.codes[:, 0] = 1 - turned.codes[:, 0]
+    turned = replace(opposed.classifiers, class_index=opposed.classifiers.class_index.copy())
+    turned.class_index[:, 0] = 1 - turned.class_index[:, 0]
     assert (
         f"higher in {lower};"
         in sentences.strongest_factors(replace(opposed, classifiers=turned), 0)[0][1]
@@ -109,9 +109,11 @@ def test_direction_follows_the_sign_of_the_coefficient():
 
 def test_direction_with_three_classes_names_the_class():
     posterior = models.two_tasks()
-    codes = posterior.classifiers.codes[:, 1]
+    class_index = posterior.classifiers.class_index[:, 1]
     scores = posterior.scores.mean
-    gap = scores[codes == 2].mean(axis=0) - scores[(codes >= 0) & (codes != 2)].mean(axis=0)
+    gap = scores[class_index == 2].mean(axis=0) - scores[
+        (class_index >= 0) & (class_index != 2)
+    ].mean(axis=0)
     k = int(np.abs(gap).argmax())
     mean = np.zeros((4, 3))
     mean[3, k] = np.sign(gap[k])  # row 0 is the group, rows 1 to 3 are I, II and III
@@ -172,10 +174,10 @@ def test_cautions():
     assert any("not converged after 10 iterations" in text for text in said)
     assert any("1 of 13 features are constant" in text for text in said)
     assert not any("unbalanced" in text or "only" in text for text in said)
-    codes = posterior.classifiers.codes.copy()
-    codes[:, 0] = 0
-    codes[:7, 0] = 1
-    skewed = replace(posterior, classifiers=replace(posterior.classifiers, codes=codes))
+    class_index = posterior.classifiers.class_index.copy()
+    class_index[:, 0] = 0
+    class_index[:7, 0] = 1
+    skewed = replace(posterior, classifiers=replace(posterior.classifiers, class_index=class_index))
     said = " ".join(sentences.cautions(replace(skewed, convergence=Convergence("converged")), []))
     assert "53 of 60 samples are case <b>" in said
     assert "an accuracy of 0.88" in said
@@ -185,7 +187,9 @@ def test_cautions():
         posterior,
         sample_names=posterior.sample_names[:20],
         scores=posterior.scores.take(slice(20)),
-        classifiers=replace(posterior.classifiers, codes=posterior.classifiers.codes[:20]),
+        classifiers=replace(
+            posterior.classifiers, class_index=posterior.classifiers.class_index[:20]
+        ),
     )
     assert any("only 20 samples" in text for text in sentences.cautions(few, []))
 

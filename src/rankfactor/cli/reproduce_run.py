@@ -37,7 +37,7 @@ def chosen(models: str | None) -> dict[str, Any]:
     if models is None:
         return {}
     from rankfactor.cli.settings import names_of
-    from rankfactor.experiments.models import check_models
+    from rankfactor.experiments.entries import check_models
 
     return {"models": check_models(names_of(models))}
 

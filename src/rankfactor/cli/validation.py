@@ -177,9 +177,9 @@ def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
     for task, class_index in zip(tasks, posterior.classifiers.class_index.T, strict=True):
         labels = task.classes.astype(str)
         known |= {
-            (task.name, sample, str(labels[code]))
-            for sample, code in zip(samples, class_index, strict=True)
-            if code >= 0
+            (task.name, sample, str(labels[number]))
+            for sample, number in zip(samples, class_index, strict=True)
+            if number >= 0
         }
     for one in rows.itertuples(index=False, name=None):
         if one not in known:

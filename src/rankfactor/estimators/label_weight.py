@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankfactor.engine.interruption import interruptible_once
+from rankfactor.choosing import choose
 from rankfactor.engine.predictive import Predictive
 from rankfactor.errors import InputError
 from rankfactor.features.matching import NamedSparse
-from rankfactor.folds import Fold, gap, make_folds
+from rankfactor.folds import Fold, gaps, make_folds
 from rankfactor.measures import mean_area
 from rankfactor.tasks import Task
 
@@ -79,7 +79,7 @@ def choose_label_weight(
         tasks, class_index, n_folds=N_FOLDS, n_repeats=1, groups=groups, random_state=seed
     )
     # Groups can leave a part without one of the classes: it has nothing to say.
-    folds = [fold for fold in folds if not _has_gap(tasks, class_index, fold)]
+    folds = [fold for fold in folds if not any(gaps(tasks, class_index, fold))]
     if not folds:
         warnings.warn(
             "the groups leave no part of the samples with all classes, so label_weight='auto' has "
@@ -88,21 +88,14 @@ def choose_label_weight(
             stacklevel=3,
         )
         return Predictive.label_weight
-    means = [
-        float(
-            np.mean([_area(estimator, weight, table, labels, class_index, fold) for fold in folds])
-        )
-        for weight in CANDIDATES
-    ]
+
+    def measure(fold: Fold) -> Iterator[float]:
+        for weight in CANDIDATES:
+            yield _area(estimator, weight, table, labels, class_index, fold)
+
+    means = choose(CANDIDATES, folds, measure).scores
     logger.info("areas under the curve for label_weight %s: %s", CANDIDATES, means)
-    return CANDIDATES[int(np.argmax(means))]
-
-
-def _has_gap(tasks: Sequence[Task], class_index: NDArray[np.int64], fold: Fold) -> bool:
-    return any(
-        gap(task, column[fold.train], column[fold.test]) is not None
-        for task, column in zip(tasks, class_index.T, strict=True)
-    )
+    return CANDIDATES[int(np.argmax(means))]  # not rounded, as in all that is published
 
 
 def _area(
@@ -122,10 +115,7 @@ def _area(
         warnings.simplefilter("ignore")
         part, answers = _take(table, fold.train), labels.iloc[fold.train]
         index = part.index if hasattr(part, "index") else range(len(answers))
-        with interruptible_once() as ctrl_c:
-            model.fit(part, answers.set_axis(index))
-        if ctrl_c.came:  # a fit that was ended early says nothing of the weight
-            raise KeyboardInterrupt
+        model.fit(part, answers.set_axis(index))
         parts = model.decision_function(_take(table, fold.test))
     areas = []
     for column, part in zip(class_index[fold.test].T, parts, strict=True):

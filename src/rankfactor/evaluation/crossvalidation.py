@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from rankfactor.errors import InputError
-from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, Evaluation
-from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, recorded
+from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, MEASURES, Evaluation
+from rankfactor.evaluation.watch import (
+    Heard,
+    deaf,
+    interrupts,
+    kind,
+    kinds,
+    recorded,
+    uninterrupted,
+)
+from rankfactor.evaluation.wrapper import fit_with_groups
 from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
@@ -26,8 +33,7 @@ from rankfactor.tasks import Task, encode_labels, positive_classes
 from rankfactor.typing import Floats, Integers
 
 
-@dataclass(frozen=True)
-class _Problem:
+class _Problem(NamedTuple):
     """The data of a cross-validation: what every fold takes its part of."""
 
     table: pd.DataFrame
@@ -38,8 +44,7 @@ class _Problem:
     positive: dict[str, int]  # number of the positive class, of tasks where it is not the second
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     """What one model did in one fold."""
 
     model: str
@@ -173,9 +178,11 @@ def cross_validate(
             )
     for category, text in _in_short(outcomes, len(models)):
         warnings.warn(text, category, stacklevel=2)
+    nothing = pd.DataFrame(columns=DECISION_COLUMNS)
+    parts = [part for one in outcomes for part in one.decisions] or [nothing]
     return Evaluation(
         pd.DataFrame([row for one in outcomes for row in one.rows], columns=FOLD_COLUMNS),
-        _together([part for one in outcomes for part in one.decisions]),
+        pd.concat(parts, ignore_index=True)[DECISION_COLUMNS],
         complete,
         len(folds),
     )
@@ -187,10 +194,8 @@ def _run(
     """Outcomes in the order of the jobs, each as soon as it is there."""
     if n_jobs == 1:
         for job in jobs:
-            with interrupts() as came:
+            with uninterrupted():
                 outcome = _run_one(*job, problem)
-            if came():
-                raise KeyboardInterrupt
             yield outcome
         return
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
@@ -214,35 +219,28 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     seconds = time.perf_counter() - started
     rows, decisions = [], []
     for number, task in enumerate(problem.tasks):
-        train, test = (
-            problem.class_index[fold.train, number],
-            problem.class_index[fold.test, number],
-        )
+        train, test = (problem.class_index[part, number] for part in (fold.train, fold.test))
         known = test >= 0
+        place: dict[str, Any] = {"model": name, "task": task.name}
+        place |= {"repeat": fold.repeat, "fold": fold.number}
         row = {
-            "model": name,
-            "task": task.name,
-            "repeat": fold.repeat,
-            "fold": fold.number,
+            **place,
             "n_train": int((train >= 0).sum()),
             "n_test": int(known.sum()),
-            "auc": np.nan,
-            "accuracy": np.nan,
-            "balanced_accuracy": np.nan,
+            **dict.fromkeys(MEASURES, np.nan),
             "seconds": seconds,
             "chosen": "",
             "convergence": _state(model) if answers else "",
         }
         if number in answers:
-            row["chosen"] = answers[number].chosen
-            answer = answers[number].of(known)
-            truth = test[known]
+            answer, truth = answers[number], test[known]
+            row["chosen"] = answer.chosen
             if gap(task, train, test) is None:
                 row["auc"] = mean_area(truth, answer.positives, answer.decisions)
             row["accuracy"] = accuracy(truth, answer.predicted)
             row["balanced_accuracy"] = balanced_accuracy(truth, answer.predicted)
             samples = problem.table.index[fold.test[known]]
-            decisions.append(_long(task, samples, truth, answer).assign(**_place(row)))
+            decisions.append(_long(task, samples, truth, answer).assign(**place))
         rows.append(row)
     return _Outcome(name, fold, rows, decisions, heard)
 
@@ -253,24 +251,14 @@ def _state(model: Any) -> str:
     return ended.state if isinstance(ended, Convergence) else ""
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What a model says of n samples in one task."""
+class _Answer(NamedTuple):
+    """What a model says of the n test samples that have a label of one task."""
 
     predicted: Integers  # (n,) class numbers, -1 for a class that the task does not have
     positives: Integers  # (m,) the class that each decision is for
     decisions: Floats  # (n, m)
     probabilities: Floats  # (n, m), NaN where the model gives none
     chosen: str  # settings that the model chose within the training part
-
-    def of(self, chosen: NDArray[np.bool_]) -> _Answer:
-        """Return the answer for some of the samples."""
-        return replace(
-            self,
-            predicted=self.predicted[chosen],
-            decisions=self.decisions[chosen],
-            probabilities=self.probabilities[chosen],
-        )
 
 
 def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _Answer]:
@@ -282,55 +270,36 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
     labels = problem.labels.iloc[fold.train, numbers]
     # With a Series in, everything comes out as for one label column.
     single = len(problem.tasks) == 1
-    more = {}
-    if problem.groups is not None and has_fit_parameter(model, "groups"):
-        more["groups"] = problem.groups[fold.train]
-    model.fit(problem.table.iloc[fold.train], labels.iloc[:, 0] if single else labels, **more)
-    new = problem.table.iloc[fold.test]
+    groups = None if problem.groups is None else problem.groups[fold.train]
+    table, new = problem.table.iloc[fold.train], problem.table.iloc[fold.test]
+    fit_with_groups(model, table, labels.iloc[:, 0] if single else labels, groups)
     predicted = np.asarray(model.predict(new), object).reshape(len(new), len(numbers))
     decide = getattr(model, "decision_function", None) or model.predict_proba
     decisions, classes = decide(new), model.classes_
-    chances = _chances(model, new)
-    if single:
-        decisions, classes = [decisions], [classes]
-        chances = None if chances is None else [chances]
-    chosen = getattr(model, "chosen_", [""] * len(numbers))
-    return {
-        number: _answer(
-            problem.tasks[number],
-            predicted[:, j],
-            decisions[j],
-            None if chances is None else chances[j],
-            classes[j],
-            chosen[j],
-            problem.positive.get(problem.tasks[number].name, 1),
-        )
-        for j, number in enumerate(numbers)
-    }
-
-
-def _chances(model: Any, new: pd.DataFrame) -> Any:
-    """Probabilities of new samples; None from a model without, or one wrapped around such."""
     try:
-        return model.predict_proba(new)
-    except AttributeError:
-        return None
-
-
-def _answer(
-    task: Task, predicted: Any, decision: Any, chance: Any, classes: Any, chosen: str, positive: int
-) -> _Answer:
-    number_of = {label: i for i, label in enumerate(task.classes.tolist())}
-    known = np.array([number_of[label] for label in np.asarray(classes).tolist()])
-    decision = np.asarray(decision, float)
-    if decision.ndim == 1:
-        decision = np.column_stack([-decision, decision])
-    chance = np.full(decision.shape, np.nan) if chance is None else np.asarray(chance, float)
-    if task.n_rows == 1:
-        own = known == positive
-        known, decision, chance = known[own], decision[:, own], chance[:, own]
-    class_index = np.array([number_of.get(label, -1) for label in predicted.tolist()], np.int64)
-    return _Answer(class_index, known, decision, chance, chosen)
+        chances = model.predict_proba(new)
+    except AttributeError:  # of a model without, or of one wrapped around such
+        chances = None if single else [None] * len(numbers)
+    if single:
+        decisions, classes, chances = [decisions], [classes], [chances]
+    answers = {}
+    for j, number in enumerate(numbers):
+        task, known = problem.tasks[number], problem.class_index[fold.test, number] >= 0
+        number_of = {label: i for i, label in enumerate(task.classes.tolist())}
+        positives = np.array([number_of[label] for label in np.asarray(classes[j]).tolist()])
+        decision = np.asarray(decisions[j], float)[known]
+        if decision.ndim == 1:
+            decision = np.column_stack([-decision, decision])
+        chance = np.full(decision.shape, np.nan)
+        if chances[j] is not None:
+            chance = np.asarray(chances[j], float)[known]
+        if task.n_rows == 1:
+            own = positives == problem.positive.get(task.name, 1)
+            positives, decision, chance = positives[own], decision[:, own], chance[:, own]
+        said = [number_of.get(label, -1) for label in predicted[known, j].tolist()]
+        chosen = model.chosen_[j] if hasattr(model, "chosen_") else ""
+        answers[number] = _Answer(np.array(said, np.int64), positives, decision, chance, chosen)
+    return answers
 
 
 def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:
@@ -350,16 +319,6 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) 
     )
 
 
-def _place(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: row[key] for key in ("task", "model", "repeat", "fold")}
-
-
-def _together(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    if not parts:
-        return pd.DataFrame(columns=DECISION_COLUMNS)
-    return pd.concat(parts, ignore_index=True)[DECISION_COLUMNS]
-
-
 def _seeded(estimator: Any, seed: int) -> Any:
     """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
     parameters = estimator.get_params(deep=True)
@@ -374,14 +333,14 @@ def _seeded(estimator: Any, seed: int) -> Any:
 def _in_short(outcomes: list[_Outcome], n_models: int) -> list[Heard]:
     """One warning per model and kind, with the number of folds that gave it."""
     first: dict[tuple[Any, ...], Heard] = {}
-    folds: dict[tuple[Any, ...], set[tuple[int, int]]] = {}
+    counts: Counter[tuple[Any, ...]] = Counter()
     for outcome in outcomes:
-        for one in outcome.heard:
+        for one in kinds(outcome.heard):
             key = (outcome.model, *kind(one))
             first.setdefault(key, one)
-            folds.setdefault(key, set()).add((outcome.fold.repeat, outcome.fold.number))
+            counts[key] += 1
     total = len(outcomes) // n_models
     return [
-        Heard(one.category, f"{key[0]}, in {len(folds[key])} of {total} folds: {one.text}")
+        Heard(one.category, f"{key[0]}, in {counts[key]} of {total} folds: {one.text}")
         for key, one in first.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rankfactor.errors import InputError, did_you_mean
@@ -15,7 +16,7 @@ from rankfactor.evaluation.baselines import (
     PFAClassifier,
     RandomForest,
 )
-from rankfactor.evaluation.choose_factors import ChooseFactors
+from rankfactor.evaluation.choose_settings import ChooseFactors
 
 BASELINES: dict[str, Callable[..., Any]] = {
     "PFA-L-BSVM": PFAClassifier,
@@ -64,34 +65,20 @@ def named_models(
             )
         if name in models:
             raise InputError(f"the model {name} is named twice: name it once.")
-        if name in BASELINES:
-            models[name] = _baseline(name, n_factors, random_state, given.get("n_threads"))
-            if given.get("covariates"):
-                use = given.get("covariate_use", "regress")
-                models[name] = Adjusted(models[name], given["covariates"], use)
-            continue
-        models[name] = _with_factors(
-            RankFactorClassifier(name, random_state=random_state, **given), n_factors, random_state
-        )
+        own = given if name in PRESETS else {}
+        kind = BASELINES.get(name) or partial(RankFactorClassifier, name)
+        model = kind(random_state=random_state, **own)
+        arguments = model.get_params()
+        if name in BASELINES and "n_threads" in arguments:
+            model.set_params(n_threads=given.get("n_threads"))
+        if "n_factors" in arguments:
+            model.set_params(n_factors=n_factors[0])
+            if len(n_factors) > 1:
+                model = ChooseFactors(model, tuple(n_factors), random_state=random_state)
+        if name in BASELINES and given.get("covariates"):
+            use = given.get("covariate_use", "regress")
+            model = Adjusted(model, given["covariates"], use)
+        models[name] = model
     if not models:
         raise InputError("models names no model: give at least one.")
     return models
-
-
-def _baseline(
-    name: str, n_factors: Sequence[int], random_state: int | None, n_threads: int | None
-) -> Any:
-    model = BASELINES[name](random_state=random_state)
-    if "n_threads" in model.get_params():
-        model.set_params(n_threads=n_threads)
-    if "n_factors" in model.get_params():
-        return _with_factors(model, n_factors, random_state)
-    return model
-
-
-def _with_factors(model: Any, n_factors: Sequence[int], random_state: int | None) -> Any:
-    """The model with a number of factors, or with a choice of one."""
-    model.set_params(n_factors=n_factors[0])
-    if len(n_factors) == 1:
-        return model
-    return ChooseFactors(model, tuple(n_factors), random_state=random_state)

@@ -7,33 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rankfactor.measures import area
+from rankfactor.measures import area, mean_of_defined
 
+MEASURES = ["auc", "accuracy", "balanced_accuracy"]
 FOLD_COLUMNS = [
-    "model",
-    "task",
-    "repeat",
-    "fold",
-    "n_train",
-    "n_test",
-    "auc",
-    "accuracy",
-    "balanced_accuracy",
-    "seconds",
-    "chosen",
-    "convergence",
+    *("model", "task", "repeat", "fold", "n_train", "n_test"),
+    *MEASURES,
+    *("seconds", "chosen", "convergence"),
 ]
 DECISION_COLUMNS = [
-    "sample",
-    "task",
-    "model",
-    "repeat",
-    "fold",
-    "label",
-    "predicted",
-    "positive",
-    "decision",
-    "probability",
+    *("sample", "task", "model", "repeat", "fold"),
+    *("label", "predicted", "positive", "decision", "probability"),
 ]
 
 
@@ -90,33 +74,26 @@ class Evaluation:
         for task in self.folds["task"].unique():
             for model in self.folds["model"].unique():
                 part = self.folds[(self.folds["task"] == task) & (self.folds["model"] == model)]
-                rows.append(
-                    {
-                        "task": task,
-                        "model": model,
-                        "auc": part["auc"].mean(),
-                        "auc_sd": part["auc"].std(),
-                        "pooled_auc": self._pooled_auc(task, model),
-                        "accuracy": part["accuracy"].mean(),
-                        "accuracy_sd": part["accuracy"].std(),
-                        "balanced_accuracy": part["balanced_accuracy"].mean(),
-                        "balanced_accuracy_sd": part["balanced_accuracy"].std(),
-                        "seconds": part["seconds"].mean(),
-                        "folds_done": self.n_done,
-                        "folds_planned": self.n_planned or self.n_done,
-                    }
-                )
+                row = {"task": task, "model": model}
+                for name in MEASURES:
+                    row |= {name: part[name].mean(), f"{name}_sd": part[name].std()}
+                    if name == "auc":
+                        row["pooled_auc"] = self._pooled_auc(task, model)
+                row["seconds"] = part["seconds"].mean()
+                row["folds_done"] = self.n_done
+                row["folds_planned"] = self.n_planned or self.n_done
+                rows.append(row)
         return pd.DataFrame(rows)
 
     def _pooled_auc(self, task: str, model: str) -> float:
         chosen = (self.decisions["task"] == task) & (self.decisions["model"] == model)
         # Repeats are kept apart: their decisions are of the same samples.
-        areas = [
-            area(
-                np.array([label == positive for label in part["label"]]),
-                part["decision"].to_numpy(float),
-            )
-            for (_, positive), part in self.decisions[chosen].groupby(["repeat", "positive"])
-        ]
-        defined = [value for value in areas if not np.isnan(value)]
-        return float(np.mean(defined)) if defined else float("nan")
+        return mean_of_defined(
+            [
+                area(
+                    np.array([label == positive for label in part["label"]]),
+                    part["decision"].to_numpy(float),
+                )
+                for (_, positive), part in self.decisions[chosen].groupby(["repeat", "positive"])
+            ]
+        )

@@ -27,17 +27,16 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     pass a half-finished fit on as a finished one, so the computation asks afterwards. In the
     midst of compiled code Ctrl-C gives a `SystemError`, which is a `KeyboardInterrupt` here.
     """
-    came = False
+    came: list[int] = []
     previous = signal.getsignal(signal.SIGINT)
 
     def notice(number: int, frame: FrameType | None) -> None:
-        nonlocal came
-        came = True
+        came.append(number)
         assert callable(previous)
         previous(number, frame)
 
     def interrupted() -> bool:
-        return came
+        return bool(came)
 
     # Only the main thread may set a handler, and an ignored signal is to stay ignored.
     if threading.current_thread() is not threading.main_thread() or not callable(previous):
@@ -52,6 +51,15 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         raise
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` after a block in which Ctrl-C came, even if it was caught there."""
+    with interrupts() as came:
+        yield
+    if came():
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -124,22 +132,18 @@ def overheard() -> Iterator[list[Heard]]:
     The second giving obeys the filters of the caller. It is left out if the block is interrupted:
     its warnings are then about results that nobody will see.
     """
+    again = True
     try:
         with recorded() as heard:
             yield heard
     except KeyboardInterrupt:
+        again = False
         raise
-    except BaseException:
-        _give_again(heard)
-        raise
-    _give_again(heard)
-
-
-def _give_again(heard: list[Heard]) -> None:
-    # Under the filter "error" the first one is raised, as it would have been without us.
-    for one in kinds(heard):
-        # Out of this function, `overheard`, contextlib, and to the `with` statement.
-        warnings.warn(one.text, one.category, stacklevel=4)
+    finally:
+        # Under the filter "error" the first one is raised, as it would have been without us.
+        for one in kinds(heard) if again else []:
+            # Out of `overheard`, contextlib, and to the `with` statement.
+            warnings.warn(one.text, one.category, stacklevel=3)
 
 
 def kinds(heard: list[Heard]) -> list[Heard]:

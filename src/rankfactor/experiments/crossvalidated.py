@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,16 +11,12 @@ import pandas as pd
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation import Evaluation, cross_validate
-from rankfactor.experiments.models import N_FACTORS, Entry, build, entries
-from rankfactor.experiments.outcome import Outcome, counted
+from rankfactor.experiments.entries import CHOSEN, N_FACTORS, Entry, build, entries
+from rankfactor.experiments.outcome import Keep, Outcome, Progress, counted
 from rankfactor.experiments.paper import Area
 from rankfactor.experiments.problem import Problem
-from rankfactor.experiments.wrappers import possible_folds
-from rankfactor.folds import group_numbers
+from rankfactor.folds import group_numbers, possible_folds, smallest_training_part
 from rankfactor.tasks import encode_labels
-
-Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
-Keep = Callable[[Outcome], None]  # takes what is finished so far
 
 
 @dataclass(frozen=True)
@@ -67,6 +63,37 @@ class _Found:
         )
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How models are fitted and judged.
+
+    Attributes
+    ----------
+    way : {"paper", "default", "chosen", "all"}
+        Settings: `rankfactor.experiments.entries`.
+    n_folds, n_repeats, n_factors, random_state, n_jobs : int
+    n_threads : int or None
+    """
+
+    way: str = "all"
+    n_folds: int = 10
+    n_repeats: int = 1
+    n_factors: int = N_FACTORS
+    random_state: int = 0
+    n_jobs: int = 1
+    n_threads: int | None = None
+
+    def told(self) -> dict[str, Any]:
+        """What a result depends on, as it is written beside it."""
+        return {
+            "settings": self.way,
+            "folds": self.n_folds,
+            "repeats": self.n_repeats,
+            "n_factors": self.n_factors,
+            "seed": self.random_state,
+        }
+
+
 def run_folds(
     name: str,
     title: str,
@@ -74,17 +101,11 @@ def run_folds(
     *,
     models: Sequence[str],
     published: Published | None = None,
-    way: str = "all",
-    n_folds: int = 10,
-    n_repeats: int = 1,
-    n_factors: int = N_FACTORS,
-    random_state: int = 0,
-    n_jobs: int = 1,
-    n_threads: int | None = None,
     notes: Sequence[str] = (),
     progress: Progress | None = None,
     keep: Keep | None = None,
     known: Outcome | None = None,
+    **plan: Any,
 ) -> Outcome:
     """Cross-validate models on the problems, one after the other.
 
@@ -97,10 +118,6 @@ def run_folds(
     models : sequence of str
     published : Published, optional
         The paper's numbers, for the problems whose tasks have a name of the paper's.
-    way : {"paper", "default", "chosen", "all"}
-        Settings: `rankfactor.experiments.models`.
-    n_folds, n_repeats, n_factors, random_state, n_jobs : int
-    n_threads : int or None
     notes : sequence of str
         What to tell besides.
     progress : callable, optional
@@ -110,6 +127,8 @@ def run_folds(
         last.
     known : Outcome, optional
         An earlier run with the same settings: problems that it has are not run again.
+    plan
+        As for `Plan`.
 
     Raises
     ------
@@ -118,14 +137,9 @@ def run_folds(
     KeyboardInterrupt
         At Ctrl-C, if no problem is finished; else those that are finished are kept.
     """
-    rows = entries(models, way, n_factors)
-    settings = {
-        "settings": way,
-        "folds": n_folds,
-        "repeats": n_repeats,
-        "n_factors": n_factors,
-        "seed": random_state,
-    }
+    planned = Plan(**plan)
+    rows = entries(models, planned.way, planned.n_factors)
+    settings = planned.told()
     if known is not None:
         _check_alike(known, name, settings)
     found = _Found(notes=list(notes))
@@ -134,18 +148,7 @@ def run_folds(
         if known is not None and found.take(known, problem, rows):
             continue
         try:
-            evaluation = _evaluate(
-                problem,
-                rows,
-                found.notes,
-                n_folds=n_folds,
-                n_repeats=n_repeats,
-                n_factors=n_factors,
-                random_state=random_state,
-                n_jobs=n_jobs,
-                n_threads=n_threads,
-                progress=progress,
-            )
+            evaluation = _evaluate(problem, rows, found.notes, planned, progress)
         except KeyboardInterrupt:
             evaluation = None
         if evaluation is None or not evaluation.complete:
@@ -177,57 +180,46 @@ def _evaluate(
     problem: Problem,
     rows: Sequence[Entry],
     notes: list[str],
-    *,
-    n_folds: int,
-    n_repeats: int,
-    n_factors: int,
-    random_state: int,
-    n_jobs: int,
-    n_threads: int | None,
+    plan: Plan,
     progress: Progress | None,
 ) -> Evaluation:
     """Evaluation of one problem; what had to be changed for it goes to the notes."""
-    _, class_index = encode_labels(problem.labels, len(problem.table))
+    n = len(problem.table)
+    _, class_index = encode_labels(problem.labels, n)
     groups = None
-    largest = 1
     if problem.groups is not None:
         groups = group_numbers(problem.groups, problem.table.index)
-        largest = int(np.bincount(groups).max())
-    folds = possible_folds(class_index, groups, n_folds)
-    n = len(problem.table)
-    # Folds are equal up to a sample, or a group.
-    most = n - -(-n // max(folds, 1)) - (largest if groups is not None else 1)
+    folds = possible_folds(class_index, groups, plan.n_folds)
+    most = smallest_training_part(n, groups, max(folds, 1))
     notes += [f"{problem.name}: {one}" for one in problem.notes]
-    if folds < n_folds:
+    if folds < plan.n_folds:
         notes.append(f"{problem.name}: {folds} folds, as its smallest class has no more.")
-    if most < n_factors:
+    if most < plan.n_factors:
         notes.append(f"{problem.name}: {most} factors at most, as a training part has few samples.")
-    # Folds side by side use the cores better than the threads of one small fit.
-    threads = 1 if n_threads is None and n_jobs != 1 else n_threads
-    estimators = {
-        row.name: build(
-            row,
-            n_factors=n_factors,
-            most_factors=max(most, 1),
-            random_state=random_state,
-            n_threads=threads,
-        )
-        for row in rows
-    }
 
     def tell(model: str, done: int, total: int) -> None:
         if progress is not None:
             progress(f"{problem.name}: {model}", done, total)
 
     return cross_validate(
-        estimators,
+        {
+            row.name: build(
+                row,
+                n_factors=plan.n_factors,
+                most_factors=max(most, 1),
+                random_state=plan.random_state,
+                # Folds side by side use the cores better than the threads of one small fit.
+                n_threads=1 if plan.n_threads is None and plan.n_jobs != 1 else plan.n_threads,
+            )
+            for row in rows
+        },
         problem.table,
         problem.labels,
         n_folds=folds,
-        n_repeats=n_repeats,
+        n_repeats=plan.n_repeats,
         groups=problem.groups,
-        random_state=random_state,
-        n_jobs=n_jobs,
+        random_state=plan.random_state,
+        n_jobs=plan.n_jobs,
         progress=tell,
     )
 
@@ -241,10 +233,10 @@ def _rows(
     for task in problem.labels.columns:
         theirs = published.areas.get(problem.paper.get(task, ""), {})
         for row in rows:
-            ours = summary[task, row.name]
-            folds = evaluation.folds
-            mine = folds[(folds["task"] == task) & (folds["model"] == row.name)]
-            area = theirs.get(row.model)
+            ours, folds = summary[task, row.name], evaluation.folds
+            chosen = folds.loc[(folds["task"] == task) & (folds["model"] == row.name), "chosen"]
+            area = theirs.get(row.model, Area(np.nan, np.nan, np.nan))
+            seconds = published.seconds if row.model in theirs else {}
             table.append(
                 {
                     "data": problem.name,
@@ -255,13 +247,11 @@ def _rows(
                         name: float(ours[name])
                         for name in ("auc", "auc_sd", "accuracy", "accuracy_sd", "seconds")
                     },
-                    "chosen": counted(mine["chosen"]) if row.settings == "chosen" else "",
-                    "paper_auc": np.nan if area is None else area.auc,
-                    "paper_auc_sd": np.nan if area is None else area.sd,
-                    "paper_accuracy": np.nan if area is None else area.accuracy,
-                    "paper_seconds": (
-                        np.nan if area is None else published.seconds.get(row.model, np.nan)
-                    ),
+                    "chosen": counted(chosen) if row.settings == CHOSEN else "",
+                    "paper_auc": area.auc,
+                    "paper_auc_sd": area.sd,
+                    "paper_accuracy": area.accuracy,
+                    "paper_seconds": seconds.get(row.model, np.nan),
                 }
             )
     return table

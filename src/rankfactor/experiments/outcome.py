@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -11,13 +11,15 @@ import pandas as pd
 
 from rankfactor.__about__ import __version__
 
-# Headings of columns that mean and standard deviation share, and decimals of each.
-_WITH_SPREAD = {
+Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+# Headings of columns, which mean and standard deviation share, and decimals of each.
+_MEASURES = {
     "error": ("error %", 2),
     "auc": ("AUC", 3),
     "accuracy": ("accuracy", 3),
+    "seconds": ("seconds", 1),
 }
-_WORDS = {"data": "data", "task": "task", "model": "model", "settings": "settings"}
+_WORDS = ("data", "task", "model", "settings")
 
 
 # Equality of frames is elementwise, so the generated comparison could not give one truth value.
@@ -85,18 +87,13 @@ class Outcome:
     def readable(self) -> pd.DataFrame:
         """The rows as text, with the spread behind a mean and the paper's numbers beside ours."""
         shown: dict[str, Any] = {
-            heading: self.rows[name].astype(str)
-            for name, heading in _WORDS.items()
-            if name in self.rows
+            name: self.rows[name].astype(str) for name in _WORDS if name in self.rows
         }
-        for name, (heading, digits) in _WITH_SPREAD.items():
+        for name, (heading, digits) in _MEASURES.items():
             for prefix, place in (("", heading), ("paper_", f"paper: {heading}")):
                 if prefix + name in self.rows and self.rows[prefix + name].notna().any():
                     spread = self.rows.get(f"{prefix}{name}_sd")
                     shown[place] = _text(self.rows[prefix + name], spread, digits)
-        for prefix, place in (("", "seconds"), ("paper_", "paper: seconds")):
-            if prefix + "seconds" in self.rows and self.rows[prefix + "seconds"].notna().any():
-                shown[place] = _text(self.rows[prefix + "seconds"], None, 1)
         if (self.rows["chosen"] != "").any():
             shown["chosen"] = self.rows["chosen"]
         return pd.DataFrame(shown)
@@ -110,6 +107,9 @@ class Outcome:
         told = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         parts.append(f"rankfactor {__version__}; {told}.")
         return "\n\n".join(parts) + "\n"
+
+
+Keep = Callable[[Outcome], None]  # takes what is finished so far
 
 
 def readable_ranks(summary: pd.DataFrame) -> pd.DataFrame:
@@ -136,11 +136,9 @@ def markdown_table(frame: pd.DataFrame) -> str:
 
 def _frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """A frame of records, null being NaN."""
-    known = [
-        {name: np.nan if value is None else value for name, value in record.items()}
-        for record in records
-    ]
-    return pd.DataFrame(known)
+    return pd.DataFrame(
+        [{name: np.nan if one is None else one for name, one in each.items()} for each in records]
+    )
 
 
 def counted(values: pd.Series[Any]) -> str:

@@ -8,7 +8,7 @@ each of its factors the 200 leading genes are listed, which the paper tested for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,9 @@ from matplotlib.figure import Figure
 
 from rankfactor.data import Dataset
 from rankfactor.errors import InputError
-from rankfactor.evaluation.watch import interrupts
-from rankfactor.experiments.models import N_FACTORS, Entry, build
+from rankfactor.evaluation.watch import uninterrupted
+from rankfactor.experiments.entries import N_FACTORS, Entry, build
+from rankfactor.experiments.outcome import Progress
 from rankfactor.experiments.problem import Problem
 from rankfactor.interpret import (
     coefficient_table,
@@ -35,8 +36,6 @@ from rankfactor.plots import (
     network_figure,
 )
 from rankfactor.posterior import Posterior
-
-Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
 
 DIGIT_MODELS = ("G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM")
 JOINT_MODEL = "R-L-BSVM"
@@ -99,10 +98,8 @@ class Fits:
             log=False,
         )
         # A fit answers Ctrl-C with what it has so far, which is not the model to draw.
-        with interrupts() as came:
+        with uninterrupted():
             fitted = estimator.fit(table, labels, groups=groups)
-        if came():
-            raise KeyboardInterrupt
         if self.progress is not None:
             self.progress(step, 1, 1)
         posterior: Posterior = fitted.posterior_

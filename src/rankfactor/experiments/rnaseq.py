@@ -44,7 +44,7 @@ def run(
     groups: str | None = None,
     **settings: Any,
 ) -> Outcome:
-    """Run the experiment.
+    """Run the experiment; ``settings`` are those of `rankfactor.experiments.crossvalidated.Plan`.
 
     Parameters
     ----------
@@ -57,8 +57,6 @@ def run(
         Its columns of labels; by default those that look like it.
     groups : str, optional
         Its column of groups, such as patients.
-    settings
-        As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
     return run_folds(
         "rnaseq",
@@ -72,16 +70,7 @@ def run(
 
 
 def pictures(fits: Fits, *, sets: Sets | None = None, **source: Any) -> Pictures:
-    """Coefficients, networks and leading features of R-L-BSVM.
-
-    Parameters
-    ----------
-    fits : Fits
-    sets : mapping, optional
-        Gene sets to test the leading features against.
-    source
-        The user's own series, as for `run`.
-    """
+    """Coefficients, networks and leading features of R-L-BSVM, of the problems of a source."""
     return joint_pictures(problems(**source), fits, sets=sets)
 
 
@@ -110,13 +99,8 @@ def stand_ins() -> Iterator[Problem]:
     yield Problem("sepsis_gse13015", data.table, sepsis_tasks(data.labels))
     data = load("sepsis_metabolomics")
     tasks, paper = outcomes(data.labels["y"])
-    yield Problem(
-        "sepsis_metabolomics",
-        data.table,
-        pd.DataFrame(tasks),
-        data.labels["patient"],
-        paper=paper,
-    )
+    patients = data.labels["patient"]
+    yield Problem("sepsis_metabolomics", data.table, pd.DataFrame(tasks), patients, paper=paper)
 
 
 def sepsis_tasks(labels: pd.DataFrame) -> pd.DataFrame:
@@ -181,15 +165,13 @@ def outcomes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
     SIRS (or not septic), survivors and deaths of sepsis are known by their usual names; the tasks
     are then the paper's three. Of other columns every class is set against the rest.
     """
-    sides: dict[str, list[str]] = {"sirs": [], "lived": [], "died": []}
-    classes = [str(one) for one in column.dropna().unique()]
-    for one in classes:
-        side = _side(one.lower())
-        if side is not None:
-            sides[side].append(one)
-    if any(len(side) != 1 for side in sides.values()) or len(classes) != 3:
+    side_of = {str(one): _side(str(one).lower()) for one in column.dropna().unique()}
+    if sorted(map(str, side_of.values())) != ["died", "lived", "sirs"]:
         return one_against_the_rest(column), {}
-    sirs, lived, died = sides["sirs"], sides["lived"], sides["died"]
+    sirs, lived, died = (
+        [one for one, side in side_of.items() if side == wanted]
+        for wanted in ("sirs", "lived", "died")
+    )
     tasks = {
         SIRS: against(column, sirs, [*lived, *died]),
         DEATH: against(column, died, lived),

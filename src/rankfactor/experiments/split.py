@@ -7,7 +7,7 @@ once per fit, and nothing is decided by it. Ctrl-C keeps the models all of whose
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 
 from rankfactor.data import Dataset
 from rankfactor.errors import InputError
-from rankfactor.evaluation.watch import interrupts
-from rankfactor.experiments.models import N_FACTORS, Entry, build, entries
-from rankfactor.experiments.outcome import Outcome, counted
+from rankfactor.evaluation.watch import uninterrupted
+from rankfactor.experiments.entries import N_FACTORS, Entry, build, entries
+from rankfactor.experiments.outcome import Keep, Outcome, Progress, counted
 from rankfactor.experiments.paper import Error
-
-Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
-Keep = Callable[[Outcome], None]  # takes what is finished so far
 
 
 def run_split(
@@ -52,7 +49,7 @@ def run_split(
         The paper's numbers, by model.
     models : sequence of str
     way : {"paper", "default", "chosen", "all"}
-        Settings: `rankfactor.experiments.models`.
+        Settings: `rankfactor.experiments.entries`.
     n_repeats : int
         Fits of a model, with the seeds ``random_state``, ``random_state + 1``, ...
     n_factors, random_state : int
@@ -82,12 +79,8 @@ def run_split(
             "The paper's NL-SVM is RBF-SVM here.",
             *([missing] if missing else []),
         )
-        settings = {
-            "settings": way,
-            "repeats": n_repeats,
-            "n_factors": n_factors,
-            "seed": random_state,
-        }
+        told = {"settings": way, "repeats": n_repeats}
+        settings = {**told, "n_factors": n_factors, "seed": random_state}
         table = _rows(frame, paper)
         return Outcome(name, title, table, frame, settings, notes, complete=not missing)
 
@@ -107,10 +100,8 @@ def run_split(
                     log=False,
                 )
                 # A fit answers Ctrl-C with what it has so far, which is no result here.
-                with interrupts() as came:
+                with uninterrupted():
                     found.append(_fit(entry, repeat + 1, model, data, test))
-                if came():
-                    raise KeyboardInterrupt
         except KeyboardInterrupt:
             if not fits:
                 raise
@@ -147,7 +138,7 @@ def _fit(
 def _rows(fits: pd.DataFrame, paper: Mapping[str, Error]) -> pd.DataFrame:
     rows = []
     for (model, settings), part in fits.groupby(["model", "settings"], sort=False):
-        theirs = paper.get(str(model))
+        theirs = paper.get(str(model), Error(np.nan, None, np.nan))
         rows.append(
             {
                 "model": model,
@@ -156,9 +147,9 @@ def _rows(fits: pd.DataFrame, paper: Mapping[str, Error]) -> pd.DataFrame:
                 "error_sd": part["error"].std(),
                 "seconds": part["seconds"].mean(),
                 "chosen": counted(part["chosen"]),
-                "paper_error": np.nan if theirs is None else theirs.error,
-                "paper_error_sd": np.nan if theirs is None or theirs.sd is None else theirs.sd,
-                "paper_seconds": np.nan if theirs is None else theirs.seconds,
+                "paper_error": theirs.error,
+                "paper_error_sd": np.nan if theirs.sd is None else theirs.sd,
+                "paper_seconds": theirs.seconds,
             }
         )
     return pd.DataFrame(rows)

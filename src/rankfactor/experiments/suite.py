@@ -15,28 +15,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import resample
 
 from rankfactor.data import read_table
 from rankfactor.data.collection import list_datasets, load
 from rankfactor.errors import InputError, did_you_mean
-from rankfactor.experiments.crossvalidated import Keep, run_folds
-from rankfactor.experiments.models import CHOSEN
-from rankfactor.experiments.outcome import Outcome
+from rankfactor.experiments.crossvalidated import run_folds
+from rankfactor.experiments.entries import CHOSEN
+from rankfactor.experiments.outcome import Keep, Outcome
 from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
 from rankfactor.experiments.rnaseq import sepsis_tasks
 from rankfactor.features.plan import FeaturePlan
+from rankfactor.folds import drawn_by_class
 
 MODELS = (
-    "R-L-BSVM",
-    "R-NL-BSVM",
-    "G-L-BSVM",
-    "PFA-L-BSVM",
-    "NS-PCA-SVM",
-    "L-SVM",
-    "RBF-SVM",
-    "RF",
+    *("R-L-BSVM", "R-NL-BSVM", "G-L-BSVM", "PFA-L-BSVM", "NS-PCA-SVM"),
+    *("L-SVM", "RBF-SVM", "RF"),
 )
 PLAIN = ("L-SVM", "RBF-SVM")
 GROUPS = ("patient", "individual", "subject", "donor", "groups")
@@ -71,7 +65,7 @@ def run(
     known : Outcome, optional
         An earlier run with the same settings: sets that it has are not run again.
     settings
-        As for `rankfactor.experiments.crossvalidated.run_folds`.
+        As for `rankfactor.experiments.crossvalidated.Plan`, and ``progress``.
     """
     if known is not None and known.settings.get("max_samples") != max_samples:
         raise InputError(
@@ -127,7 +121,7 @@ def sentences(rows: pd.DataFrame, ranks: Ranks) -> list[str]:
             f"{'differ' if ranks.p_value < 0.05 else 'do not differ'} "
             f"(Friedman, p = {ranks.p_value:.2g}); two models differ at 5 % if their mean ranks "
             f"are {ranks.critical:.2f} apart (Nemenyi), so "
-            f"{best} is not to be told from {_listed(ranks.as_good(best)[1:]) or 'no other'}."
+            f"{best} is not to be told from {', '.join(ranks.as_good(best)[1:]) or 'no other'}."
         )
     table = by_set(rows)
     plain = [name for name in table.columns if name in PLAIN]
@@ -137,13 +131,9 @@ def sentences(rows: pd.DataFrame, ranks: Ranks) -> list[str]:
         where = [str(name) for name in table.index[ahead.to_numpy()]]
         told.append(
             f"A plain SVM ({' or '.join(plain)}) has a higher mean AUC than every factor model on "
-            f"{len(where)} of {len(table)} sets" + (f": {_listed(where)}." if where else ".")
+            f"{len(where)} of {len(table)} sets" + (f": {', '.join(where)}." if where else ".")
         )
     return told
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
 
 
 def _names(rows: pd.DataFrame) -> list[str]:
@@ -239,10 +229,7 @@ def _at_most(problem: Problem, most: int, random_state: int) -> Problem:
     if n <= most:
         return problem
     first = problem.labels.iloc[:, 0].astype(str)
-    some = resample(
-        np.arange(n), replace=False, n_samples=most, stratify=first, random_state=random_state
-    )
-    some = np.sort(some)
+    some = np.sort(drawn_by_class(first, most, random_state))
     return replace(
         problem,
         table=problem.table.iloc[some],

@@ -39,7 +39,7 @@ def run(
     labels: Sequence[str] = (),
     **settings: Any,
 ) -> Outcome:
-    """Run the experiment.
+    """Run the experiment; ``settings`` are those of `rankfactor.experiments.crossvalidated.Plan`.
 
     Parameters
     ----------
@@ -48,8 +48,6 @@ def run(
         GEO series matrix of the user's own, in place of the sets that stand in.
     labels : sequence of str
         Its columns of labels; by default those that look like it.
-    settings
-        As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
     return run_folds(
         "tb",
@@ -63,16 +61,7 @@ def run(
 
 
 def pictures(fits: Fits, *, sets: Sets | None = None, **source: Any) -> Pictures:
-    """Coefficients, networks and leading features of R-L-BSVM.
-
-    Parameters
-    ----------
-    fits : Fits
-    sets : mapping, optional
-        Gene sets to test the leading features against.
-    source
-        The user's own series, as for `run`.
-    """
+    """Coefficients, networks and leading features of R-L-BSVM, of the problems of a source."""
     return joint_pictures(problems(**source), fits, sets=sets)
 
 

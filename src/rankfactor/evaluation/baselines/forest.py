@@ -28,13 +28,8 @@ class RandomForest(ColumnClassifier):
 
     Attributes
     ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
     pipelines_ : list of Pipeline
         The fitted steps of every label column.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
     """
 
     uses_values = False

@@ -12,7 +12,6 @@ labels that shape the factors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
 from rankfactor.errors import check_count
-from rankfactor.evaluation.baselines.svm import FALLBACK_C, GRID, LinearMachine, Setting, TunedSVM
+from rankfactor.evaluation.baselines.svm import LinearSVM
 from rankfactor.typing import Floats
 
 
@@ -110,11 +109,11 @@ class _Components(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray((X - self.mean_) @ self.axes_.T)
 
 
-class NormalScoresPCASVM(TunedSVM):
+class NormalScoresPCASVM(LinearSVM):
     """Normal scores, principal components and linear SVMs, one per label column.
 
-    The cost C is chosen as in `LinearSVM`; normal scores and components are part of each inner
-    fold.
+    The cost C is chosen as in `LinearSVM`, which has the same attributes; normal scores and
+    components are part of each inner fold.
 
     Parameters
     ----------
@@ -122,34 +121,13 @@ class NormalScoresPCASVM(TunedSVM):
         Principal components; fewer where there are fewer samples or features.
     random_state : int, RandomState or None, default 0
         Seed of the inner folds.
-
-    Attributes
-    ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
-    C_ : list of float
-        The cost chosen for every label column.
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
     """
 
     uses_values = False
 
     def __init__(self, n_factors: int = 20, random_state: Any = 0) -> None:
+        super().__init__(random_state)
         self.n_factors = n_factors
-        self.random_state = random_state
 
     def _preparation(self) -> Pipeline:
         return make_pipeline(NormalScores(), _Components(check_count("n_factors", self.n_factors)))
-
-    def _grid(self, n_features: int) -> Sequence[Setting]:
-        return [{"C": cost} for cost in GRID]
-
-    def _fallback(self, n_features: int) -> Setting:
-        return {"C": FALLBACK_C}
-
-    def _machine(self, setting: Setting) -> LinearMachine:
-        return LinearMachine(**setting)

@@ -45,17 +45,12 @@ class PFAClassifier(ColumnClassifier):
 
     Attributes
     ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
     analysis_ : PoissonFactorAnalysis
     scale_ : CountScale
         The rule that the table was found to need.
     coef_ : array, shape (n_rows, n_factors)
         Coefficients of standardised scores, one row for two classes and else one per class.
     intercept_ : array, shape (n_rows,)
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
     """
 
     def __init__(

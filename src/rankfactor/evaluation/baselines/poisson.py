@@ -107,8 +107,7 @@ def start(counts: Floats, n_factors: int, steps: int, stream: Stream, pool: Work
 
 def sweep(counts: Floats, state: State, prior: Prior, stream: Stream, pool: Workers) -> State:
     """One draw of everything from its conditional law."""
-    n = len(counts)
-    order = state.phi.shape[1]
+    (n, _), order, r = counts.shape, state.phi.shape[1], state.r
     word = stream.child("counts").word
 
     def divide(some: slice) -> tuple[Floats, Floats]:
@@ -116,19 +115,11 @@ def sweep(counts: Floats, state: State, prior: Prior, stream: Stream, pool: Work
             counts[some], state.phi, state.theta[some], word, some.start
         )
 
-    by_feature = np.zeros(state.phi.shape)
-    parts = []
+    by_feature, parts = np.zeros(state.phi.shape), []
     for of_features, of_samples in pool.stream(divide, slices(n, DIVIDED)):
         by_feature += of_features
         parts.append(of_samples)
-    return draw_given_division(by_feature, np.concatenate(parts), state.r, order, prior, stream)
-
-
-def draw_given_division(
-    by_feature: Floats, by_sample: Floats, r: Floats, order: int, prior: Prior, stream: Stream
-) -> State:
-    """Draw the parameters given divided counts (D, K) and (N, K), from the old r (K,)."""
-    n = len(by_sample)
+    by_sample = np.concatenate(parts)
     phi = Gamma(prior.a + by_feature, np.ones(by_feature.shape)).draw(stream.child("phi"))
     phi /= phi.sum(axis=0)
     total = by_sample.sum(axis=0)
@@ -157,10 +148,8 @@ def log_likelihood(counts: Floats, phi: Floats, theta: Floats) -> float:
 
 def encode(counts: Floats, phi: Floats, r: Floats, rate: Floats) -> Floats:
     """Mean scores of samples (N, D) given phi (D, K), r and the prior rate (K,); shape (N, K)."""
-    scores = np.empty((len(counts), phi.shape[1]))
-    for some in slices(len(counts), BLOCK):
-        scores[some] = _encode_block(counts[some], phi, r, rate)
-    return scores
+    parts = [_encode_block(counts[one], phi, r, rate) for one in slices(len(counts), BLOCK)]
+    return np.concatenate(parts) if parts else np.empty((0, phi.shape[1]))
 
 
 def _encode_block(counts: Floats, phi: Floats, r: Floats, rate: Floats) -> Floats:

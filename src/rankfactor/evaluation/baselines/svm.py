@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils import resample
 
+from rankfactor.choosing import choose
 from rankfactor.evaluation.baselines.columns import ColumnClassifier
 from rankfactor.evaluation.baselines.medians import MedianFill
 from rankfactor.evaluation.baselines.span import SampleSpan
+from rankfactor.folds import divided, drawn_by_class, possible_folds
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
@@ -78,9 +78,30 @@ class LinearMachine(LinearSVC):  # type: ignore[misc]
 
 
 class TunedSVM(ColumnClassifier):
-    """What the machines share: one per label column, settings chosen by inner cross-validation."""
+    """What the machines share: one per label column, settings chosen by inner cross-validation.
 
-    random_state: Any
+    For every label column the samples with a known label go through the preparation, median
+    imputation and standardisation, and the machine. Settings are chosen by a stratified
+    cross-validation with five folds (fewer if a class is smaller) within these samples, by the area
+    under the ROC curve for two classes and by balanced accuracy for more; the preparation is part
+    of each inner fold, and the first of equally good settings is taken. Of more than 3000 samples
+    as many are drawn, by class, to choose on.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default 0
+        Seed of the inner folds.
+
+    Attributes
+    ----------
+    settings_ : list of dict
+        What was chosen for every label column.
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    """
+
+    def __init__(self, random_state: Any = 0) -> None:
+        self.random_state = random_state
 
     @abstractmethod
     def _grid(self, n_features: int) -> Sequence[Setting]:
@@ -121,46 +142,32 @@ class TunedSVM(ColumnClassifier):
     def _choose(self, values: Floats, numbers: Integers, groups: Integers | None) -> Setting:
         """Best setting for values (n, D) and class numbers (n,)."""
         if len(values) > MOST_SAMPLES:
-            some = resample(
-                np.arange(len(values)),
-                replace=False,
-                n_samples=MOST_SAMPLES,
-                stratify=numbers,
-                random_state=self.random_state,
-            )
-            values, numbers = values[some], numbers[some]
-            groups = None if groups is None else groups[some]
-            numbers = np.unique(numbers, return_inverse=True)[1]  # a rare class may be left out
-        counts = np.bincount(numbers)
-        n_features = values.shape[1]
-        n_folds = min(INNER_FOLDS, int(counts.min()))
-        if groups is not None:
-            n_folds = min(
-                n_folds, *(len(np.unique(groups[numbers == c])) for c in np.unique(numbers))
-            )
+            some = drawn_by_class(numbers, MOST_SAMPLES, self.random_state)
+            values, groups = values[some], None if groups is None else groups[some]
+            # A rare class may be left out.
+            numbers = np.unique(numbers[some], return_inverse=True)[1]
+        n_classes, n_features = int(numbers.max()) + 1, values.shape[1]
+        n_folds = possible_folds(numbers[:, None], groups, INNER_FOLDS)
         if n_folds < 2:
             return self._fallback(n_features)
-        score = get_scorer("roc_auc" if len(counts) == 2 else "balanced_accuracy")
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        inner = kind(n_folds, shuffle=True, random_state=self.random_state)
+        score = get_scorer("roc_auc" if n_classes == 2 else "balanced_accuracy")
         grid = self._grid(n_features)
-        total, used = np.zeros(len(grid)), 0
-        for train, test in inner.split(values, numbers, groups):
-            # Groups can leave a part without one of the classes: it has nothing to say.
-            if any(len(np.unique(numbers[part])) < len(counts) for part in (train, test)):
-                continue
-            used += 1
+
+        def measure(fold: tuple[Integers, Integers]) -> Iterator[float]:
+            train, test = fold
             # Imputed and scaled once for all settings: a third of the time of a grid search.
             prepare = self._preparation()
             known, new = prepare.fit_transform(values[train]), prepare.transform(values[test])
-            total += [
-                score(self._machine(one).fit(known, numbers[train]), new, numbers[test])
-                for one in grid
-            ]
-        if not used:
-            return self._fallback(n_features)
-        # Rounded, so that equally good settings are equal; the first is then taken.
-        return grid[int(np.argmax((total / used).round(12)))]
+            for one in grid:
+                yield score(self._machine(one).fit(known, numbers[train]), new, numbers[test])
+
+        # Groups can leave a part without one of the classes: it has nothing to say.
+        folds = [
+            fold
+            for fold in divided(numbers, groups, n_folds, self.random_state)
+            if all(len(np.unique(numbers[part])) == n_classes for part in fold)
+        ]
+        return choose(grid, folds, measure).best if folds else self._fallback(n_features)
 
     @property
     def chosen_(self) -> list[str]:
@@ -176,13 +183,8 @@ class TunedSVM(ColumnClassifier):
 class LinearSVM(TunedSVM):
     """Linear support vector machines, one per label column, tuned inside the training data.
 
-    For every label column the samples with a known label go through median imputation,
-    standardisation and a linear SVM (squared hinge, one against the rest for more than two
-    classes). The cost C is chosen from 0.001, 0.01, ..., 10 by a stratified cross-validation with
-    five folds (fewer if a class is smaller) within these samples, by the area under the ROC curve
-    for two classes and by balanced accuracy for more; imputation and scaling are part of each
-    inner fold, and the smallest of equally good C is taken. Of more than 3000 samples as many are
-    drawn, by class, to choose on.
+    The loss is the squared hinge, one against the rest for more than two classes. The cost C is
+    chosen from 0.001, 0.01, ..., 10, the smallest of equally good ones, as `TunedSVM` does.
 
     Parameters
     ----------
@@ -191,15 +193,10 @@ class LinearSVM(TunedSVM):
 
     Attributes
     ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
     C_ : list of float
         The cost chosen for every label column.
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
+    settings_, pipelines_ : list
+        As in `TunedSVM`.
 
     Examples
     --------
@@ -210,9 +207,6 @@ class LinearSVM(TunedSVM):
     >>> [decision.shape for decision in model.decision_function(data.table)]
     [(333,), (333,)]
     """
-
-    def __init__(self, random_state: Any = 0) -> None:
-        self.random_state = random_state
 
     def _grid(self, n_features: int) -> Sequence[Setting]:
         return [{"C": cost} for cost in GRID]
@@ -229,27 +223,8 @@ class RBFSVM(TunedSVM):
 
     The cost C is chosen from 0.1, 1, 10 and 100 and the kernel's gamma from 0.1, 1 and 10 over the
     number of features. With more than two classes the decisions are one against the rest.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None, default 0
-        Seed of the inner folds.
-
-    Attributes
-    ----------
-    classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
-    settings_ : list of dict
-        ``C`` and ``gamma`` of every label column.
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Only if fitted to a DataFrame.
+    Parameters and attributes are those of `LinearSVM`.
     """
-
-    def __init__(self, random_state: Any = 0) -> None:
-        self.random_state = random_state
 
     def _grid(self, n_features: int) -> Sequence[Setting]:
         return [

@@ -11,7 +11,7 @@ Probabilities are not calibrated, so seconds are those of the factors and classi
 Support vector machines and random forests have no such settings, or choose their own: they are in
 a table once. The Gaussian models and the support vector machines, which are not free of the scale
 of the data, get log2(1 + x) where a table is of raw intensities or counts
-(`rankfactor.experiments.wrappers.LogScale`); digits are not.
+(`rankfactor.experiments.log_scale.LogScale`); digits are not.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from typing import Any
 from rankfactor.errors import InputError
 from rankfactor.estimators import PRESETS
 from rankfactor.evaluation import named_models
+from rankfactor.evaluation.choose_settings import ChooseSettings
 from rankfactor.evaluation.models import BASELINES
-from rankfactor.experiments.wrappers import ChooseSettings, LogScale
+from rankfactor.experiments.log_scale import LogScale
 
 N_FACTORS = 20  # as in the paper
 FACTORS = (10, 20, 40)

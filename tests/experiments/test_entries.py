@@ -13,8 +13,10 @@ from tests.experiments.sets import signal
 from rankfactor.errors import InputError
 from rankfactor.evaluation import cross_validate
 from rankfactor.evaluation.baselines import LinearSVM, NormalScoresPCASVM
-from rankfactor.experiments.models import Entry, build, candidates, entries
-from rankfactor.experiments.wrappers import ChooseSettings, LogScale, is_raw, possible_folds
+from rankfactor.evaluation.choose_settings import ChooseSettings
+from rankfactor.experiments.entries import Entry, build, candidates, entries
+from rankfactor.experiments.log_scale import LogScale, is_raw
+from rankfactor.folds import possible_folds
 
 
 def test_the_log_scale_is_for_raw_tables() -> None:

@@ -1,0 +1,78 @@
+"""Settings chosen by cross-validation within the training samples: one rule for every choice.
+
+The measure of a candidate is its mean over folds; of candidates that agree to 12 digits the first
+is taken. What a fold tells, and which folds are used, is up to whoever chooses: the weight of
+labels, the number of factors, other settings of a model, or the cost of a machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from rankfactor.engine.interruption import interruptible_once
+
+Candidate = TypeVar("Candidate")
+AFold = TypeVar("AFold")
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Choice(Generic[Candidate]):
+    """Candidates and what was found of them.
+
+    Attributes
+    ----------
+    candidates : sequence
+    scores : list of float
+        Measure of every candidate, higher is better; NaN for one that was not compared. Empty if
+        there was nothing to choose by.
+    """
+
+    candidates: Sequence[Candidate]
+    scores: list[float]
+
+    @property
+    def best(self) -> Candidate:
+        """The first of the best candidates; the first of all if none was compared."""
+        known = [number for number, score in enumerate(self.scores) if not math.isnan(score)]
+        # Rounded, so that equally good candidates are equal whatever the order of their sums.
+        rounded = {number: round(self.scores[number], DIGITS) for number in known}
+        return self.candidates[max(known, key=rounded.__getitem__, default=0)]
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    folds: Iterable[AFold],
+    measure: Callable[[AFold], Iterable[float]],
+) -> Choice[Candidate]:
+    """Compare candidates on the same folds.
+
+    Parameters
+    ----------
+    candidates : sequence
+    folds : iterable
+        Those that can tell something of every candidate.
+    measure : callable
+        Gives the measures of all candidates on a fold, one after the other: what they share, such
+        as the preparation of a table, is then done once a fold.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C, also if a fit answers it with what it has so far.
+    """
+    table = []
+    with interruptible_once() as ctrl_c:
+        for fold in folds:
+            row = []
+            for value in measure(fold):
+                if ctrl_c.came:  # a fit that was ended early says nothing of its settings
+                    raise KeyboardInterrupt
+                row.append(value)
+            table.append(row)
+    return Choice(candidates, np.mean(table, axis=0).tolist() if table else [])

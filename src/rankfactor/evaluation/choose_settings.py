@@ -1,0 +1,261 @@
+"""`ChooseSettings` and `ChooseFactors`: classifiers with settings chosen by cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from rankfactor.choosing import Choice
+from rankfactor.errors import InputError, check_count
+from rankfactor.evaluation.crossvalidation import cross_validate
+from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
+from rankfactor.folds import drawn_by_class, group_numbers, possible_folds, smallest_training_part
+from rankfactor.tasks import encode_labels
+
+Settings = Mapping[str, Any]
+
+
+class _Choosing(Wrapper):
+    """What both share: a choice on the training samples, then a fit to all of them."""
+
+    estimator: Any
+    random_state: int | None
+    settings_: dict[str, Any]
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Choose the settings, then fit to all samples.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape (n_samples, n_features)
+        y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
+        groups : array-like, shape (n_samples,), optional
+            Samples of one group stay together in the inner folds.
+        """
+        self.choose(X, y, groups)
+        self._n_tasks = 1 if np.ndim(y) == 1 else np.shape(y)[1]
+        self.estimator_ = fit_with_groups(self._with(self.settings_), X, y, groups)
+        return self
+
+    @property
+    def chosen_(self) -> list[str]:
+        """The settings chosen, in words, once for every label column."""
+        return [in_words(self.settings_)] * self._n_tasks
+
+    def _with(self, settings: Settings) -> Any:
+        return clone(self.estimator).set_params(**settings)
+
+    def _scores(
+        self,
+        candidates: Sequence[Settings],
+        table: pd.DataFrame,
+        labels: pd.DataFrame,
+        measure: str,
+        **division: Any,
+    ) -> list[float]:
+        """Measure of every candidate: mean over folds, then over label columns."""
+        # A scale of the decisions changes no measure, so its time can be saved.
+        spared = {"calibration": "none"} if "calibration" in self.estimator.get_params() else {}
+        result = cross_validate(
+            {in_words(one): self._with({**one, **spared}) for one in candidates},
+            table.reset_index(drop=True),
+            labels.reset_index(drop=True),
+            random_state=self.random_state,
+            **division,
+        )
+        if not result.complete:
+            raise KeyboardInterrupt
+        means = result.summary().groupby("model")[measure].mean()
+        return [float(means[in_words(one)]) for one in candidates]
+
+
+class ChooseSettings(_Choosing):
+    """A classifier whose settings are chosen by cross-validation within the training samples.
+
+    Parameters
+    ----------
+    estimator : classifier
+    candidates : sequence of mapping
+        Settings to choose from; of equally good ones the first is taken. One with more factors
+        than an inner training part has samples is not compared.
+    measure : {"auc", "accuracy"}, default "auc"
+        Mean over folds, then over label columns.
+    n_folds : int, default 3
+        Inner folds; fewer where a class or the number of groups is smaller. With fewer than two
+        folds, or candidates to compare, the first candidate is taken.
+    most_samples : int, default 3000
+        Larger training parts are represented by as many samples, drawn by class of the first label
+        column.
+    random_state : int or None, default 0
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted with the chosen settings to all training samples.
+    settings_ : dict
+    scores_ : list of float
+        Measure of every candidate, NaN if it was not compared; empty if there was nothing to
+        choose.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        candidates: Sequence[Settings],
+        measure: str = "auc",
+        n_folds: int = 3,
+        most_samples: int = 3000,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.measure = measure
+        self.n_folds = n_folds
+        self.most_samples = most_samples
+        self.random_state = random_state
+
+    def choose(self, X: Any, y: Any, groups: Any = None) -> dict[str, Any]:
+        """Choose the settings without fitting to all samples; arguments as for `fit`."""
+        if self.measure not in ("auc", "accuracy"):
+            raise InputError(f"measure must be 'auc' or 'accuracy', not {self.measure!r}.")
+        if not self.candidates:
+            raise InputError("candidates names no settings to choose from: give at least one.")
+        self.scores_ = self._compare(pd.DataFrame(X), pd.DataFrame(y), groups)
+        self.settings_ = dict(Choice(self.candidates, self.scores_).best)
+        return self.settings_
+
+    def _compare(self, table: pd.DataFrame, labels: pd.DataFrame, groups: Any) -> list[float]:
+        """Measure of every candidate on the same inner folds."""
+        if len(self.candidates) == 1:
+            return []
+        _, class_index = encode_labels(labels, len(table))
+        some = np.arange(len(table))
+        if len(some) > self.most_samples:
+            some = np.sort(drawn_by_class(class_index[:, 0], self.most_samples, self.random_state))
+        inside = None
+        if groups is not None:
+            inside = np.unique(np.asarray(groups), return_inverse=True)[1][some]
+        n_folds = possible_folds(class_index[some], inside, self.n_folds)
+        if n_folds < 2:
+            return []
+        most = smallest_training_part(len(some), inside, n_folds)
+        possible = [i for i, one in enumerate(self.candidates) if one.get("n_factors", 0) <= most]
+        if len(possible) < 2:
+            return []
+        scores = np.full(len(self.candidates), np.nan)
+        scores[possible] = self._scores(
+            [self.candidates[i] for i in possible],
+            table.iloc[some],
+            labels.iloc[some],
+            self.measure,
+            n_folds=n_folds,
+            groups=inside,
+        )
+        return [float(one) for one in scores]
+
+
+class ChooseFactors(_Choosing):
+    """A factor model whose ``n_factors`` is chosen within the training data.
+
+    Every number is cross-validated on the training samples, on the same folds; the one with the
+    highest AUC (mean over folds, then over label columns) is fitted to all of them. Of equally
+    good numbers the smallest is taken.
+
+    Parameters
+    ----------
+    estimator : RankFactorClassifier
+    n_factors : sequence of int, default (5, 10, 20, 40)
+        Numbers to choose from. Those that an inner training part has too few samples for are left
+        out, with a warning.
+    n_folds : int, default 5
+        Inner folds; fewer where a class or the number of groups is smaller.
+    random_state : int or None
+        Seed of the inner folds, and of the fits if the estimator has none of its own.
+
+    Attributes
+    ----------
+    n_factors_ : int
+        The number chosen.
+    aucs_ : dict from int to float
+        Cross-validated AUC of every number; empty if there was nothing to choose.
+    estimator_ : RankFactorClassifier
+        Fitted with the chosen number to all training samples.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_factors: Sequence[int] = (5, 10, 20, 40),
+        n_folds: int = 5,
+        random_state: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_factors = n_factors
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def choose(self, X: Any, y: Any, groups: Any = None) -> int:
+        """Choose the number of factors without fitting to all samples; arguments as for `fit`."""
+        numbers = sorted({check_count("n_factors", one) for one in self.n_factors})
+        if not numbers:
+            raise InputError("n_factors names no number to choose from: give at least one.")
+        self.aucs_: dict[int, float] = {}
+        if len(numbers) > 1:
+            self.aucs_ = self._compare(numbers, X, y, groups)
+        # The first of equal ones is the smallest; without any AUC the smallest is the safest.
+        tried = list(self.aucs_) or numbers
+        self.n_factors_ = Choice(tried, list(self.aucs_.values())).best
+        self.settings_ = {"n_factors": self.n_factors_}
+        return self.n_factors_
+
+    def _with(self, settings: Settings) -> Any:
+        estimator = super()._with(settings)
+        if estimator.get_params().get("random_state", 0) is None:
+            estimator.set_params(random_state=self.random_state)
+        return estimator
+
+    def _compare(self, numbers: list[int], X: Any, y: Any, groups: Any) -> dict[int, float]:
+        """AUC of every number by cross-validation within the training samples."""
+        table, labels = pd.DataFrame(X), pd.DataFrame(y)
+        _, class_index = encode_labels(labels, len(table))
+        n_folds = possible_folds(class_index, None, self.n_folds)
+        if groups is not None:
+            groups = group_numbers(groups, table.index)
+            n_folds = min(n_folds, int(groups.max()) + 1)
+        if n_folds < 2:
+            warnings.warn(
+                f"a class or the groups are too few to choose n_factors by cross-validation: "
+                f"{numbers[0]} is taken.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return {}
+        # Without groups the size of a fold is known to the sample.
+        most = smallest_training_part(len(table), groups, n_folds) + (groups is None)
+        possible = [number for number in numbers if number <= most]
+        if len(possible) < len(numbers):
+            warnings.warn(
+                f"n_factors={numbers[-1]} is more than an inner fold has samples for: at most "
+                f"{most} is tried.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if not possible:
+            return {}
+        candidates = [{"n_factors": number} for number in possible]
+        scores = self._scores(candidates, table, labels, "auc", n_folds=n_folds, groups=groups)
+        return dict(zip(possible, scores, strict=True))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities of new samples."""
+        return self._fitted.predict_proba(X)
+
+
+def in_words(settings: Settings) -> str:
+    """Settings as "n_factors=20, training=predictive"."""
+    return ", ".join(f"{name}={value}" for name, value in settings.items())

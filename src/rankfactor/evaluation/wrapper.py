@@ -1,0 +1,50 @@
+"""`Wrapper`: what classifiers around a classifier share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+
+class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose answers are those of the fitted one inside, ``estimator_``."""
+
+    estimator_: Any
+
+    def _table(self, X: Any) -> Any:
+        """The table as the classifier inside has it."""
+        return X
+
+    @property
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_
+
+    @property
+    def classes_(self) -> Any:
+        """Labels in increasing order; a list with several label columns."""
+        return self._fitted.classes_
+
+    @property
+    def chosen_(self) -> list[str]:
+        """What the classifier inside chose, in words, for every label column."""
+        return list(self._fitted.chosen_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of new samples."""
+        return np.asarray(self._fitted.predict(self._table(X)))
+
+    def decision_function(self, X: Any) -> Any:
+        """Decisions of new samples."""
+        return self._fitted.decision_function(self._table(X))
+
+
+def fit_with_groups(estimator: Any, X: Any, y: Any, groups: Any) -> Any:
+    """Fit an estimator, with the groups of samples if there are some and it takes them."""
+    if groups is None or not has_fit_parameter(estimator, "groups"):
+        return estimator.fit(X, y)
+    return estimator.fit(X, y, groups=groups)

@@ -1,0 +1,53 @@
+"""`LogScale`: a classifier on the log scale, where a table needs it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
+
+# A non-negative table that reaches beyond it is of raw intensities or counts of molecules; pixels
+# (255) and log scales do not.
+RAW_SCALE = 1000.0
+
+
+class LogScale(Wrapper):
+    """A classifier on log2(1 + x), if the training table is of raw intensities or counts.
+
+    That is the case if all its values are at least 0 and the largest exceeds 1000. New values
+    below zero count as zero.
+
+    Parameters
+    ----------
+    estimator : classifier
+
+    Attributes
+    ----------
+    estimator_ : classifier
+    logged_ : bool
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Fit the classifier to the table, or to its logarithm."""
+        self.logged_ = is_raw(X)
+        self.estimator_ = fit_with_groups(clone(self.estimator), self._table(X), y, groups)
+        return self
+
+    def _table(self, X: Any) -> Any:
+        return np.log2(1.0 + np.maximum(X, 0.0)) if self.logged_ else X
+
+
+def is_raw(X: Any) -> bool:
+    """Whether a table is of raw intensities or counts, by its known values."""
+    if isinstance(X, pd.DataFrame) and not all(map(pd.api.types.is_numeric_dtype, X.dtypes)):
+        return False
+    values = np.asarray(X, float)
+    known = values[~np.isnan(values)]
+    return bool(known.size and known.min() >= 0 and known.max() > RAW_SCALE)
