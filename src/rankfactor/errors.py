@@ -1,10 +1,11 @@
 """Errors that a user can mend, and the words that messages share."""
 
+import numbers
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["InputError", "counted", "did_you_mean"]
+__all__ = ["InputError", "check_count", "check_positive", "counted", "did_you_mean"]
 
 
 class InputError(ValueError):
@@ -28,3 +29,19 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     by_lower = {str(one).casefold(): str(one) for one in known}
     near = get_close_matches(str(name).casefold(), list(by_lower), n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(repr(by_lower[one]) for one in near)}?" if near else ""
+
+
+def check_count(name: str, value: object, most: int | None = None) -> int:
+    """Return ``value`` if it is a whole number from 1 to ``most``, else say what is wrong."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
+    if most is not None and int(value) > most:
+        raise InputError(f"{name} must be at most {most}, not {value!r}.")
+    return int(value)
+
+
+def check_positive(name: str, value: object) -> None:
+    """Refuse what is not a positive finite number."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (real and 0 < value < float("inf")):  # type: ignore[operator]
+        raise InputError(f"{name} must be a positive number, not {value!r}.")

@@ -15,7 +15,8 @@ from tests.simulate import simulate, with_holes
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
-from rankfactor.likelihoods import CutPoints, Hinge, MarginRank, ObservedArray
+from rankfactor.likelihoods import Hinge, MarginRank, ObservedArray
+from rankfactor.likelihoods.margin_rank import CutPoints
 from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.row import update_view
 from rankfactor.steps.score import ObservedView

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from rankfactor.engine.scale_draws import OneDraw, kept_scales
 from rankfactor.engine.vb import Fit
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.kernels.packed import Floats, packed_size
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import RowArrays
-from rankfactor.model import Model, check_count
+from rankfactor.model import Model
 from rankfactor.steps.score import BLOCK
 
 

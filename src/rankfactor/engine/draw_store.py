@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from rankfactor.engine.chain import Draw, Gibbs
 from rankfactor.engine.checkpoint import describe, difference
-from rankfactor.engine.draws import named_parameters
 from rankfactor.engine.scale_draws import scale_dims
 from rankfactor.errors import InputError
 from rankfactor.kernels.packed import Floats
@@ -133,7 +132,7 @@ class DrawStore:
             dims = ("row", "component")[: rows.ndim - 1]
             result["coefficients"] = _Quantity(rows[..., :k], (*dims, "factor"), signed=True)
             result["intercept"] = _Quantity(rows[..., k], dims)
-        for name, values in named_parameters(draw.params).items():
+        for name, values in draw.params.named().items():
             result[name] = _Quantity(values, ("feature", "cut")[: values.ndim])
         known = scale_dims(self.model)
         for name, values in draw.scales.items():

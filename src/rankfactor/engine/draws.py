@@ -15,8 +15,7 @@ are those of the draw's own components, so that components need not be matched b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,31 +37,6 @@ from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
-
-# Parameters of the data likelihoods that are drawn, by the names that others know them by.
-PARAMETER_NAMES = {
-    "CutPoints": {"mean": "cut_points"},
-    "Thresholds": {"h": "cut_points"},
-    "Boundaries": {"h": "cut_points"},
-    "Noise": {"precision": "noise_precision"},
-}
-
-
-def named_parameters(params: RowArrays) -> dict[str, NDArray[Any]]:
-    """Parameters at a draw by name, shape (d,) or (d, cuts); NaN where a cut is not used.
-
-    Of a likelihood that is not in the table, all numbers with a fraction.
-    """
-    names = PARAMETER_NAMES.get(type(params).__name__)
-    result = {}
-    for one in fields(params):
-        values = getattr(params, one.name)
-        if names is None and values.dtype.kind == "f" and values.size:
-            result[one.name] = values
-        elif names is not None and one.name in names:
-            used = getattr(params, "used", True) if values.ndim == 2 else True
-            result[names[one.name]] = np.where(used, values, np.nan)
-    return result
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def _sweep(
     # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
     # are all drawn after it.
     fit.assign(pool.map(assignment, blocks))
-    joint = fit.data.view.likelihood.augments
+    joint = fit.data.view.likelihood.has_fused_step
     if joint:
         source = stream.child("table")
         total, _ = update_jointly(views, fit.prior, fit.z, pool, settings.block, _as_it_is, source)

@@ -44,7 +44,7 @@ from rankfactor.kernels.packed import Floats, diagonal_positions, packed_size
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.laws.normal import Index, Normal
 from rankfactor.laws.products import AnyColumns, Rows, multiply
-from rankfactor.likelihoods import DataLikelihood
+from rankfactor.likelihoods import DataLikelihood, Tile
 from rankfactor.model import Model
 from rankfactor.steps.row import designs, row_prior, row_statistics, view_bound
 from rankfactor.steps.score import TILE, ObservedView, update_scores, without_intercept
@@ -207,7 +207,7 @@ def _curvature(data: ObservedView, laid_out: Rows, z: Normal, samples: Index) ->
         rows, params = laid_out.take(tile), data.state.params.take(tile)
         w, var_w = multiply(rows, design, likelihood.needs_variance)
         observed = likelihood.read(data.observed, tile, samples, params)
-        slopes = likelihood.slopes(observed, w, var_w, params)
+        slopes = likelihood.slopes(Tile(observed, w, var_w, params))
         total += without_intercept(rows.sum_second(slopes.curvature), data.view.has_intercept)
     return total
 
@@ -229,7 +229,7 @@ def loading_gradient(
         r, z = response[samples].astype(likelihood.dtype), design.mean[:, :order]
         w, var_w = multiply(rows, design, likelihood.needs_variance)
         observed = likelihood.read(data.observed, tile, samples, params)
-        slopes = likelihood.slopes(observed, w, var_w, params)
+        slopes = likelihood.slopes(Tile(observed, w, var_w, params))
         total[:, :order] += slopes.push @ r - (slopes.curvature * (loadings @ r.T)) @ z
     return total
 

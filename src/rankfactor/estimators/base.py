@@ -34,7 +34,7 @@ from rankfactor.engine.gibbs import pooled, sample
 from rankfactor.engine.interruption import Interruption
 from rankfactor.engine.predictive import START_ITERATIONS, Predictive, train
 from rankfactor.engine.vb import Fit, Settings, fit
-from rankfactor.errors import InputError, counted, did_you_mean
+from rankfactor.errors import InputError, check_count, counted, did_you_mean
 from rankfactor.estimators.classify import Labels, calibrated, classify
 from rankfactor.features.matching import model_values
 from rankfactor.features.plan import TrainingTable, Views, with_views
@@ -44,12 +44,10 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
     DataLikelihood,
-    MarginRank,
     Observed,
     ObservedArray,
-    margin_for,
 )
-from rankfactor.model import Model, check_count
+from rankfactor.model import Model
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.posterior import (
     Posterior,
@@ -105,9 +103,9 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _with_margin(self, model: Model, n_features: int) -> Model:
         """The model with the margin for a table of so many features, where that is "auto"."""
         named = self.likelihood is None or isinstance(self.likelihood, str)
-        if self.margin != "auto" or not named or not isinstance(model.data, MarginRank):
+        if self.margin != "auto" or not named:
             return model
-        return replace(model, data=replace(model.data, margin=margin_for(n_features)))
+        return replace(model, data=model.data.for_table(n_features))
 
     def _shrinkage_part(self) -> AnyShrinkage:
         if isinstance(self.shrinkage, str):

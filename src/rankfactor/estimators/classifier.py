@@ -23,7 +23,7 @@ from rankfactor.features.matching import opened_labels, refuse_shuffled
 from rankfactor.features.plan import Views, training_table
 from rankfactor.folds import group_numbers
 from rankfactor.kernels.packed import Floats
-from rankfactor.latent import MixedExperts, StandardNormal
+from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
@@ -226,12 +226,12 @@ class RankFactorClassifier(Deciding):
         """What keeps a model from predictive training, and what to do; None if nothing does."""
         if self._gibbs() is not None:
             return "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
-        if not isinstance(model.latent, StandardNormal):
+        if not model.latent.has_gradient:
             return (
                 "predictive training has no gradient for experts='per_component': use "
                 "experts='mixed' or training='bayes'."
             )
-        if model.data.refreshes:
+        if not model.data.has_gradient:
             return (
                 f"predictive training has no gradient for the likelihood {model.data!r}: use "
                 "max-margin rank, Gaussian or ordinal probit, or training='bayes'."

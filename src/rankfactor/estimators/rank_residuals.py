@@ -31,7 +31,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.features.covariates import MAX_KNOTS, Design, RankRegression
 from rankfactor.features.matching import (
     NamedSparse,
@@ -42,7 +42,6 @@ from rankfactor.features.matching import (
     table_values,
 )
 from rankfactor.kernels.packed import Floats
-from rankfactor.model import check_count
 
 __all__ = ["RankResiduals"]
 

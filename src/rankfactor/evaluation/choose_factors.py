@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.evaluation.crossvalidation import cross_validate
 from rankfactor.folds import group_numbers
-from rankfactor.model import check_count
 from rankfactor.tasks import encode_labels
 
 

@@ -24,6 +24,7 @@ from rankfactor.kernels.packed import (
     pack,
     packed_order,
     packed_size,
+    pair_weights,
     unpack,
 )
 from rankfactor.kernels.rng import Stream
@@ -134,6 +135,10 @@ class Normal:
         """
         mean = np.asarray(draw_rows(self.mean, np.ascontiguousarray(self.cov), stream.word, first))
         return Normal.certain(mean, self.cov.dtype)
+
+    def second_products(self, packed: Reals) -> Floats:
+        """Inner products of E[x x^T] with packed symmetric matrices (n, P), shape (n,)."""
+        return np.asarray(np.einsum("ip,ip,p->i", self.second, packed, pair_weights(self.order)))
 
     def take(self, rows: Index) -> Normal:
         """Some of the rows."""

@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rankfactor.engine.convergence import CONVERGED, NOT_CONVERGED, Convergence
-from rankfactor.engine.draws import PARAMETER_NAMES, Draws
+from rankfactor.engine.draws import Draws
 from rankfactor.errors import InputError, counted
 from rankfactor.kernels.packed import Floats
 from rankfactor.laws.normal import Normal
@@ -337,14 +337,14 @@ def to_arviz(posterior: Sampled) -> Any:
 def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
     """Parameters of the data likelihood by name, shape (S, d) or (S, d, cuts); NaN if not used."""
     kind = draws.params[0]
-    names = PARAMETER_NAMES.get(type(kind).__name__)
+    names = kind.public_names
     result = {}
     for field in fields(kind):
         values = np.stack([getattr(one, field.name) for one in draws.params])
-        # Of a likelihood that is not in the table, whatever is not the same at every draw.
+        # Of parameters without public names, whatever is not the same at every draw.
         varies = values.dtype.kind == "f" and (values != values[0]).any()
         if varies if names is None else field.name in names:
-            if values.ndim == 3 and hasattr(kind, "used"):
+            if values.ndim == 3:
                 values = np.where(kind.used, values, np.nan)
             result[field.name if names is None else names[field.name]] = values
     return result

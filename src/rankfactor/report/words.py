@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
 from importlib import metadata
 
 import numpy as np
@@ -28,23 +27,6 @@ _FEW_SAMPLES = 50
 _FEW_IN_CLASS = 10
 # AUCs that differ by less look the same with two digits.
 _LEVEL = 0.005
-
-_DATA = {
-    "MarginRank": "max-margin rank likelihood (only the order of a feature's values counts)",
-    "Gaussian": "Gaussian likelihood",
-    "OrdinalProbit": "ordinal probit likelihood (only the order of a feature's values counts)",
-    "OrdinaryRank": "rank likelihood (only the order of a feature's values counts)",
-    "NeighbourRank": "max-margin rank likelihood with the bounds of the paper's print",
-}
-_LABEL = {
-    "Hinge": "Bayesian support vector machine (hinge loss)",
-    "Probit": "Bayesian probit regression",
-}
-_SHRINKAGE = {
-    "TPBN": "three-parameter beta normal shrinkage prior (horseshoe type)",
-    "NormalARD": "normal prior with a precision of each factor's own",
-    "MultiplicativeGamma": "multiplicative gamma process prior",
-}
 
 
 def joined(items: Sequence[str]) -> str:
@@ -202,11 +184,7 @@ def _class_cautions(posterior: Posterior) -> list[str]:
 def methods(posterior: Posterior, seed: object) -> list[str]:
     """Paragraphs that say what was done."""
     model = posterior.model
-    data = _part(model.data, _DATA)
-    # A prior by view has that of a view as its base.
-    base = getattr(model.loading_shrinkage, "base", None)
-    shrinkage = _part(base or model.loading_shrinkage, _SHRINKAGE)
-    shrinkage += ", with scales of each view's own" if base else ""
+    data, shrinkage = model.data.in_words(), model.loading_shrinkage.in_words()
     said = [
         f"Each feature is a weighted sum of at most {posterior.n_factors} latent factors (K = "
         f"{posterior.n_factors}), seen through a {data}. Loadings have a {shrinkage}, which "
@@ -218,7 +196,7 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         tasks = {1: "the labels", 2: "both label columns"}.get(
             n_tasks, f"all {n_tasks} label columns"
         )
-        label = _part(model.label, _LABEL)
+        label = model.label.in_words()
         how = f"Factors are fitted jointly to the table and to {tasks} by a {label}."
         if posterior.training == "predictive":
             how = (
@@ -262,16 +240,3 @@ def versions() -> str:
         f"This page was made with rankfactor {__version__} under Python "
         f"{platform.python_version()}, with {joined(named)}."
     )
-
-
-def _part(part: object, names: dict[str, str]) -> str:
-    """Words for a part of the model, and its numbers."""
-    kind = type(part).__name__
-    text = names.get(kind, kind)
-    numbers = [
-        f"{f.name.replace('_', ' ')} = {getattr(part, f.name):.4g}"
-        for f in (fields(part) if is_dataclass(part) else ())
-        if isinstance(getattr(part, f.name), int | float)
-        and not isinstance(getattr(part, f.name), bool)
-    ]
-    return f"{text} with {joined(numbers)}" if numbers else text

@@ -28,7 +28,7 @@ falling order and reorders nothing until the fit has ended.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage, check_positive, check_scope
+from rankfactor.shrinkage.base import Shrinkage
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,14 @@ class MultiplicativeGamma(Shrinkage[MultiplicativeGammaScales]):
     a2: float = 3.1
     scope: Literal["factor"] = "factor"
 
+    name: ClassVar[str] = "multiplicative_gamma"
+    phrase: ClassVar[str] = "multiplicative gamma process prior"
+    scales: ClassVar[type] = MultiplicativeGammaScales
+
     def __post_init__(self) -> None:
         """Refuse a prior that is none."""
-        check_positive(self, "nu", "a1", "a2")
-        check_scope(self, "factor")
+        self._check_positive("nu", "a1", "a2")
+        self._check_scope(self.scope, "factor")
 
     def _shapes(self, n_factors: int) -> Floats:
         """Prior shapes of delta, shape (K,)."""

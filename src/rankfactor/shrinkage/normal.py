@@ -17,7 +17,7 @@ only the law of alpha has something to say of u: ``u^-shape exp(-rate alpha / u)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage, Stretch, check_positive, check_scope
+from rankfactor.shrinkage.base import Shrinkage, Stretch
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,14 @@ class NormalARD(Shrinkage[NormalScales]):
     rate: float = 1e-3
     scope: Literal["factor", "row"] = "factor"
 
+    name: ClassVar[str] = "normal"
+    phrase: ClassVar[str] = "normal prior with a precision of each factor's own"
+    scales: ClassVar[type] = NormalScales
+
     def __post_init__(self) -> None:
         """Refuse a prior that is none."""
-        check_positive(self, "shape", "rate")
-        check_scope(self, "factor", "row")
+        self._check_positive("shape", "rate")
+        self._check_scope(self.scope, "factor", "row")
 
     @property
     def _axis(self) -> int:

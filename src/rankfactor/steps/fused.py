@@ -22,7 +22,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import Rows, multiply
-from rankfactor.likelihoods import LabelLikelihood
+from rankfactor.likelihoods import LabelLikelihood, Tile
 from rankfactor.steps.row import row_prior
 from rankfactor.steps.score import ObservedView, sample_law, tile_chance, tile_sums
 from rankfactor.steps.workers import Workers, slices
@@ -126,7 +126,7 @@ def _update_rows(
         w, var_w = multiply(Rows.of(old, likelihood.dtype, variance), design, variance)
         observed = likelihood.read(item.observed, tile, everyone, params)
         chance = tile_chance(stream, 0, tile, everyone)
-        sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
+        sites, params, bound = likelihood.augment(Tile(observed, w, var_w, params, chance))
         columns, shift = _sums(design.second.T, sites.tau.T), _sums(sites.rho, design.mean)
         columns[diagonal] += prior[tile].T
         precision = columns.T  # in Fortran's order

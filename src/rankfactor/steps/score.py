@@ -25,7 +25,14 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Index, Normal
 from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Rows, multiply
-from rankfactor.likelihoods.base import Chance, DataLikelihood, LabelLikelihood, Observed, Sites
+from rankfactor.likelihoods.base import (
+    Chance,
+    DataLikelihood,
+    LabelLikelihood,
+    Observed,
+    Sites,
+    Tile,
+)
 from rankfactor.model import View, ViewState
 from rankfactor.steps.workers import slices
 
@@ -124,15 +131,16 @@ def view_sums(
         chance = tile_chance(stream, number, tile, samples)
         w, var_w = multiply(part, design, likelihood.needs_variance and not certain)
         observed = likelihood.read(item.observed, tile, samples, params)
+        seen = Tile(observed, w, var_w, params, chance)
         if curved:
             assert isinstance(likelihood, DataLikelihood)
-            slopes = likelihood.slopes(observed, w, var_w, params)
+            slopes = likelihood.slopes(seen)
             sites = Sites(slopes.tau, slopes.push + slopes.tau * w)
             total.curvature[:] += without_intercept(
                 part.sum_second(slopes.curvature), item.view.has_intercept
             )
         else:
-            sites = likelihood.sites(observed, w, var_w, params, chance)
+            sites = likelihood.sites(seen)
         second, first = tile_sums(part, sites, item.view.has_intercept)
         total.precision[:] += second
         total.shift[:] += first

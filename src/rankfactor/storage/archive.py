@@ -1,6 +1,6 @@
 """Files of arrays: nested dataclasses in a zip of ``.npy`` members and a JSON tree, without pickle.
 
-The tree says what the arrays are and can name only the classes of `KINDS`, so reading a file runs
+The tree says what the arrays are and can name only the classes of `kinds`, so reading a file runs
 no code of the file's. A file is written beside its place and renamed.
 """
 
@@ -19,16 +19,14 @@ from numpy.typing import NDArray
 
 from rankfactor.engine.chain import Moments
 from rankfactor.errors import InputError
-from rankfactor.latent import DPMixture, Mixture, StandardNormal
+from rankfactor.latent import Latent, Mixture
 from rankfactor.laws.beta import Beta, Share
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
-from rankfactor.likelihoods import PARAMETERS, NoParameters
+from rankfactor.likelihoods import DataLikelihood, NoParameters
 from rankfactor.model import ViewState
-from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGammaScales
-from rankfactor.shrinkage.normal import NormalScales
-from rankfactor.shrinkage.tpbn import TPBNScales
+from rankfactor.shrinkage import Shrinkage
 from rankfactor.storage.files import written_together
 
 FORMAT = "rankfactor checkpoint 3"
@@ -39,16 +37,15 @@ def _kind_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-# Every class that the state of a chain may be made of. A new shrinkage prior adds its scales here.
-KINDS: dict[str, Any] = {
-    _kind_name(kind): kind
-    for kind in (
-        *(Normal, Gamma, Beta, Point, Share, Moments, ViewState, NoParameters),
-        *(StandardNormal, DPMixture, Mixture),
-        *(TPBNScales, NormalScales, MultiplicativeGammaScales),
-        *PARAMETERS.values(),
+def kinds() -> dict[str, Any]:
+    """Every class that the state of a chain may be made of, by its full name."""
+    own = (Normal, Gamma, Beta, Point, Share, Moments, ViewState, NoParameters, Mixture)
+    parts = (
+        *Latent.members.values(),
+        *(one.scales for one in Shrinkage.members.values()),
+        *(one.parameters for one in DataLikelihood.members.values()),
     )
-}
+    return {_kind_name(kind): kind for kind in (*own, *parts)}
 
 
 def flatten(value: Any, arrays: list[NDArray[Any]]) -> Any:
@@ -65,11 +62,11 @@ def flatten(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [flatten(one, arrays) for one in value]}
     name = _kind_name(type(value))
-    if name not in KINDS:
+    if name not in kinds():
         raise InputError(
             f"a chain with {type(value).__name__} in its state cannot be written to a checkpoint: "
-            "add the class to KINDS of rankfactor.storage.archive first, or leave checkpoint "
-            "out."
+            "let the part that it belongs to name its class (`scales`, `parameters`), or leave "
+            "checkpoint out."
         )
     assert is_dataclass(value)
     parts = {field.name: flatten(getattr(value, field.name), arrays) for field in fields(value)}
@@ -82,7 +79,7 @@ def unflatten(tree: Any, arrays: Sequence[NDArray[Any]]) -> Any:
         return tree
     if "kind" in tree:
         parts = {name: unflatten(one, arrays) for name, one in tree["fields"].items()}
-        return KINDS[tree["kind"]](**parts)
+        return kinds()[tree["kind"]](**parts)
     ((form, content),) = tree.items()
     if form == "array":
         return arrays[content]

@@ -29,7 +29,6 @@ from rankfactor.laws.beta import Beta, Share
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
-from rankfactor.likelihoods import CODINGS, PARAMETERS
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.diagnostics import judged
@@ -235,7 +234,6 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
 
 def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
     model = Model.from_dict(header["model"])
-    part = header["model"]["data"]["part"]
     left_out = _left_out(header, arrays)
     classifiers = None
     if header["tasks"]:
@@ -258,9 +256,9 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         feature_names=arrays["feature_names"],
         named_features=bool(header["named_features"]),
         sample_names=arrays["sample_names"] if left_out is None else np.zeros(0, "<U1"),
-        coding=_whole("coding", CODINGS[part], arrays),
+        coding=_whole("coding", model.data.coding, arrays),
         rows=_whole("rows", Normal, arrays),
-        params=_whole("params", PARAMETERS[part], arrays),
+        params=_whole("params", model.data.parameters, arrays),
         scores=(
             _whole("scores", Normal, arrays)
             if left_out is None
@@ -271,7 +269,7 @@ def _assemble(header: dict[str, Any], arrays: Arrays) -> Posterior:
         sd_w=arrays["sd_w"],
         n_active=arrays["n_active"],
         convergence=_convergence(header),
-        draws=_drawn(model, PARAMETERS[part], arrays) if header["draws"] else None,
+        draws=_drawn(model, model.data.parameters, arrays) if header["draws"] else None,
         prior=_prior(model, arrays),
         training=str(header.get("training", "bayes")),
         views=arrays.get("views"),

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from rankfactor.errors import check_count
 from rankfactor.evaluation.baselines.columns import ColumnClassifier, Integers
 from rankfactor.evaluation.baselines.medians import MedianFill
 from rankfactor.kernels.packed import Floats
-from rankfactor.model import check_count
 from rankfactor.tasks import Task
 
 

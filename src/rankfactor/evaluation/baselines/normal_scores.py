@@ -22,9 +22,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
+from rankfactor.errors import check_count
 from rankfactor.evaluation.baselines.svm import FALLBACK_C, GRID, LinearMachine, Setting, TunedSVM
 from rankfactor.kernels.packed import Floats
-from rankfactor.model import check_count
 
 
 @njit(cache=True, nogil=True)

@@ -13,12 +13,13 @@ import numpy as np
 
 from rankfactor.classifiers.linear import refit_labels
 from rankfactor.engine.draws import certain
+from rankfactor.errors import check_count
 from rankfactor.evaluation.baselines.columns import ColumnClassifier, Integers
 from rankfactor.evaluation.baselines.counting import CountScale
 from rankfactor.evaluation.baselines.poisson import PoissonFactorAnalysis
 from rankfactor.kernels.packed import Floats
 from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
-from rankfactor.model import Model, check_count
+from rankfactor.model import Model
 from rankfactor.steps.workers import workers
 from rankfactor.tasks import Task, signed_labels
 

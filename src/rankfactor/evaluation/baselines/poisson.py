@@ -37,14 +37,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count
 from rankfactor.evaluation.baselines.count_draws import divide_counts, draw_tables
 from rankfactor.features.matching import table_values
 from rankfactor.kernels.packed import Floats
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.beta import Beta
 from rankfactor.laws.gamma import Gamma
-from rankfactor.model import check_count
 from rankfactor.steps.workers import Workers, slices, workers
 
 BLOCK = 256  # samples
