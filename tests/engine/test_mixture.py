@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.engine.test_vb import DATA, labels_of, run
 from tests.simulate import simulate, with_holes
 
-from rankfactor.classifiers.experts import experts_of, gate_major
+from rankfactor.classifiers.experts import fit_rows, gate_major
 from rankfactor.classifiers.gated import Design
 from rankfactor.classifiers.linear import (
     ENCODE_STEPS,
@@ -34,6 +34,12 @@ from rankfactor.steps.workers import Workers, workers
 from rankfactor.storage import archive
 
 LABEL = {"hinge": Hinge(), "probit": Probit()}
+
+
+def experts_of(model, fit, pool):
+    """Experts on the label-free scores of a fit's own samples."""
+    z = encode_samples(model, fit.data, pool, prior=fit.prior)
+    return fit_rows(model, fit.labels.observed, z, fit.prior, pool)
 
 
 def mixed(model, T=4, **hyper):

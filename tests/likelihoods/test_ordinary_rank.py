@@ -3,6 +3,7 @@ import zipfile
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.kernels.test_rank_draws import exact
 from tests.simulate import simulate, with_holes
 
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
@@ -11,7 +12,6 @@ from rankfactor.engine.chain import Gibbs
 from rankfactor.kernels.rank_draws import rank_draws, rank_means
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.truncated_normal import TwoSidedNormal
 from rankfactor.likelihoods import OrdinalProbit, OrdinaryRank, Tile
 from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.likelihoods.ordinary_rank import Boundaries
@@ -43,7 +43,7 @@ def test_means_are_those_of_a_plain_sweep():
             low = x[ranks == rank - 1].max() if rank else -np.inf
             high = x[ranks == rank + 1].min() if rank < ranks.max() else np.inf
             for n in np.flatnonzero(ranks == rank):
-                x[n] = TwoSidedNormal(w[i, n], low, high).mean
+                x[n] = exact(w[i, n], low, high)
         seen = ranks >= 0
         x[seen] += (w[i, seen] - x[seen]).mean()
         # The scale that maximises s^(n-1) exp(-|s x - w|^2 / 2).

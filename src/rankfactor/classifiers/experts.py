@@ -16,23 +16,14 @@ from __future__ import annotations
 import numpy as np
 
 from rankfactor.classifiers.gated import Experts
-from rankfactor.classifiers.linear import encode_samples, refit_labels
+from rankfactor.classifiers.linear import refit_labels
 from rankfactor.classifiers.per_component import ComponentLabels, signed_of
-from rankfactor.engine.vb import Fit
 from rankfactor.kernels.packed import pack, unpack
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
 from rankfactor.steps.workers import Workers
-
-
-def experts_of(model: Model, fit: Fit, pool: Workers) -> Experts:
-    """Experts on the label-free scores of a fit's own samples; it must have labels."""
-    assert isinstance(fit.prior, Mixture)
-    assert fit.labels is not None
-    z = encode_samples(model, fit.data, pool, prior=fit.prior)
-    return fit_rows(model, fit.labels.observed, z, fit.prior, pool)
 
 
 def fit_rows(model: Model, labels: Observed, z: Normal, mixture: Mixture, pool: Workers) -> Experts:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.draws import draw_rows
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.packed import (
     Floats,
@@ -28,6 +27,7 @@ from rankfactor.kernels.packed import (
     unpack,
 )
 from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import draw_rows
 from rankfactor.kernels.solve import draw_packed, solve_packed
 
 Index = slice | NDArray[np.int64]

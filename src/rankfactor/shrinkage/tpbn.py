@@ -202,6 +202,5 @@ class TPBN(Shrinkage[TPBNScales]):
             + squares.size * float(constant)
             + phi.expected_log_prior(0.5, top.mean, top.log_mean)
             + phi.entropy()
-            + top.expected_log_prior(0.5, np.ones(1), np.zeros(1))
-            + top.entropy()
+            + top.gain_over(0.5, 1.0)
         )
