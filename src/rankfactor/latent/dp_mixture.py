@@ -252,6 +252,8 @@ class Mixture(ScorePrior):
         assert isinstance(psi, Gamma)
         assert isinstance(alpha, Gamma)
         nu = hyper.centre_precision
+        known = np.full(1, hyper.concentration_rate)
+        psi_rate = np.full(1, hyper.scale_rate)
         scores = float((self.responsibilities * self.log_density(z)).sum())
         shares = float(((alpha.mean - 1.0) * sticks.log_rest).sum() + (T - 1) * alpha.log_mean[0])
         middle = 0.5 * (T * order * np.log(nu / (2 * np.pi)) - nu * self.centres.squares.sum())
@@ -261,10 +263,12 @@ class Mixture(ScorePrior):
             + z.entropy()
             + shares
             + sticks.entropy()
-            + alpha.gain_over(hyper.concentration_shape, hyper.concentration_rate)
+            + alpha.expected_log_prior(hyper.concentration_shape, known, np.log(known))
+            + alpha.entropy()
             + middle
             + self.centres.entropy()
-            + psi.gain_over(hyper.scale_shape, hyper.scale_rate)
+            + psi.expected_log_prior(hyper.scale_shape, psi_rate, np.log(psi_rate))
+            + psi.entropy()
         )
 
     def gates(self, z: Normal) -> Gates:

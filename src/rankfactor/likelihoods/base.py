@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,15 @@ class RowArrays:
 @dataclass(frozen=True)
 class NoParameters(RowArrays):
     """For likelihoods that learn nothing of their own."""
+
+
+@dataclass(frozen=True)
+class FixedNoise(RowArrays):
+    """For data likelihoods that learn nothing of their own."""
+
+    variance: Floats  # (d,): what w leaves unexplained
+
+    public_names: ClassVar[dict[str, str] | None] = {}
 
 
 Params = TypeVar("Params", bound=RowArrays)
@@ -339,7 +348,7 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
     """
 
     coding: ClassVar[type[Coding]]
-    parameters: ClassVar[type[RowArrays]] = NoParameters
+    parameters: ClassVar[type[RowArrays]] = FixedNoise
     has_gradient: ClassVar[bool] = True  # `slopes` are those of its bound: predictive training
     takes_sparse: ClassVar[bool] = False  # a sparse table is coded without being made dense
     uses_values: ClassVar[bool] = False  # values count, and not their order alone
@@ -356,17 +365,17 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
     def normal_scores(self, observed: Observed) -> Observed:
         """Centred values of roughly unit variance for the starting point, zero where missing."""
 
-    @abstractmethod
     def start(self, coding: Any, observed: Observed, loadings: Floats) -> Params:
         """Parameters at the starting loadings, shape (features, K)."""
+        return cast("Params", FixedNoise(np.ones(len(loadings))))
 
-    @abstractmethod
     def noise_variance(self, params: Params) -> Floats:
         """Variance of what w leaves unexplained, on the scale of w, shape (d,).
 
         The inverse of a row's mean site precision; it puts the loadings of features of different
         kinds on a common scale.
         """
+        return cast("FixedNoise", params).variance
 
     def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound; here by differences of the sites."""
