@@ -66,12 +66,12 @@ def test_functions_can_be_left_out_on_the_way():
     assert_allclose(x, climb(functions, np.arange(6), 60)[[1, 3]], atol=1e-8)
 
 
-@pytest.mark.parametrize("curved", [True, False])  # by Newton's method, by Anderson's
+@pytest.mark.parametrize("has_curvature", [True, False])  # by Newton's method, by Anderson's
 @pytest.mark.parametrize(
     "likelihood", [MarginRank(double=True), MarginRank(margin=0.5, double=True), Gaussian()]
 )
 def test_encoding_ends_where_plain_steps_do_in_fewer_of_them(likelihood, curved, monkeypatch):
-    monkeypatch.setattr(MarginRank, "curved", curved)
+    monkeypatch.setattr(MarginRank, "has_curvature", curved)
     model = Model(3, likelihood)
     fit = run(model, simulate(n=60, d=30).X, None, tol=1e-4)
     z = model.latent.law(60, 3)
