@@ -66,7 +66,7 @@ def test_functions_can_be_left_out_on_the_way():
     assert_allclose(x, climb(functions, np.arange(6), 60)[[1, 3]], atol=1e-8)
 
 
-@pytest.mark.parametrize("has_curvature", [True, False])  # by Newton's method, by Anderson's
+@pytest.mark.parametrize("curved", [True, False])  # by Newton's method, by Anderson's
 @pytest.mark.parametrize(
     "likelihood", [MarginRank(double=True), MarginRank(margin=0.5, double=True), Gaussian()]
 )
