@@ -42,7 +42,7 @@ def table(name):
 
 def run(X, y, joint, momentum, max_iter):
     """ELBO of every iteration, and processor seconds an iteration."""
-    MarginRank.augments, acceleration.MOMENTUM = property(lambda self: joint), momentum
+    MarginRank.has_fused_step, acceleration.MOMENTUM = property(lambda self: joint), momentum
     times = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/noise.py
 
 An inverse Gaussian draw for every sample of a block, as for one feature and cut: by a key for each
-draw (`rankfactor.kernels.draws`), and from an array of noise (`rankfactor.kernels.noise`); standard
-normals in both ways. Best of the repeats, so that other work on the machine matters less.
+draw (`rankfactor.kernels.samplers`), and from an array of noise (`rankfactor.kernels.noise`);
+standard normals in both ways. Best of the repeats, so that other work on the machine matters less.
 """
 
 import argparse
@@ -14,9 +14,9 @@ import time
 import numpy as np
 from numba import njit
 
-from rankfactor.kernels.draws import inverse_gaussian
 from rankfactor.kernels.noise import fill_noise, fill_normal, inverse_gaussian_from
 from rankfactor.kernels.rng import derive, normal
+from rankfactor.kernels.samplers import inverse_gaussian
 from rankfactor.kernels.sites import FAST
 
 LENGTHS = (20, 133, 256, 4096)

@@ -1,5 +1,8 @@
 """Student's t features: a complete data likelihood, to copy when you add one of your own.
 
+This file is all there is to it: once it is imported the likelihood can be chosen by its name, is
+fitted by both engines, saved, loaded and named in reports.
+
     x_in | w_in ~ t_nu(w_in, 1/t_i),   w_in = a_i . z_n + m_i,   t_i ~ Ga(shape, rate),
 
 with known degrees of freedom nu, so that outliers pull less than under a Gaussian. It is locally
@@ -20,114 +23,72 @@ to the bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from rankfactor.kernels.rng import Stream
+from rankfactor.errors import check_positive
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import Chance, DataLikelihood, Observed, Sites, Statistics
+from rankfactor.likelihoods.base import Sites, Statistics, Tile
 
-# What turns values into observations, and the parameters of its own, are those of the Gaussian
-# likelihood. A likelihood that needs others writes two frozen dataclasses: a coding with `columns`
-# (the features that vary) and `observe`, and a `RowArrays` with `draw` and `pool`.
-from rankfactor.likelihoods.gaussian import Gaussian, Noise, Scaling
+# How values become observations, where a fit starts and the precision t with its prior are those of
+# all likelihoods of standardised values. A likelihood of levels derives from `CutLikelihood`. One
+# that needs other codings or parameters writes two frozen dataclasses, a coding with `columns` (the
+# features that vary) and `observe`, and a `RowArrays` with `draw` and `pool`, and names them in
+# `coding` and `parameters`.
+from rankfactor.likelihoods.gaussian import Noise, StandardisedLikelihood
 from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)
-class StudentT(DataLikelihood[Noise]):
+class StudentT(StandardisedLikelihood):
     """Student's t likelihood. Fields are hyper-parameters with defaults.
 
     Attributes
     ----------
-    freedom : float
-        Degrees of freedom nu; large values are nearly Gaussian.
     shape, rate : float
         Prior of the precision t of a standardised feature.
+    freedom : float
+        Degrees of freedom nu; large values are nearly Gaussian.
     """
 
     freedom: float = 4.0
-    shape: float = 1e-2
-    rate: float = 1e-2
 
-    has_intercept: ClassVar[bool] = True  # the rows end in the mean m_i
-    needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
+    name: ClassVar[str] = "student_t"  # what it is chosen and saved by
+    phrase: ClassVar[str] = "Student t likelihood"  # what a report calls it
 
-    def learn(self, values: Floats) -> Scaling:
-        """Coding of a training table, shape (samples, features); the model keeps it."""
-        return Gaussian().learn(values)
+    def __post_init__(self) -> None:
+        """Refuse hyper-parameters out of range."""
+        check_positive("freedom", self.freedom)
 
-    def normal_scores(self, observed: Observed) -> Observed:
-        """Values of about unit variance for the starting point, zero where missing."""
-        return Gaussian().normal_scores(observed)
-
-    def start(self, coding: Scaling, observed: Observed, loadings: Floats) -> Noise:
-        """Parameters at the starting loadings, shape (d, K)."""
-        return Gaussian().start(coding, observed, loadings)
-
-    def noise_variance(self, params: Noise) -> Floats:
-        """Variance of what w leaves unexplained, shape (d,)."""
-        return np.asarray(1.0 / params.precision)
-
-    def _weights(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Noise,
-        chance: Chance | None,
-    ) -> tuple[Floats, Floats]:
+    def _weights(self, tile: Tile) -> tuple[Floats, Floats]:
         """E[u] or a draw of u, and E[(x - w)^2], (rows, samples) each; zero where missing."""
-        seen = ~np.isnan(observed)
-        squares = (np.nan_to_num(observed) - w) ** 2
-        if chance is None:
-            squares = squares + var_w
-        laws = Gamma(
-            0.5 * (self.freedom + 1.0), 0.5 * (self.freedom + params.precision[:, None] * squares)
-        )
-        if chance is None:
-            u = laws.mean
-        else:
-
-            def draw(i: int, stream: Stream, first: int) -> Floats:
-                return Gamma(laws.shape, laws.rate[i]).draw(stream, first)
-
-            u = chance.by_row(draw, len(observed))
+        seen = ~np.isnan(tile.observed)
+        squares = (np.nan_to_num(tile.observed) - tile.w) ** 2
+        if tile.chance is None:
+            squares = squares + tile.var_w
+        rate = 0.5 * (self.freedom + tile.params.precision[:, None] * squares)
+        shape = np.full_like(rate, 0.5 * (self.freedom + 1.0))
+        chance = tile.chance
+        u = Gamma(shape, rate).mean if chance is None else chance.draw(Gamma, shape, rate)
         return u * seen, squares * seen
 
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Noise,
-        chance: Chance | None = None,
-    ) -> Sites:
+    def sites(self, tile: Tile) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        tau = params.precision[:, None] * self._weights(observed, w, var_w, params, chance)[0]
-        return Sites(tau, tau * np.nan_to_num(observed))
+        tau = tile.params.precision[:, None] * self._weights(tile)[0]
+        return Sites(tau, tau * np.nan_to_num(tile.observed))
 
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Noise,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
         """Sums over samples, for unit precision: `system` multiplies by the precision."""
-        u, squares = self._weights(observed, w, var_w, params, chance)
-        distance = params.precision[:, None] * squares / self.freedom
+        u, squares = self._weights(tile)
+        distance = tile.params.precision[:, None] * squares / self.freedom
         return {
             "second": design.sum_second(u),
-            "shift": (u * np.nan_to_num(observed)) @ design.mean,
-            "count": (~np.isnan(observed)).sum(axis=1).astype(np.float64),
+            "shift": (u * np.nan_to_num(tile.observed)) @ design.mean,
+            "count": (~np.isnan(tile.observed)).sum(axis=1).astype(np.float64),
             "residuals": (u * squares).sum(axis=1),
             "log_distance": np.log1p(distance).sum(axis=1),
         }
@@ -138,20 +99,3 @@ class StudentT(DataLikelihood[Noise]):
         constant = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * nu) - 0.5 * np.log(np.pi * nu)
         terms = statistics["count"] * (constant + 0.5 * params.log_precision)
         return float(np.sum(terms - 0.5 * (nu + 1.0) * statistics["log_distance"]))
-
-    def update(self, statistics: Statistics, rows: Normal, params: Noise) -> Noise:
-        """Law of the precision given the rows and the weights; Gibbs sampling draws from it."""
-        return Noise.of(
-            self.shape + 0.5 * statistics["count"],
-            self.rate + 0.5 * statistics["residuals"],
-        )
-
-    def system(self, statistics: Statistics, params: Noise) -> tuple[Floats, Floats]:
-        """Packed precision (rows, P) and shift (rows, K) that the data add to each row."""
-        t = params.precision[:, None]
-        return t * statistics["second"], t * statistics["shift"]
-
-    def params_bound(self, params: Noise) -> float:
-        """E[log p(t)] - E[log q(t)]."""
-        rate = np.full(params.rate.shape, self.rate)
-        return params.law.expected_log_prior(self.shape, rate, np.log(rate)) + params.law.entropy()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["InputError", "check_count", "counted", "did_you_mean", "listed"]
+__all__ = ["InputError", "check_count", "check_positive", "counted", "did_you_mean", "listed"]
 
 
 class InputError(ValueError):
@@ -45,3 +45,10 @@ def check_count(name: str, value: object, most: int | None = None) -> int:
     if most is not None and int(value) > most:
         raise InputError(f"{name} must be at most {most}, not {value!r}.")
     return int(value)
+
+
+def check_positive(name: str, value: object) -> None:
+    """Refuse what is not a positive finite number."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (real and 0 < value < float("inf")):  # type: ignore[operator]
+        raise InputError(f"{name} must be a positive number, not {value!r}.")

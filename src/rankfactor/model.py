@@ -11,24 +11,18 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankfactor.errors import InputError, check_count
-from rankfactor.kernels.codes import MAX_CUTS
-from rankfactor.latent import LATENT, AnyLatent, DPMixture, Latent, MixedExperts, StandardNormal
+from rankfactor.latent import LATENT, Latent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import (
-    CODINGS,
     DATA_LIKELIHOODS,
     LABEL_LIKELIHOODS,
     DataLikelihood,
     LabelLikelihood,
     Likelihood,
-    MarginRank,
     RowArrays,
 )
-from rankfactor.likelihoods.coding import Cuts
-from rankfactor.shrinkage import SHRINKAGE, TPBN, AnyShrinkage, ByView
+from rankfactor.shrinkage import TPBN, AnyShrinkage, ByView, Shrinkage
 from rankfactor.typing import Integers, Strings
-
-_BY_VIEW = "by_view"  # the one part that holds another
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ class Model:
     label: LabelLikelihood | None = None
     loading_shrinkage: AnyShrinkage = TPBN()
     coefficient_shrinkage: AnyShrinkage = TPBN(scope="row")
-    latent: AnyLatent = StandardNormal()
+    latent: Latent = StandardNormal()
     experts: MixedExperts | None = None
 
     def __post_init__(self) -> None:
@@ -107,26 +101,11 @@ class Model:
             )
         if not isinstance(self.latent, Latent):
             raise InputError(
-                f"latent {self.latent!r} is no prior of the scores: choose StandardNormal or "
-                "DPMixture."
+                f"latent {self.latent!r} is no prior of the scores: "
+                f"choose one of {', '.join(LATENT)}."
             )
-        if self.experts is not None and not isinstance(self.latent, StandardNormal):
+        if self.experts is not None and self.latent.n_components is not None:
             raise InputError("mixed experts have standard normal scores: leave latent out.")
-        if isinstance(self.data, MarginRank):
-            check_count("max_cuts", self.data.max_cuts, most=MAX_CUTS)
-            margin = self.data.margin
-            real = isinstance(margin, int | float) and 0 < margin < float("inf")
-            if not real and margin != "auto":
-                raise InputError(f"margin must be a positive number, not {self.data.margin!r}.")
-            shape = self.data.margin_shape
-            if shape is not None and not (
-                isinstance(shape, int | float)
-                and not isinstance(shape, bool)
-                and 1 <= shape < float("inf")
-            ):
-                raise InputError(
-                    f"margin_shape must be None or a number of at least 1, not {shape!r}."
-                )
 
     def for_coding(self, coding: Any) -> Model:
         """The model for a table of this coding: an "auto" margin is settled."""
@@ -135,16 +114,13 @@ class Model:
     @property
     def n_components(self) -> int | None:
         """Number of local classifiers, None where classifiers are linear."""
-        if isinstance(self.latent, DPMixture):
-            return int(self.latent.n_components)
-        return None if self.experts is None else int(self.experts.n_components)
+        part = self.latent if self.experts is None else self.experts
+        return None if part.n_components is None else int(part.n_components)
 
     @property
     def takes_sparse(self) -> bool:
         """Whether a sparse table is coded as it is; others need it as floats."""
-        names = {cls: name for name, cls in DATA_LIKELIHOODS.items()}
-        name = names.get(type(self.data))
-        return name is not None and CODINGS[name] is Cuts
+        return self.data.takes_sparse
 
     @property
     def exact(self) -> str:
@@ -165,59 +141,29 @@ class Model:
 
     def to_dict(self) -> dict[str, Any]:
         """Parts and hyper-parameters as plain values."""
-
-        def part(registry: dict[str, Any], value: Any) -> dict[str, Any]:
-            names = {cls: name for name, cls in registry.items()}
-            if type(value) not in names:
-                raise InputError(
-                    f"{type(value).__name__} is no part of rankfactor's own, so a model with it "
-                    "cannot be saved: add it to the registry first (CONTRIBUTING.md)."
-                )
-            return {"part": names[type(value)], **asdict(value)}
-
-        def shrinkage(value: AnyShrinkage) -> dict[str, Any]:
-            if isinstance(value, ByView):
-                # In one line: a table whose views alternate has as many runs as features.
-                runs = " ".join(f"{view}*{length}" for view, length in value.runs)
-                return {"part": _BY_VIEW, "base": shrinkage(value.base), "runs": runs}
-            return part(SHRINKAGE, value)
-
         return {
             "n_factors": int(self.n_factors),
-            "data": part(DATA_LIKELIHOODS, self.data),
-            "label": None if self.label is None else part(LABEL_LIKELIHOODS, self.label),
-            "loading_shrinkage": shrinkage(self.loading_shrinkage),
-            "coefficient_shrinkage": shrinkage(self.coefficient_shrinkage),
-            "latent": part(LATENT, self.latent),
+            "data": self.data.to_dict(),
+            "label": None if self.label is None else self.label.to_dict(),
+            "loading_shrinkage": self.loading_shrinkage.to_dict(),
+            "coefficient_shrinkage": self.coefficient_shrinkage.to_dict(),
+            "latent": self.latent.to_dict(),
             "experts": None if self.experts is None else asdict(self.experts),
         }
 
     @classmethod
     def from_dict(cls, parts: dict[str, Any]) -> Model:
         """Model of `to_dict`'s values."""
-
-        def build(registry: dict[str, Any], values: dict[str, Any]) -> Any:
-            arguments = {key: value for key, value in values.items() if key != "part"}
-            return registry[values["part"]](**arguments)
-
-        def shrinkage(values: dict[str, Any]) -> AnyShrinkage:
-            if values["part"] == _BY_VIEW:
-                runs = [run.split("*") for run in values["runs"].split()]
-                counts = tuple((int(view), int(length)) for view, length in runs)
-                return ByView(shrinkage(values["base"]), counts)
-            return build(SHRINKAGE, values)  # type: ignore[no-any-return]
-
-        label = parts["label"]
         # Files written before there were other scores and experts do not name them.
-        latent = parts.get("latent", {"part": "standard_normal"})
-        experts = parts.get("experts")
+        label, experts = parts["label"], parts.get("experts")
+        latent = parts.get("latent", {"part": StandardNormal.name})
         return cls(
             n_factors=parts["n_factors"],
-            data=build(DATA_LIKELIHOODS, parts["data"]),
-            label=None if label is None else build(LABEL_LIKELIHOODS, label),
-            loading_shrinkage=shrinkage(parts["loading_shrinkage"]),
-            coefficient_shrinkage=shrinkage(parts["coefficient_shrinkage"]),
-            latent=build(LATENT, latent),
+            data=DataLikelihood.from_dict(parts["data"]),
+            label=None if label is None else LabelLikelihood.from_dict(label),
+            loading_shrinkage=Shrinkage.from_dict(parts["loading_shrinkage"]),
+            coefficient_shrinkage=Shrinkage.from_dict(parts["coefficient_shrinkage"]),
+            latent=Latent.from_dict(latent),
             experts=None if experts is None else MixedExperts(**experts),
         )
 

@@ -30,13 +30,13 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.point import Point
 from rankfactor.likelihoods import (
     Gaussian,
-    Noise,
     NoParameters,
     ObservedArray,
     OrdinalProbit,
     OrdinaryRank,
     Probit,
 )
+from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.likelihoods.ordinary_rank import Boundaries, RankedValues
 from rankfactor.model import Model, View, ViewState

@@ -35,7 +35,8 @@ from rankfactor.engine.vb import Fit, History
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.likelihoods import Gaussian, Noise, NoParameters, ObservedArray, Probit
+from rankfactor.likelihoods import Gaussian, NoParameters, ObservedArray, Probit
+from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.model import Model, View, ViewState
 from rankfactor.shrinkage import TPBN, tpbn
 from rankfactor.shrinkage.base import Shrinkage

@@ -23,7 +23,8 @@ from rankfactor.latent import DPMixture, Mixture
 from rankfactor.laws.beta import Share
 from rankfactor.laws.categorical import indicators
 from rankfactor.laws.point import Point
-from rankfactor.likelihoods import Gaussian, Noise, NoParameters, ObservedArray, Probit
+from rankfactor.likelihoods import Gaussian, NoParameters, ObservedArray, Probit
+from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.model import Model, View, ViewState
 from rankfactor.shrinkage import TPBN
 from rankfactor.steps.score import ObservedView

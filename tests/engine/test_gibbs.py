@@ -26,7 +26,6 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.latent import StandardNormal
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
-    CutPoints,
     Gaussian,
     Hinge,
     MarginRank,
@@ -34,6 +33,7 @@ from rankfactor.likelihoods import (
     ObservedArray,
     Probit,
 )
+from rankfactor.likelihoods.margin_rank import CutPoints
 from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.row import update_view
 from rankfactor.steps.score import ObservedView, update_scores

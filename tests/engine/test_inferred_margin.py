@@ -15,7 +15,8 @@ from tests.simulate import simulate, with_holes
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
-from rankfactor.likelihoods import CutPoints, Hinge, MarginRank, ObservedArray
+from rankfactor.likelihoods import Hinge, MarginRank, ObservedArray
+from rankfactor.likelihoods.margin_rank import CutPoints
 from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.row import update_view
 from rankfactor.steps.score import ObservedView
@@ -52,7 +53,7 @@ def test_a_prior_of_no_spread_is_the_fixed_margin(monkeypatch):
     simulated = simulate(n=60, d=20, seed=3)
     X = with_holes(simulated.X)
     # In two passes, as with an inferred margin: one pass takes the updates in another order.
-    monkeypatch.setattr(MarginRank, "augments", False)
+    monkeypatch.setattr(MarginRank, "has_fused_step", False)
     fixed = run(MarginRank(max_cuts=6), X, simulated.y, max_iter=20, tol=0.0)
     tight = MarginRank(max_cuts=6, margin_shape=1e10)
     inferred = run(tight, X, simulated.y, max_iter=20, tol=0.0)

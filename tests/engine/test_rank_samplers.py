@@ -19,6 +19,7 @@ from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import (
     Hinge,
+    Likelihood,
     NeighbourRank,
     ObservedArray,
     OrdinalProbit,
@@ -178,7 +179,7 @@ def test_loadings_and_latent_values_follow_the_rank_posterior():
 class Held(NeighbourRank):
     """With bounds that stay, which makes it a density."""
 
-    refreshes = False
+    refresh = Likelihood.refresh
 
 
 @pytest.mark.slow

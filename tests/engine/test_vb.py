@@ -19,6 +19,7 @@ from rankfactor.likelihoods import (
     ObservedArray,
     OrdinalProbit,
     Probit,
+    Tile,
 )
 from rankfactor.model import Model
 from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
@@ -132,7 +133,7 @@ def dense_sites(item, z):
             observed, w, var_w, params.mean, params.variance, params.n_cuts, params.margin
         )
         return tau, rho
-    return likelihood.sites(observed, w, var_w, item.state.params)
+    return likelihood.sites(Tile(observed, w, var_w, item.state.params))
 
 
 @pytest.mark.parametrize("data", DATA)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from rankfactor import InputError, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.estimators import PRESETS
-from rankfactor.likelihoods.coding import learn_cuts
+from rankfactor.likelihoods.coding import Cuts
 from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -65,7 +65,7 @@ def adata(matrix, index=None, columns=None, **obs):
     st.integers(1, 5),
 )
 def test_cuts_are_those_of_the_dense_table(table, max_cuts):
-    dense, thin = learn_cuts(table, max_cuts), learn_cuts(sparse.csc_array(table), max_cuts)
+    dense, thin = Cuts.learn(table, max_cuts), Cuts.learn(sparse.csc_array(table), max_cuts)
     assert_array_equal(thin.columns, dense.columns)
     assert_array_equal(thin.values, dense.values)
     assert_array_equal(thin.n_cuts, dense.n_cuts)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from examples.student_t import StudentT
 from numpy.testing import assert_allclose, assert_array_equal
+from rankfactor.report.words import methods
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from tests.engine.test_vb import labels_of, run
@@ -18,11 +19,21 @@ from rankfactor import Gibbs, RankFactorClassifier
 from rankfactor.errors import InputError
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import BareColumns
-from rankfactor.likelihoods import CODINGS, DATA_LIKELIHOODS, PARAMETERS, Gaussian, Hinge
-from rankfactor.likelihoods.gaussian import Noise, Scaling
+from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood, Gaussian, Hinge, Tile
+from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.model import Model
 from rankfactor.steps.workers import Workers
 from rankfactor.storage.model_file import load_model, save_model
+
+# It joins the library's own when its file is imported, and stays there for these tests only: others
+# go through all that there are.
+del DataLikelihood.members["student_t"], DATA_LIKELIHOODS["student_t"]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    for table in (DataLikelihood.members, DATA_LIKELIHOODS):
+        monkeypatch.setitem(table, "student_t", StudentT)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +74,7 @@ def test_without_uncertainty_the_bound_is_the_density():
     likelihood = StudentT(freedom=3.0)
     design = BareColumns(np.ones((3, 1)), np.zeros((3, 1)))
     found = likelihood.bound(
-        likelihood.statistics(x, w, np.zeros((1, 3)), params, design),
+        likelihood.statistics(Tile(x, w, np.zeros((1, 3)), params), design),
         Normal.isotropic(np.zeros((1, 1)), 1.0),
         params,
     )
@@ -106,17 +117,30 @@ def test_the_engines_agree_and_outliers_weigh_less(data):
     assert (one[hit] > 2 * gaussian.params.precision[hit]).all()
 
 
-def test_it_can_be_saved_once_it_is_registered(data, tmp_path, monkeypatch):
-    model = fitted(data, StudentT())  # predictive training
-    with pytest.raises(InputError, match="StudentT is no part of rankfactor's own"):
-        save_model(model.posterior_, tmp_path / "m")
-    monkeypatch.setitem(DATA_LIKELIHOODS, "student_t", StudentT)
-    monkeypatch.setitem(CODINGS, "student_t", Scaling)
-    monkeypatch.setitem(PARAMETERS, "student_t", Noise)
+def test_one_file_is_enough_to_name_save_and_report_it(data, tmp_path):
+    model = fitted(data, "student_t")  # predictive training
+    assert_array_equal(fitted(data, StudentT()).loadings_, model.loadings_)
+    assert DATA_LIKELIHOODS["student_t"] is StudentT
     loaded = load_model(save_model(model.posterior_, tmp_path / "m"))
     assert loaded.model.data == StudentT()
     X = data[1]
     found, expected = (p.decide(X, Workers())[0] for p in (loaded, model.posterior_))
     assert_array_equal(found, expected)
-    by_name = fitted(data, "student_t")
-    assert_array_equal(by_name.loadings_, model.loadings_)
+    assert "seen through a Student t likelihood with shape = 0.01" in methods(loaded, None)[0]
+
+
+def test_its_draws_have_names_and_its_chains_checkpoints(data, tmp_path):
+    draws = {"n_draws": 8, "burn_in": 4, "n_chains": 1}
+    by_name = {"engine": Gibbs(**draws), "training": "bayes"}
+    whole = fitted(data, "student_t", **by_name)
+    assert set(whole.posterior_.draws.params[0].named()) == {"noise_precision"}
+    folder = tmp_path / "chains"
+    saving = Gibbs(**draws, checkpoint=str(folder), checkpoint_every=3)
+    for _ in range(2):  # once from the start, once from the files
+        again = fitted(data, "student_t", engine=saving, training="bayes")
+        assert_array_equal(again.posterior_.draws.loadings, whole.posterior_.draws.loadings)
+
+
+def test_hyper_parameters_out_of_range():
+    with pytest.raises(InputError, match="freedom must be a positive number"):
+        StudentT(freedom=0.0)

@@ -10,7 +10,6 @@ from rankfactor.kernels.rng import (
     _lower_quantile,
     bits,
     derive,
-    exponential,
     normal,
     uniform,
 )
@@ -53,9 +52,8 @@ def test_uniform(way):
 
 
 @WAYS
-@pytest.mark.parametrize(("function", "law"), [(normal, "norm"), (exponential, "expon")])
-def test_normal_and_exponential(way, function, law):
-    assert kstest(way(function, KEY, N), law).pvalue > 1e-4
+def test_normal(way):
+    assert kstest(way(normal, KEY, N), "norm").pvalue > 1e-4
 
 
 @WAYS
@@ -118,7 +116,6 @@ def test_streams_never_change():
     assert int(bits(np.uint64(0), 1)) == 0x6E789E6AA1B965F4
     assert_allclose(uniform(np.uint64(0), 0), 0.8833108082136427, rtol=1e-15)
     assert_allclose(normal(np.uint64(0), 1), 0.7865796137556241, rtol=1e-14)
-    assert_allclose(exponential(np.uint64(0), 2), 3.633112859351258, rtol=1e-14)
 
 
 def test_type_of_an_integer_does_not_matter():

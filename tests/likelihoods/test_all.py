@@ -15,6 +15,7 @@ from rankfactor.likelihoods import (
     OrdinalProbit,
     OrdinaryRank,
     Probit,
+    Tile,
 )
 from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.likelihoods.margin_rank import CutPoints
@@ -84,10 +85,12 @@ def entry_bound(likelihood, observed, params, w, var_w):
         for i in range(len(w)):
             one = slice(i, i + 1)
             statistics = likelihood.statistics(
-                observed[one, n : n + 1],
-                w[one, n : n + 1],
-                var_w[one, n : n + 1],
-                params.take(one),
+                Tile(
+                    observed[one, n : n + 1],
+                    w[one, n : n + 1],
+                    var_w[one, n : n + 1],
+                    params.take(one),
+                ),
                 design,
             )
             terms[i, n] = likelihood.bound(statistics, rows.take(one), params.take(one))
@@ -96,7 +99,7 @@ def entry_bound(likelihood, observed, params, w, var_w):
 
 def test_sites_are_the_gradient_of_the_bound(case):
     likelihood, observed, params, w, var_w = case
-    sites = likelihood.sites(observed, w, var_w, params)
+    sites = likelihood.sites(Tile(observed, w, var_w, params))
     step = 1e-5
 
     def bound(w, var_w):
@@ -110,7 +113,7 @@ def test_sites_are_the_gradient_of_the_bound(case):
 
 def test_missing_entry_is_the_zero_site(case):
     likelihood, observed, params, w, var_w = case
-    sites = likelihood.sites(observed, w, var_w, params)
+    sites = likelihood.sites(Tile(observed, w, var_w, params))
     assert sites.tau[0, 0] == 0
     assert sites.rho[0, 0] == 0
     assert (sites.tau.ravel()[1:] > 0).all()
@@ -126,7 +129,7 @@ def test_statistics_are_additive_over_samples(case):
     def part(samples):
         design = BareColumns(scores.mean[samples], scores.cov[samples])
         return likelihood.statistics(
-            observed[:, samples], w[:, samples], var_w[:, samples], params, design
+            Tile(observed[:, samples], w[:, samples], var_w[:, samples], params), design
         )
 
     whole, left, right = part(slice(0, 7)), part(slice(0, 3)), part(slice(3, 7))

@@ -13,6 +13,7 @@ from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import margin_rank_sum_draws, margin_rank_sums
 from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Tile
 from rankfactor.likelihoods.base import Chance
 from rankfactor.likelihoods.coding import choose_cuts
 from rankfactor.likelihoods.margin_rank import CutPoints, MarginRank
@@ -91,7 +92,7 @@ def test_update_of_cut_points_maximises_the_augmented_bound():
     )
     inv_lam = margin_rank_sums(*arguments)[2]
     design = Normal.isotropic(w.T.copy(), 1e-12)  # one factor: the score is w, the loading 1
-    statistics = part.statistics(observed, w, var_w, params, design)
+    statistics = part.statistics(Tile(observed, w, var_w, params), design)
     updated = part.update(statistics, Normal.isotropic(np.ones((1, 1)), 1e-12), params)
 
     s = np.where(observed[:, None, :] > np.arange(4)[:, None], 1.0, -1.0)
@@ -164,7 +165,7 @@ def test_law_of_the_margin_is_that_of_the_augmented_bound(shape):
     part, codes, params, design, rng = inferred_case(shape)
     old, new = rng.standard_normal((2, 2, 2))
     w, var_w = old @ design.mean.T, rng.random((2, 25))
-    statistics = part.statistics(codes, w, var_w, params, design)
+    statistics = part.statistics(Tile(codes, w, var_w, params), design)
     inv_lam = reference.margin_rank_sites(
         codes,
         w,
@@ -200,7 +201,7 @@ def test_variance_of_the_margin_is_in_the_sites():
     u = params.margin[:, None, None] - s * (w[:, None, :] - params.mean[:, :, None])
     spread = var_w[:, None, :] + params.variance[:, :, None] + params.margin_variance[:, None, None]
     expected = (np.abs(s) / np.sqrt(u**2 + spread)).sum(axis=1)
-    assert_allclose(part.sites(codes, w, var_w, params).tau, expected, rtol=1e-8)
+    assert_allclose(part.sites(Tile(codes, w, var_w, params)).tau, expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [1.0, 4.5])
@@ -216,7 +217,7 @@ def test_drawn_margins_follow_their_conditional(shape):
     rows = Normal(loadings, np.zeros((2 * copies, 3)), np.zeros(2 * copies))
     codes, w = np.repeat(codes, copies, axis=0), loadings @ design.mean.T
     chance = Chance(Stream.from_seed(1), 0, 0)
-    statistics = part.statistics(codes, w, 0 * w, params, design, chance)
+    statistics = part.statistics(Tile(codes, w, 0 * w, params, chance), design)
     drawn = part.draw_params(statistics, rows, params, Stream.from_seed(2))
     assert_array_equal(drawn.margin_variance, 0.0)
     inv_lam = margin_rank_sum_draws(

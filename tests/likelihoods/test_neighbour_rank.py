@@ -9,7 +9,7 @@ from tests.simulate import simulate, with_holes
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
 from rankfactor.engine import vb
 from rankfactor.engine.chain import Gibbs
-from rankfactor.likelihoods import NeighbourRank
+from rankfactor.likelihoods import NeighbourRank, Tile
 from rankfactor.model import Model
 from rankfactor.steps.workers import Workers, workers
 
@@ -19,7 +19,15 @@ def refreshed(bounds, table, w):
     coding = part.learn(table)
     observed = coding.observe(table)
     params = part.start(coding, observed, np.ones((len(coding.columns), 2)))
-    return part, observed, part.refresh(observed, slice(0, len(w)), w, params)
+    return (
+        part,
+        observed,
+        part.refresh(
+            observed,
+            slice(0, len(w)),
+            Tile(observed.tile(slice(0, len(w)), slice(None)), w, np.empty((0, 0)), params),
+        ),
+    )
 
 
 @pytest.mark.parametrize("bounds", ["extremum", "nearest"])
@@ -30,7 +38,7 @@ def test_bounds_are_those_of_the_other_samples(bounds):
     w = rng.standard_normal((3, 40))
     part, observed, params = refreshed(bounds, table, w)
     codes = observed.array
-    sites = part.sites(codes, w, np.full(w.shape, 0.3), params)
+    sites = part.sites(Tile(codes, w, np.full(w.shape, 0.3), params))
     for i in range(3):
         x = table[:, i]
         for n in range(40):
@@ -119,7 +127,7 @@ def test_classifier_is_saved_and_loaded(tmp_path, engine):
     [
         ({"bounds": "all"}, "bounds must be 'extremum' or 'nearest'"),
         ({"margin": 0.0}, "margin must be a positive number"),
-        ({"table_cuts": 255}, "table_cuts must be a whole number"),
+        ({"table_cuts": 255}, "table_cuts must be at most 254"),
     ],
 )
 def test_hyper_parameters_out_of_range(bad, words):

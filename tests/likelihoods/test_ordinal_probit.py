@@ -11,7 +11,7 @@ from rankfactor.engine.chain import Gibbs
 from rankfactor.kernels.ordinal import excess, interval, log_upper, raise_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import MarginRank, OrdinalProbit
+from rankfactor.likelihoods import MarginRank, OrdinalProbit, Tile
 from rankfactor.likelihoods.base import Chance
 from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.model import Model
@@ -73,7 +73,7 @@ def plain_bound(part, codes, w, h, n_cuts):
 
 def statistics_of(part, codes, params, rows, z):
     w = rows.mean @ z.mean.T
-    return part.statistics(codes, w, np.empty((0, 0)), params, z), w
+    return part.statistics(Tile(codes, w, np.empty((0, 0)), params), z), w
 
 
 def test_update_of_cut_points_raises_the_bound_to_its_maximum():
@@ -185,9 +185,9 @@ def test_draws_of_w_stay_in_their_intervals_and_average_to_their_expectation():
     part, stream = OrdinalProbit(), Stream.from_seed(0)
     drawn = []
     for number in range(2000):
-        sites = part.sites(codes, w, nothing, params, Chance(stream.child(number), 0, 0))
+        sites = part.sites(Tile(codes, w, nothing, params, Chance(stream.child(number), 0, 0)))
         drawn.append(sites.rho)
-    expected = part.sites(codes, w, nothing, params)
+    expected = part.sites(Tile(codes, w, nothing, params))
     assert_array_equal(sites.tau, expected.tau)
     assert sites.rho[0, 3] == 0.0  # missing
     level = np.where(codes == 255, 0, codes).astype(int)
@@ -204,16 +204,14 @@ def test_statistics_of_draws_are_those_of_the_drawn_sites():
     codes, params, rows, z = little(np.random.default_rng(0))
     w, nothing = rows.mean @ z.mean.T, np.empty((0, 0))
     part, stream = OrdinalProbit(), Stream.from_seed(5)
-    sites = part.sites(codes, w, nothing, params, Chance(stream, 7, 0))
+    sites = part.sites(Tile(codes, w, nothing, params, Chance(stream, 7, 0)))
     total = {}
     for samples in (slice(0, 13), slice(13, 40)):
         statistics = part.statistics(
-            codes[:, samples],
-            w[:, samples],
-            nothing,
-            params,
+            Tile(
+                codes[:, samples], w[:, samples], nothing, params, Chance(stream, 7, samples.start)
+            ),
             z.take(samples),
-            Chance(stream, 7, samples.start),
         )
         total = {key: total.get(key, 0.0) + value for key, value in statistics.items()}
     assert_allclose(part.system(total, params)[1], sites.rho @ z.mean, atol=1e-12)

@@ -71,7 +71,7 @@ def test_functions_can_be_left_out_on_the_way():
     "likelihood", [MarginRank(double=True), MarginRank(margin=0.5, double=True), Gaussian()]
 )
 def test_encoding_ends_where_plain_steps_do_in_fewer_of_them(likelihood, curved, monkeypatch):
-    monkeypatch.setattr(MarginRank, "curved", curved)
+    monkeypatch.setattr(MarginRank, "has_curvature", curved)
     model = Model(3, likelihood)
     fit = run(model, simulate(n=60, d=30).X, None, tol=1e-4)
     z = model.latent.law(60, 3)

@@ -41,7 +41,7 @@ AS_NOW = {"rtol": 5e-4, "atol": 1e-4}
 def nearness(request, monkeypatch):
     """How near predictions must be to those of then, with samples encoded as then or as now."""
     if request.param is AS_THEN:
-        monkeypatch.setattr(MarginRank, "curved", False)
+        monkeypatch.setattr(MarginRank, "has_curvature", False)
     return request.param
 
 
@@ -452,7 +452,7 @@ def test_a_part_of_ones_own_cannot_be_saved(tmp_path):
     table, labels = table_and_labels()
     fitted = RankFactorClassifier(likelihood=Mine(), n_factors=2, max_iter=5, random_state=0)
     fitted.fit(table, labels)
-    with pytest.raises(InputError, match="Mine is no part of rankfactor's own"):
+    with pytest.raises(InputError, match="Mine has no name of its own"):
         save_model(fitted.posterior_, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 

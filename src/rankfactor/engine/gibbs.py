@@ -162,7 +162,7 @@ def _sweep(
     # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
     # are all drawn after it.
     fit.assign(pool.map(assignment, blocks))
-    fused = fit.data.view.likelihood.augments
+    fused = fit.data.view.likelihood.has_fused_step
     if fused:
         source = stream.child("table")
         total, _ = update_fused(views, fit.prior, fit.z, pool, settings.block, _as_it_is, source)

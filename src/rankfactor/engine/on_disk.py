@@ -21,7 +21,7 @@ from rankfactor.errors import InputError
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
-from rankfactor.posterior.draws import named_parameters, scale_dims
+from rankfactor.posterior.draws import scale_dims
 from rankfactor.steps.score import TILE, ObservedView
 from rankfactor.steps.workers import slices
 from rankfactor.storage.archive import kinds_of, plain, stacked, unstacked
@@ -196,7 +196,7 @@ def quantities(model: Model, draw: Draw, log_likelihood: float) -> dict[str, Qua
         dims = ("row", "component")[: rows.ndim - 1]
         result["coefficients"] = Quantity(rows[..., :k], (*dims, "factor"), signed=True)
         result["intercept"] = Quantity(rows[..., k], dims)
-    for name, values in named_parameters(draw.params).items():
+    for name, values in draw.params.named().items():
         result[name] = Quantity(values, ("feature", "cut")[: values.ndim])
     known = scale_dims(model)
     for name, values in draw.scales.items():

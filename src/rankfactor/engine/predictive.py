@@ -100,12 +100,12 @@ def why_not_predictive(model: Model, gibbs: Gibbs | None) -> str | None:
     """What keeps a model from predictive training, and what to do; None if nothing does."""
     if gibbs is not None:
         return "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
-    if not isinstance(model.latent, StandardNormal):
+    if not model.latent.has_gradient:
         return (
             "predictive training has no gradient for experts='per_component': use "
             "experts='mixed' or training='bayes'."
         )
-    if model.data.refreshes:
+    if not model.data.has_gradient:
         return (
             f"predictive training has no gradient for the likelihood {model.data!r}: use "
             "max-margin rank, Gaussian or ordinal probit, or training='bayes'."
@@ -227,8 +227,8 @@ def responses(data: ObservedView, z: Normal, q: Floats, pool: Workers, block: in
     def respond(samples: slice) -> None:
         near = z.take(samples)
         curvature, _ = StandardNormal().natural(*near.mean.shape)
-        for seen in data.walk(rows, near, samples):
-            curvature += tile_curvature(seen.rows, data.slopes(seen), data.view.has_intercept)
+        for _, part, tile in data.walk(rows, near, samples):
+            curvature += tile_curvature(part, data.slopes(tile), data.view.has_intercept)
         result[samples] = solve_packed(curvature, q[samples])[0]
 
     pool.map(respond, slices(len(q), block))

@@ -265,13 +265,13 @@ def _ascend(
     momentum, previous, change = Momentum(), -np.inf, np.nan
     try:
         for iteration in range(settings.max_iter + 1):
-            if likelihood.augments:
+            if likelihood.has_fused_step:
                 elbo = _iterate_fused(fit, settings.block, pool, momentum)
             else:
                 # Scores come first, so the first pass only fits the rows to the starting ones.
                 elbo = (_iterate if iteration else _fit_rows)(fit, settings.block, pool)
-                # Where bounds are refreshed no joint density says whether means went too far.
-                if not likelihood.refreshes:
+                # Without a bound nothing says whether means went too far.
+                if likelihood.has_monotone_bound:
                     momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)
             fit.prior = fit.prior.update(fit.z)
             change = (elbo - previous) / max(abs(elbo), 1.0)

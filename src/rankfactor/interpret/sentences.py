@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib import metadata
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rankfactor.__about__ import __version__
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import counted
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.wording import joined, number, percent, plain, small
@@ -30,20 +28,6 @@ _FEW_SAMPLES = 50
 _FEW_IN_CLASS = 10
 _SMALL_Q = 0.05
 _SETS_NAMED = 5
-
-# What a part of a model is called, by its name in the registry.
-_PHRASES = {
-    "margin_rank": "max-margin rank likelihood (only the order of a feature's values counts)",
-    "gaussian": "Gaussian likelihood",
-    "ordinal_probit": "ordinal probit likelihood (only the order of a feature's values counts)",
-    "ordinary_rank": "rank likelihood (only the order of a feature's values counts)",
-    "neighbour_rank": "max-margin rank likelihood with the bounds of the paper's print",
-    "hinge": "Bayesian support vector machine (hinge loss)",
-    "probit": "Bayesian probit regression",
-    "tpbn": "three-parameter beta normal shrinkage prior (horseshoe type)",
-    "normal": "normal prior with a precision of each factor's own",
-    "multiplicative_gamma": "multiplicative gamma process prior",
-}
 
 
 def factor_label(posterior: Posterior, factor: int) -> str:
@@ -167,11 +151,7 @@ def _class_cautions(posterior: Posterior) -> list[str]:
 def methods(posterior: Posterior, seed: object) -> list[str]:
     """Paragraphs that say what was done."""
     model = posterior.model
-    data = _phrase(posterior, "data")
-    # A prior by block has that of a block as its base.
-    base = getattr(model.loading_shrinkage, "base", None)
-    shrinkage = _phrase(posterior, "loading_shrinkage")
-    shrinkage += ", with scales of each block's own" if base else ""
+    data, shrinkage = model.data.in_words(), model.loading_shrinkage.in_words()
     said = [
         f"Each feature is a weighted sum of at most {posterior.n_factors} latent factors (K = "
         f"{posterior.n_factors}), seen through a {data}. Loadings have a {shrinkage}, which "
@@ -183,7 +163,7 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         tasks = {1: "the labels", 2: "both label columns"}.get(
             n_tasks, f"all {n_tasks} label columns"
         )
-        label = _phrase(posterior, "label")
+        label = model.label.in_words()
         how = f"Factors are fitted jointly to the table and to {tasks} by a {label}."
         if posterior.training == "predictive":
             how = (
@@ -227,25 +207,6 @@ def versions() -> str:
         f"This page was made with rankfactor {__version__} under Python "
         f"{platform.python_version()}, with {joined(named)}."
     )
-
-
-def _phrase(posterior: Posterior, which: str) -> str:
-    """Words for a part of the model, and its numbers."""
-    try:
-        values: dict[str, Any] = posterior.model.to_dict()[which]
-        values = values.get("base", values)
-    except InputError:  # a part of the reader's own is in no registry
-        part = getattr(posterior.model, which)
-        part = getattr(part, "base", part)
-        values = {"part": type(part).__name__, **asdict(part)}
-    name = values["part"]
-    numbers = [
-        f"{key.replace('_', ' ')} = {value:.4g}"
-        for key, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    text = _PHRASES.get(name, name)
-    return f"{text} with {joined(numbers)}" if numbers else text
 
 
 def enrichment_sentences(posterior: Posterior, n_sets: int, found: pd.DataFrame) -> list[str]:

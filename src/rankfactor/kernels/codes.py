@@ -12,6 +12,21 @@ MAX_CUTS = 254
 _TILE = 64  # columns read together: a row-major table is walked without missing the cache
 
 
+@njit(cache=True, nogil=True, forceinline=True)  # a call costs half more
+def _code(x, cuts, n_cuts, i):  # type: ignore[no-untyped-def]
+    """Code of x as feature i."""
+    if np.isnan(x):
+        return MISSING
+    low, high = 0, n_cuts[i]
+    while low < high:
+        middle = (low + high) // 2
+        if cuts[i, middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @njit(cache=True, nogil=True)
 def code_values(values, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-def]
     """Write the codes of some columns of a table.
@@ -32,33 +47,7 @@ def code_values(values, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-
         last = min(first + _TILE, len(columns))
         for n in range(n_samples):
             for i in range(first, last):
-                x = values[n, columns[i]]
-                if np.isnan(x):
-                    out[i, n] = MISSING
-                else:
-                    low, high = 0, n_cuts[i]
-                    while low < high:
-                        middle = (low + high) // 2
-                        if cuts[i, middle] < x:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    out[i, n] = low
-
-
-@njit(cache=True, nogil=True)
-def _code(x, cuts, n_cuts, i):  # type: ignore[no-untyped-def]
-    """Code of x as feature i; `code_values` has this in its loop, where a call costs half more."""
-    if np.isnan(x):
-        return MISSING
-    low, high = 0, n_cuts[i]
-    while low < high:
-        middle = (low + high) // 2
-        if cuts[i, middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+                out[i, n] = _code(values[n, columns[i]], cuts, n_cuts, i)
 
 
 @njit(cache=True, nogil=True)

@@ -19,8 +19,8 @@ import math
 import numpy as np
 from numba import njit
 
-from rankfactor.kernels.draws import gamma, truncated_normal
 from rankfactor.kernels.rng import derive, normal, uniform
+from rankfactor.kernels.samplers import gamma, truncated_normal
 
 LARGE_RATE = 1e10
 LONGEST = 100_000
@@ -58,15 +58,6 @@ def poisson(rate, key):  # type: ignore[no-untyped-def]
         height = np.log(v * inv_alpha / (a / (us * us) + b))
         if height <= k * log_rate - rate - math.lgamma(k + 1.0):
             return k
-
-
-@njit(cache=True, nogil=True)
-def draw_poisson(rate, key, first):  # type: ignore[no-untyped-def]
-    """Poisson draws for a flat array of rates."""
-    out = np.empty(rate.size)
-    for i in range(out.size):
-        out[i] = poisson(rate[i], derive(key, first + i))
-    return out
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -24,7 +24,7 @@ whichever is nearer, so that R, y and s have errors of a few units of 1e-7 of th
 small they are. None is ever 0, and s is never 1; y ends at 22.9, beyond which the law has a mass of
 1.4e-11.
 
-The draw: see `rankfactor.kernels.draws` for the roots 1/T and T/u^2. The second is taken with
+The draw: see `rankfactor.kernels.samplers` for the roots 1/T and T/u^2. The second is taken with
 probability u / (u + T), written so that s decides by its fine end: for small u the second root is
 rare and large, and carries the mean. In float32 a draw is off by a few units of 1e-7 of itself.
 It cannot be seen in a million draws while that is far below the law's own spread, u^(-1/2) of the

@@ -26,8 +26,8 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.codes import MISSING
-from rankfactor.kernels.draws import truncated_normal
 from rankfactor.kernels.rng import derive
+from rankfactor.kernels.samplers import truncated_normal
 
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _ROOT_HALF_PI = math.sqrt(0.5 * math.pi)

@@ -33,9 +33,9 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.codes import MISSING
-from rankfactor.kernels.draws import truncated_normal
 from rankfactor.kernels.ordinal import excess, interval
 from rankfactor.kernels.rng import derive, normal, uniform
+from rankfactor.kernels.samplers import truncated_normal
 
 _WHOLE = 1 << 62  # number, within a row, of the moves of all its values
 
@@ -157,7 +157,7 @@ def draw_cut_points(h, n_cuts, diagonal, beside, linear, within, key, first):  #
 
 
 @njit(cache=True, nogil=True)
-def _between(m, low, high):  # type: ignore[no-untyped-def]
+def between(m, low, high):  # type: ignore[no-untyped-def]
     """Mean of N(m, 1) on (low, high); either end may be infinite."""
     if low == high:
         return low
@@ -244,7 +244,7 @@ def _compile_sweep(draws: bool) -> Callable[..., Any]:
                     if draws:
                         value = truncated_normal(w[i, m], low, high, derive(row_key, m))
                     else:
-                        value = _between(w[i, m], low, high)
+                        value = between(w[i, m], low, high)
                     out[i, m] = min(max(value, low), high)
                     top = max(top, np.float64(out[i, m]))
                 low = top

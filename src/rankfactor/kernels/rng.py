@@ -80,12 +80,6 @@ def uniform(key, counter):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def exponential(key, counter):  # type: ignore[no-untyped-def]
-    """Exponential with mean 1; never 0."""
-    return -np.log(uniform(key, counter))
-
-
-@njit(cache=True, nogil=True)
 def normal(key, counter):  # type: ignore[no-untyped-def]
     """Standard normal, from the one word ``counter``."""
     word = bits(key, counter)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
+from rankfactor.parts import Part
 from rankfactor.typing import Floats, Index
 
 
@@ -75,8 +76,15 @@ class ScorePrior(ABC):
         return self
 
 
-class Latent(ABC):
+class Latent(Part, ABC, family="prior of the scores"):
     """Base of all priors of the scores."""
+
+    has_gradient: ClassVar[bool] = False  # predictive training can follow the labels through it
+
+    @property
+    def n_components(self) -> int | None:
+        """Number of components, each with classifiers of its own; None where there are none."""
+        return None
 
     @abstractmethod
     def start(self, z: Normal, centres: Callable[[int], Floats]) -> ScorePrior:

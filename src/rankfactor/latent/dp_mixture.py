@@ -38,14 +38,14 @@ its scale as that of A does, so decisions hardly depend on c. The sampler draws 
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.errors import InputError
+from rankfactor.errors import check_count, check_positive
 from rankfactor.kernels.packed import diagonal_positions, packed_size
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent.base import Latent, ScorePrior
@@ -83,19 +83,14 @@ class DPMixture(Latent):
     scale_shape: float = 10.0
     scale_rate: float = 10.0
 
+    name: ClassVar[str] = "dp_mixture"
+    phrase: ClassVar[str] = "Dirichlet process mixture of normals"
+
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
-        count = self.n_components
-        if isinstance(count, bool) or not isinstance(count, numbers.Integral) or int(count) < 1:
-            raise InputError(f"n_components must be a whole number of at least 1, not {count!r}.")
-        for name in (
-            *("concentration_shape", "concentration_rate", "centre_precision"),
-            *("scale_shape", "scale_rate"),
-        ):
-            value = getattr(self, name)
-            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not (real and 0 < value < float("inf")):
-                raise InputError(f"{name} must be a positive number, not {value!r}.")
+        check_count("n_components", self.n_components)
+        for field in fields(self)[1:]:
+            check_positive(field.name, getattr(self, field.name))
 
     def start(self, z: Normal, centres: Callable[[int], Floats]) -> Mixture:
         """Every sample with the nearest of T centres, components by decreasing size."""

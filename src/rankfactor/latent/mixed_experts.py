@@ -12,12 +12,11 @@ variance; tempering by ``sharpness / psi`` makes the exponent ``-sharpness/2 |z 
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_count, check_positive
 from rankfactor.latent.gates import Gates
 from rankfactor.typing import Floats
 
@@ -49,15 +48,11 @@ class MixedExperts:
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
-        count = self.n_components
-        if isinstance(count, bool) or not isinstance(count, numbers.Integral) or int(count) < 1:
-            raise InputError(f"n_components must be a whole number of at least 1, not {count!r}.")
+        check_count("n_components", self.n_components)
+        check_positive("sharpness", self.sharpness)
+        check_positive("precision", self.precision)
         if self.gradient not in ("linear", "mixed"):
             raise InputError(f"gradient must be 'linear' or 'mixed', not {self.gradient!r}.")
-        for name in ("sharpness", "precision"):
-            value = getattr(self, name)
-            if not (isinstance(value, numbers.Real) and 0 < value < float("inf")):
-                raise InputError(f"{name} must be a positive number, not {value!r}.")
 
     def gates(self, z: Floats, centres: Floats) -> Gates:
         """Gates on regions of scores (N, K) around centres (T, K)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from rankfactor.typing import Floats
 @dataclass(frozen=True)
 class StandardNormal(Latent, ScorePrior):
     """Independent standard normal scores: nothing to learn, so it is its own state."""
+
+    name: ClassVar[str] = "standard_normal"
+    phrase: ClassVar[str] = "standard normal prior"
+    has_gradient: ClassVar[bool] = True
 
     def start(self, z: Normal, centres: Callable[[int], Floats]) -> StandardNormal:
         """The prior itself."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from rankfactor.kernels.draws import draw_elements, draw_gamma
 from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import draw_elements, draw_gamma
 from rankfactor.typing import Floats
 
 
@@ -47,3 +47,8 @@ class Gamma:
         """
         terms = shape * log_rate - gammaln(shape) + (shape - 1) * self.log_mean - rate * self.mean
         return float(np.sum(terms))
+
+    def gain_over(self, shape: float, rate: float) -> float:
+        """Sum of E[log p] - E[log q], q these laws and p = Ga(shape, rate)."""
+        known = np.full(1, rate)
+        return self.expected_log_prior(shape, known, np.log(known)) + self.entropy()

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.special import k0e, k1e, kve
 
 from rankfactor.kernels.bessel import order_zero_log_k0, order_zero_moments
-from rankfactor.kernels.draws import draw_elements, draw_gig
 from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import draw_elements, draw_gig
 from rankfactor.typing import Floats
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfactor.kernels.draws import draw_elements, draw_inverse_gaussian
 from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import draw_elements, draw_inverse_gaussian
 from rankfactor.typing import Floats
 
 

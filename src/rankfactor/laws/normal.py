@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.draws import draw_rows
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.packed import (
     add_outer,
@@ -22,9 +21,11 @@ from rankfactor.kernels.packed import (
     pack,
     packed_order,
     packed_size,
+    pair_weights,
     unpack,
 )
 from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import draw_rows
 from rankfactor.kernels.solve import draw_packed, solve_packed
 from rankfactor.typing import Floats, Index, Reals
 
@@ -131,6 +132,10 @@ class Normal:
         """
         mean = np.asarray(draw_rows(self.mean, np.ascontiguousarray(self.cov), stream.word, first))
         return Normal.certain(mean, self.cov.dtype)
+
+    def second_products(self, packed: Reals) -> Floats:
+        """Inner products of E[x x^T] with packed symmetric matrices (n, P), shape (n,)."""
+        return np.asarray(np.einsum("ip,ip,p->i", self.second, packed, pair_weights(self.order)))
 
     def take(self, rows: Index) -> Normal:
         """Some of the rows."""

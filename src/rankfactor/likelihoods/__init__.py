@@ -1,4 +1,8 @@
-"""Likelihoods of data and of labels; a new one is one file here and a line in the registry."""
+"""Likelihoods of data and of labels.
+
+A class with a `name` joins its family when it is defined (`rankfactor.parts`); the imports below
+define those of the library.
+"""
 
 from rankfactor.likelihoods.base import (
     Coding,
@@ -9,45 +13,22 @@ from rankfactor.likelihoods.base import (
     Observed,
     ObservedArray,
     RowArrays,
+    Tile,
 )
-from rankfactor.likelihoods.coding import Cuts
-from rankfactor.likelihoods.gaussian import Gaussian, Noise, Scaling
+from rankfactor.likelihoods.gaussian import Gaussian
 from rankfactor.likelihoods.hinge import Hinge
-from rankfactor.likelihoods.margin_rank import CutPoints, MarginRank, margin_for
-from rankfactor.likelihoods.neighbour_rank import NeighbourBounds, NeighbourRank
-from rankfactor.likelihoods.ordinal_probit import OrdinalProbit, Thresholds
-from rankfactor.likelihoods.ordinary_rank import Boundaries, OrdinaryRank, RankTable
+from rankfactor.likelihoods.margin_rank import MarginRank, margin_for
+from rankfactor.likelihoods.neighbour_rank import NeighbourRank
+from rankfactor.likelihoods.ordinal_probit import OrdinalProbit
+from rankfactor.likelihoods.ordinary_rank import OrdinaryRank
 from rankfactor.likelihoods.probit import Probit
 
-DATA_LIKELIHOODS: dict[str, type[DataLikelihood]] = {  # type: ignore[type-arg]
-    "gaussian": Gaussian,
-    "margin_rank": MarginRank,
-    "neighbour_rank": NeighbourRank,
-    "ordinal_probit": OrdinalProbit,
-    "ordinary_rank": OrdinaryRank,
-}
-# What each data likelihood keeps: its coding and its parameters.
-CODINGS: dict[str, type[Coding]] = {
-    "gaussian": Scaling,
-    "margin_rank": Cuts,
-    "neighbour_rank": Cuts,
-    "ordinal_probit": Cuts,
-    "ordinary_rank": RankTable,
-}
-PARAMETERS: dict[str, type[RowArrays]] = {
-    "gaussian": Noise,
-    "margin_rank": CutPoints,
-    "neighbour_rank": NeighbourBounds,
-    "ordinal_probit": Thresholds,
-    "ordinary_rank": Boundaries,
-}
-LABEL_LIKELIHOODS: dict[str, type[LabelLikelihood]] = {"hinge": Hinge, "probit": Probit}
+DATA_LIKELIHOODS = DataLikelihood.choices
+LABEL_LIKELIHOODS = LabelLikelihood.choices
 
 __all__ = [
-    "CODINGS",
     "DATA_LIKELIHOODS",
     "LABEL_LIKELIHOODS",
-    "PARAMETERS",
     "Coding",
     "DataLikelihood",
     "Gaussian",
@@ -63,5 +44,6 @@ __all__ = [
     "OrdinaryRank",
     "Probit",
     "RowArrays",
+    "Tile",
     "margin_for",
 ]

@@ -10,15 +10,18 @@ first updates its own parameters (cut points, noise) and then states each row's 
 
     P_i = sum_n tau_in E[z z^T],      h_i = sum_n rho_in E[z_n].
 
-A likelihood is a frozen dataclass of hyper-parameters; what is learned travels in a `RowArrays`.
+A likelihood is a frozen dataclass of hyper-parameters; what is learned travels in a `RowArrays`. It
+writes `terms`, sites and bound terms of a tile, and everything else has a default. One whose own
+parameters are updated from sums over samples overrides `statistics`, `update` and `system`; one
+that need not find the bound to find the sites overrides `sites`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +29,7 @@ from numpy.typing import NDArray
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
+from rankfactor.parts import Part
 from rankfactor.typing import Floats, Index
 
 Statistics = dict[str, Floats]
@@ -36,11 +40,31 @@ _SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8
 class RowArrays:
     """Parameters of a view's rows: arrays that share their first dimension, the rows.
 
-    ``named`` gives the fields that are drawn, each with the name that a user knows it by; None if
-    a class does not say.
+    Attributes
+    ----------
+    public_names : dict or None
+        Fields that draws are reported by (ArviZ, draw stores), with their names there; None for
+        every field of numbers with a fraction, by its own name.
     """
 
-    named: ClassVar[Mapping[str, str] | None] = None
+    public_names: ClassVar[dict[str, str] | None] = None
+
+    @property
+    def used(self) -> Any:
+        """Which entries of arrays (rows, J) are in use; True for all."""
+        return True
+
+    def named(self) -> dict[str, NDArray[Any]]:
+        """What draws are reported by, shape (rows,) or (rows, J); NaN where an entry is unused."""
+        names, found = self.public_names, {}
+        for one in fields(self):
+            values = getattr(self, one.name)
+            if names is None and values.dtype.kind == "f" and values.size:
+                found[one.name] = values
+            elif names is not None and one.name in names:
+                used = self.used if values.ndim == 2 else True
+                found[names[one.name]] = np.where(used, values, np.nan)
+        return found
 
     def take(self, rows: Index) -> Self:
         """Parameters of some of the rows."""
@@ -76,6 +100,15 @@ class NoParameters(RowArrays):
     """For likelihoods that learn nothing of their own."""
 
 
+@dataclass(frozen=True)
+class FixedNoise(RowArrays):
+    """For data likelihoods that learn nothing of their own."""
+
+    variance: Floats  # (d,): what w leaves unexplained
+
+    public_names: ClassVar[dict[str, str] | None] = {}
+
+
 Params = TypeVar("Params", bound=RowArrays)
 
 
@@ -100,6 +133,20 @@ class Slopes(NamedTuple):
     tau: Floats  # of the site
     push: Floats  # the first derivative: rho - tau w
     curvature: Floats  # minus the second
+
+
+class Tile(NamedTuple):
+    """Some rows and samples as a likelihood sees them.
+
+    Auxiliary variables take their expectations or, where ``chance`` is given, are drawn; the
+    predictor and the parameters are then certain, and ``var_w`` is not looked at.
+    """
+
+    observed: NDArray[Any]  # (rows, samples), in the form that the likelihood reads
+    w: Floats  # (rows, samples): the predictor's mean
+    var_w: Floats  # (rows, samples): its variance
+    params: Any  # of the rows
+    chance: Chance | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +175,13 @@ class Chance:
         """``draw(i, stream of row i, number of the first sample)`` for all rows, stacked."""
         parts = [draw(i, self.stream.child(self.row + i), self.sample) for i in range(n_rows)]
         return np.stack(parts)
+
+    def draw(self, law: Callable[..., Any], *parameters: Floats) -> Floats:
+        """Draws of a law whose parameters are arrays of the tile's shape, (rows, samples)."""
+        return self.by_row(
+            lambda i, stream, first: law(*(one[i] for one in parameters)).draw(stream, first),
+            len(parameters[0]),
+        )
 
 
 class Observed(Protocol):
@@ -186,18 +240,24 @@ class Coding(Protocol):
         ...
 
 
-class Likelihood(ABC, Generic[Params]):
+class Likelihood(Part, ABC, Generic[Params]):
     """Base of all likelihoods."""
 
     has_intercept: ClassVar[bool] = False  # the rows end in an intercept
     needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
-    refreshes: ClassVar[bool] = False  # `refresh` does something
-    uses_values: ClassVar[bool] = False  # values count, and not their order alone
+    has_monotone_bound: ClassVar[bool] = True  # no update lowers the bound
+    # Whether `slopes` cost little more than the sites and say much more: curvatures far below tau.
+    has_curvature: ClassVar[bool] = False
 
     @property
-    def augments(self) -> bool:
+    def has_fused_step(self) -> bool:
         """Whether there is an `augment`."""
         return False
+
+    @property
+    def has_refresh(self) -> bool:
+        """Whether some parameters depend on all samples at once."""
+        return type(self).refresh is not Likelihood.refresh
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
@@ -212,74 +272,57 @@ class Likelihood(ABC, Generic[Params]):
         """Parameters with what only a fit needs, made where it is not there yet."""
         return params
 
-    def refresh(
-        self,
-        observed: Observed,
-        tile: slice,
-        w: Floats,
-        params: Params,
-        chance: Chance | None = None,
-    ) -> Params:
+    def refresh(self, observed: Observed, rows: slice, tile: Tile) -> Params:
         """Parameters that depend on all samples at once, before the statistics are taken.
 
         Parameters
         ----------
         observed : Observed
             The whole view.
-        tile : slice
-            The rows that ``w`` (rows, all samples) and ``params`` belong to.
+        rows : slice
+            The rows of the tile, which holds their w at all samples and their parameters.
         """
+        params: Params = tile.params
         return params
 
-    def read(self, observed: Observed, tile: slice, samples: Index, params: Params) -> NDArray[Any]:
-        """What `sites` and `statistics` are given of a tile; ``params`` are those of its rows."""
-        return observed.tile(tile, samples)
+    def read(self, observed: Observed, rows: slice, samples: Index, params: Params) -> NDArray[Any]:
+        """What a tile holds of the observations; ``params`` are those of its rows."""
+        return observed.tile(rows, samples)
 
-    @abstractmethod
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Params,
-        chance: Chance | None = None,
-    ) -> Sites:
-        """Sites of a tile, each array of shape (rows, samples).
+    def terms(self, tile: Tile) -> tuple[Sites, Floats]:
+        """Sites and bound terms of a tile, each array of shape (rows, samples).
 
-        Auxiliary variables take their expectations or, where ``chance`` is given, are drawn; the
-        predictor and the parameters are then certain, and ``var_w`` is not looked at.
+        Not asked for where both `sites` and `statistics` are overridden.
         """
+        raise NotImplementedError(f"{type(self).__name__} has no `terms`.")
 
-    @abstractmethod
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Params,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
-        """Sums over the samples of a tile; additive over blocks of samples."""
+    def sites(self, tile: Tile) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+        return self.terms(tile)[0]
 
-    def augment(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Params,
-        chance: Chance | None = None,
-    ) -> Augmented:
-        """Auxiliary variables of a tile and all samples, then parameters, then sites.
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+        """Sums over the samples of a tile, additive over blocks of samples.
+
+        Here second (rows, P), shift (rows, K) and bound (rows,).
+        """
+        sites, terms = self.terms(tile)
+        return {
+            "second": design.sum_second(sites.tau),
+            "shift": sites.rho @ design.mean,
+            "bound": terms.sum(axis=1),
+        }
+
+    def augment(self, tile: Tile) -> Augmented:
+        """Auxiliary variables of a tile of all samples, then parameters, then sites.
 
         For likelihoods whose parameters can be updated from w alone. With ``chance`` all are drawn.
         ``w`` and ``var_w`` may be overwritten.
         """
-        raise TypeError(f"{type(self).__name__} has no auxiliary variables to take from w alone.")
+        raise NotImplementedError(f"{type(self).__name__} has no fused step.")
 
-    @abstractmethod
     def bound(self, statistics: Statistics, rows: Normal, params: Params) -> float:
         """E[log likelihood] and its auxiliary variables, at the rows the statistics were made."""
+        return float(statistics["bound"].sum())
 
     def update(self, statistics: Statistics, rows: Normal, params: Params) -> Params:
         """Likelihood's own parameters given the rows."""
@@ -304,49 +347,58 @@ class Likelihood(ABC, Generic[Params]):
         return 0.0
 
 
-class DataLikelihood(Likelihood[Params]):
-    """A likelihood for the features of a table."""
+class DataLikelihood(Likelihood[Params], family="data likelihood"):
+    """A likelihood for the features of a table.
 
+    Attributes
+    ----------
+    coding, parameters : type
+        What the model keeps to code new samples, and what the likelihood learns.
+    """
+
+    coding: ClassVar[type[Coding]]
+    parameters: ClassVar[type[RowArrays]] = FixedNoise
+    has_gradient: ClassVar[bool] = True  # `slopes` are those of its bound: predictive training
+    takes_sparse: ClassVar[bool] = False  # a sparse table is coded without being made dense
+    uses_values: ClassVar[bool] = False  # values count, and not their order alone
     has_auto_margin: ClassVar[bool] = False  # the margin may be "auto" (`for_coding`)
-    # Whether `slopes` cost little more than the sites and say much more: curvatures far below tau.
-    curved: ClassVar[bool] = False
 
     def for_coding(self, coding: Any) -> Self:
-        """The likelihood for a table of this coding; here the same for all."""
+        """The likelihood with the defaults that depend on how many features vary."""
         return self
 
     @abstractmethod
-    def learn(self, values: Floats) -> Coding:
+    def learn(self, values: Floats) -> Any:
         """Coding of a training table, shape (samples, features), NaN where missing."""
 
     @abstractmethod
     def normal_scores(self, observed: Observed) -> Observed:
         """Centred values of roughly unit variance for the starting point, zero where missing."""
 
-    @abstractmethod
+    def start(self, coding: Any, observed: Observed, loadings: Floats) -> Params:
+        """Parameters at the starting loadings, shape (features, K)."""
+        return cast("Params", FixedNoise(np.ones(len(loadings))))
+
     def noise_variance(self, params: Params) -> Floats:
         """Variance of what w leaves unexplained, on the scale of w, shape (d,).
 
         The inverse of a row's mean site precision; it puts the loadings of features of different
         kinds on a common scale.
         """
+        return cast("FixedNoise", params).variance
 
-    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Params) -> Slopes:
+    def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound; here by differences of the sites."""
 
         def push(at: Floats) -> tuple[Floats, Floats]:
-            sites = self.sites(observed, at, var_w, params)
+            sites = self.sites(tile._replace(w=at))
             return sites.tau, np.asarray(sites.rho - sites.tau * at)
 
-        less, more = push(w - _SMALL)[1], push(w + _SMALL)[1]
-        return Slopes(*push(w), (less - more) / (2 * _SMALL))
-
-    @abstractmethod
-    def start(self, coding: Any, observed: Observed, loadings: Floats) -> Params:
-        """Parameters at the starting loadings, shape (features, K)."""
+        less, more = push(tile.w - _SMALL)[1], push(tile.w + _SMALL)[1]
+        return Slopes(*push(tile.w), (less - more) / (2 * _SMALL))
 
 
-class LabelLikelihood(Likelihood[NoParameters]):
+class LabelLikelihood(Likelihood[NoParameters], family="label likelihood"):
     """A likelihood for labels: rows of signed weights, +c and -c for the two sides, 0 = missing."""
 
     has_intercept: ClassVar[bool] = True
@@ -365,34 +417,6 @@ class LabelLikelihood(Likelihood[NoParameters]):
     def probability(self, f: Floats, var_f: Floats) -> Floats:
         """Probability of the positive side, averaged over f ~ N(f, var_f); 1/2 where f = 0."""
 
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: NoParameters,
-        chance: Chance | None = None,
-    ) -> Sites:
-        """Sites of a tile, each array of shape (rows, samples)."""
-        return self.label_sites(observed, w, var_w, chance)[0]
-
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: NoParameters,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
-        """Sums over the samples of a tile: second (rows, P), shift (rows, K), bound (rows,)."""
-        sites, terms = self.label_sites(observed, w, var_w, chance)
-        return {
-            "second": design.sum_second(sites.tau),
-            "shift": sites.rho @ design.mean,
-            "bound": terms.sum(axis=1),
-        }
-
-    def bound(self, statistics: Statistics, rows: Normal, params: NoParameters) -> float:
-        """Sum of the bound terms."""
-        return float(statistics["bound"].sum())
+    def terms(self, tile: Tile) -> tuple[Sites, Floats]:
+        """Sites and bound terms of a tile, each array of shape (rows, samples)."""
+        return self.label_sites(tile.observed, tile.w, tile.var_w, tile.chance)

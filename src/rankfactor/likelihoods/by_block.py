@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Augmented,
-    Chance,
     Coding,
     DataLikelihood,
     Observed,
@@ -34,6 +33,7 @@ from rankfactor.likelihoods.base import (
     Sites,
     Slopes,
     Statistics,
+    Tile,
 )
 from rankfactor.typing import Floats, Index
 
@@ -168,8 +168,36 @@ class ByBlock(DataLikelihood[BlockParams]):
     """
 
     names: tuple[str, ...]
-    parts: tuple[Any, ...]
+    parts: tuple[DataLikelihood[Any], ...]
     runs: tuple[tuple[int, int], ...] = ()
+
+    name: ClassVar[str] = "by_block"
+    is_choice: ClassVar[bool] = False
+    coding: ClassVar[type[Coding]] = BlockCoding
+    parameters: ClassVar[type[RowArrays]] = BlockParams
+
+    def _values(self) -> dict[str, Any]:
+        """Names, likelihoods and runs, these in one line: blocks of a table may alternate."""
+        return {
+            "names": list(self.names),
+            "parts": [part.to_dict() for part in self.parts],
+            "runs": " ".join(f"{block}*{length}" for block, length in self.runs),
+        }
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> ByBlock:
+        """The likelihood with the values of `_values`."""
+        runs = [run.split("*") for run in values["runs"].split()]
+        return cls(
+            tuple(values["names"]),
+            tuple(DataLikelihood.from_dict(part) for part in values["parts"]),
+            tuple((int(block), int(length)) for block, length in runs),
+        )
+
+    def in_words(self) -> str:
+        """The likelihoods of the blocks, for a report."""
+        named = zip(self.names, self.parts, strict=True)
+        return "; ".join(f"{part.in_words()} for the block {name}" for name, part in named)
 
     def for_blocks(self, blocks: Sequence[str]) -> ByBlock:
         """The likelihood of a table whose columns belong to these blocks.
@@ -212,9 +240,24 @@ class ByBlock(DataLikelihood[BlockParams]):
         return any(part.needs_variance for part in self.parts)
 
     @property
-    def refreshes(self) -> bool:  # type: ignore[override]
+    def has_refresh(self) -> bool:
         """Whether any block's parameters depend on all samples at once."""
-        return any(part.refreshes for part in self.parts)
+        return any(part.has_refresh for part in self.parts)
+
+    @property
+    def has_monotone_bound(self) -> bool:  # type: ignore[override]
+        """Whether no update of any block lowers the bound."""
+        return all(part.has_monotone_bound for part in self.parts)
+
+    @property
+    def has_gradient(self) -> bool:  # type: ignore[override]
+        """Whether all blocks allow predictive training."""
+        return all(part.has_gradient for part in self.parts)
+
+    @property
+    def takes_sparse(self) -> bool:  # type: ignore[override]
+        """Whether all blocks code sparse tables as they are."""
+        return all(part.takes_sparse for part in self.parts)
 
     @property
     def uses_values(self) -> bool:  # type: ignore[override]
@@ -222,14 +265,14 @@ class ByBlock(DataLikelihood[BlockParams]):
         return any(part.uses_values for part in self.parts)
 
     @property
-    def curved(self) -> bool:  # type: ignore[override]
+    def has_curvature(self) -> bool:  # type: ignore[override]
         """Whether curvatures are far below tau in any block."""
-        return any(part.curved for part in self.parts)
+        return any(part.has_curvature for part in self.parts)
 
     @property
-    def augments(self) -> bool:
+    def has_fused_step(self) -> bool:
         """Whether all blocks have a fused step."""
-        return all(part.augments for part in self.parts)
+        return all(part.has_fused_step for part in self.parts)
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
@@ -291,91 +334,68 @@ class ByBlock(DataLikelihood[BlockParams]):
         ]
         return replace(params, parts=tuple(parts))
 
-    def refresh(
-        self,
-        observed: Observed,
-        tile: slice,
-        w: Floats,
-        params: Any,
-        chance: Chance | None = None,
-    ) -> Any:
+    def refresh(self, observed: Observed, rows: slice, tile: Tile) -> Any:
         """Parameters of a tile that depend on all samples at once."""
         assert isinstance(observed, BlockObserved)
-        block, local = _one(observed.block_ends, tile)
-        part = self.parts[block]
-        if not part.refreshes:
-            return params
-        return replace(
-            params, part=part.refresh(observed.parts[block], local, w, params.part, chance)
-        )
+        block, local = _one(observed.block_ends, rows)
+        found = self.parts[block].refresh(observed.parts[block], local, self._own(tile))
+        return replace(tile.params, part=found)
 
-    def read(self, observed: Observed, tile: slice, samples: Index, params: Any) -> NDArray[Any]:
-        """What `sites` and `statistics` are given of a tile."""
+    def read(self, observed: Observed, rows: slice, samples: Index, params: Any) -> NDArray[Any]:
+        """What a tile holds of the observations."""
         assert isinstance(observed, BlockObserved)
-        block, local = _one(observed.block_ends, tile)
+        block, local = _one(observed.block_ends, rows)
         found = self.parts[block].read(observed.parts[block], local, samples, params.part)
         return np.asarray(found)
 
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Any,
-        chance: Chance | None = None,
-    ) -> Sites:
+    def _own(self, tile: Tile) -> Tile:
+        """A tile as the likelihood of its block sees it."""
+        return tile._replace(params=tile.params.part)
+
+    def terms(self, tile: Tile) -> tuple[Sites, Floats]:
+        """Sites and bound terms of a tile, each array of shape (rows, samples)."""
+        return self._of(tile.params).terms(self._own(tile))
+
+    def sites(self, tile: Tile) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        return self.parts[params.block].sites(observed, w, var_w, params.part, chance)  # type: ignore[no-any-return]
+        return self._of(tile.params).sites(self._own(tile))
 
-    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Any) -> Slopes:
+    def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound in w."""
-        return self.parts[params.block].slopes(observed, w, var_w, params.part)  # type: ignore[no-any-return]
+        return self._of(tile.params).slopes(self._own(tile))
 
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Any,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
         """Sums over the samples of a tile."""
-        part = self.parts[params.block]
-        return part.statistics(observed, w, var_w, params.part, design, chance)  # type: ignore[no-any-return]
+        return self._of(tile.params).statistics(self._own(tile), design)
 
-    def augment(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Any,
-        chance: Chance | None = None,
-    ) -> Augmented:
-        """Auxiliary variables of a tile and all samples, then parameters, then sites."""
-        part = self.parts[params.block]
-        sites, found, bound = part.augment(observed, w, var_w, params.part, chance)
-        return Augmented(sites, replace(params, part=found), bound)
+    def augment(self, tile: Tile) -> Augmented:
+        """Auxiliary variables of a tile of all samples, then parameters, then sites."""
+        sites, found, bound = self._of(tile.params).augment(self._own(tile))
+        return Augmented(sites, replace(tile.params, part=found), bound)
+
+    def _of(self, params: BlockTile) -> DataLikelihood[Any]:
+        """The likelihood of a tile's block."""
+        return self.parts[params.block]
 
     def bound(self, statistics: Statistics, rows: Normal, params: Any) -> float:
         """E[log likelihood] of a tile."""
-        return self.parts[params.block].bound(statistics, rows, params.part)  # type: ignore[no-any-return]
+        return self._of(params).bound(statistics, rows, params.part)
 
     def update(self, statistics: Statistics, rows: Normal, params: Any) -> Any:
         """Parameters of a tile given its rows."""
-        part = self.parts[params.block]
+        part = self._of(params)
         return replace(params, part=part.update(statistics, rows, params.part))
 
     def draw_params(
         self, statistics: Statistics, rows: Normal, params: Any, stream: Stream, first: int = 0
     ) -> Any:
         """A draw of the parameters of a tile given its rows."""
-        part = self.parts[params.block]
+        part = self._of(params)
         return replace(params, part=part.draw_params(statistics, rows, params.part, stream, first))
 
     def system(self, statistics: Statistics, params: Any) -> tuple[Floats, Floats]:
         """Packed precision (rows, P) and shift (rows, K) that the data add to a tile's rows."""
-        return self.parts[params.block].system(statistics, params.part)  # type: ignore[no-any-return]
+        return self._of(params).system(statistics, params.part)
 
     def params_bound(self, params: BlockParams) -> float:
         """E[log p] - E[log q] of the parameters of all blocks."""

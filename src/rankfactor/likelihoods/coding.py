@@ -11,26 +11,23 @@ values like any other, so ties at zero are one level. A stored NaN is a missing 
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import ndtri
 
-from rankfactor.errors import InputError
+from rankfactor.errors import check_count
 from rankfactor.kernels.codes import MAX_CUTS, code_sparse, code_values, level_counts, look_up
-from rankfactor.likelihoods.base import Observed, ObservedArray
+from rankfactor.likelihoods.base import (
+    DataLikelihood,
+    Observed,
+    ObservedArray,
+    Params,
+)
 from rankfactor.typing import Floats, Index
-
-
-def check_cuts(name: str, value: object) -> None:
-    """Refuse a number of cuts that one-byte codes cannot hold."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not (whole and 1 <= int(value) <= MAX_CUTS):  # type: ignore[call-overload]
-        raise InputError(f"{name} must be a whole number from 1 to {MAX_CUTS}, not {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -40,6 +37,23 @@ class Cuts:
     columns: NDArray[np.int64]  # (d,)
     values: Floats  # (d, J), increasing; +inf past n_cuts
     n_cuts: NDArray[np.int64]  # (d,)
+
+    @classmethod
+    def learn(cls, values: Any, max_cuts: int) -> Self:
+        """Cuts of every feature that varies in an array or a CSC matrix (samples, features)."""
+        n_samples, n_features = values.shape
+        if issparse(values):
+            ends = values.indptr
+            parts = [values.data[ends[i] : ends[i + 1]] for i in range(n_features)]
+            chosen = [choose_cuts(part, max_cuts, n_samples - len(part)) for part in parts]
+        else:
+            chosen = [choose_cuts(values[:, i], max_cuts) for i in range(n_features)]
+        columns = np.array([i for i, cuts in enumerate(chosen) if len(cuts)], np.int64)
+        n_cuts = np.array([len(chosen[i]) for i in columns], np.int64)
+        table = np.full((len(columns), int(n_cuts.max(initial=0))), np.inf)
+        for row, i in enumerate(columns):
+            table[row, : n_cuts[row]] = chosen[i]
+        return cls(columns, table, n_cuts)
 
     def observe(self, values: Any) -> ObservedArray:
         """Codes of a table, an array or a CSC matrix of shape (samples, all columns)."""
@@ -87,36 +101,44 @@ def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
     return chosen
 
 
-def learn_cuts(values: Any, max_cuts: int) -> Cuts:
-    """Cuts of every feature that varies in a table.
+def cuts_in_use(width: int, n_cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of ``width`` columns a row of so many cuts uses, shape (d, width)."""
+    return np.asarray(np.arange(width) < n_cuts[:, None])
 
-    Parameters
+
+class CutLikelihood(DataLikelihood[Params]):
+    """Base of likelihoods that see a feature through its cuts.
+
+    Attributes
     ----------
-    values : array or CSC matrix, shape (samples, features)
-    max_cuts : int
+    cuts_field : str
+        The hyper-parameter that says how many cuts a feature has at most.
     """
-    n_samples, n_features = values.shape
-    if issparse(values):
-        ends = values.indptr
-        parts = [values.data[ends[i] : ends[i + 1]] for i in range(n_features)]
-        chosen = [choose_cuts(part, max_cuts, n_samples - len(part)) for part in parts]
-    else:
-        chosen = [choose_cuts(values[:, i], max_cuts) for i in range(n_features)]
-    columns = np.array([i for i, cuts in enumerate(chosen) if len(cuts)], np.int64)
-    n_cuts = np.array([len(chosen[i]) for i in columns], np.int64)
-    table = np.full((len(columns), int(n_cuts.max(initial=0))), np.inf)
-    for row, i in enumerate(columns):
-        table[row, : n_cuts[row]] = chosen[i]
-    return Cuts(columns, table, n_cuts)
 
+    coding: ClassVar[type[Cuts]] = Cuts
+    takes_sparse: ClassVar[bool] = True
+    cuts_field: ClassVar[str] = "max_cuts"
 
-def level_scores(observed: Observed, max_cuts: int) -> Observed:
-    """Normal quantile of every level's middle rank, scaled to unit variance."""
-    codes = observed.tile(slice(None), slice(None))
-    counts = level_counts(codes, min(int(max_cuts), MAX_CUTS) + 1)
-    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    middle = np.cumsum(share, axis=1) - 0.5 * share
-    table = np.where(share > 0, ndtri(np.clip(middle, 1e-6, 1 - 1e-6)), 0.0)
-    table -= (share * table).sum(axis=1, keepdims=True)
-    spread = np.sqrt((share * table**2).sum(axis=1, keepdims=True))
-    return _LevelScores(observed, np.divide(table, spread, where=spread > 0, out=table))
+    @property
+    def most_cuts(self) -> int:
+        """Most cuts of a feature."""
+        return int(getattr(self, self.cuts_field))
+
+    def __post_init__(self) -> None:
+        """Refuse a number of cuts that one-byte codes cannot hold."""
+        check_count(self.cuts_field, getattr(self, self.cuts_field), most=MAX_CUTS)
+
+    def learn(self, values: Any) -> Cuts:
+        """Cuts of every feature that varies."""
+        return self.coding.learn(values, self.most_cuts)
+
+    def normal_scores(self, observed: Observed) -> Observed:
+        """Normal quantile of every level's middle rank, scaled to unit variance."""
+        codes = observed.tile(slice(None), slice(None))
+        counts = level_counts(codes, self.most_cuts + 1)
+        share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        middle = np.cumsum(share, axis=1) - 0.5 * share
+        table = np.where(share > 0, ndtri(np.clip(middle, 1e-6, 1 - 1e-6)), 0.0)
+        table -= (share * table).sum(axis=1, keepdims=True)
+        spread = np.sqrt((share * table**2).sum(axis=1, keepdims=True))
+        return _LevelScores(observed, np.divide(table, spread, where=spread > 0, out=table))

@@ -11,24 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import pair_weights
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
-    Chance,
+    Coding,
     DataLikelihood,
     Observed,
     RowArrays,
     Sites,
     Slopes,
     Statistics,
+    Tile,
 )
 from rankfactor.typing import Floats, Index
 
@@ -37,12 +37,12 @@ from rankfactor.typing import Floats, Index
 class Noise(RowArrays):
     """Gamma law of each row's noise precision; arrays of shape (d,)."""
 
-    named: ClassVar[dict[str, str]] = {"precision": "noise_precision"}
-
     shape: Floats
     rate: Floats
     precision: Floats  # E[t], or a draw of t
     log_precision: Floats  # E[log t], or the log of the draw
+
+    public_names: ClassVar[dict[str, str] | None] = {"precision": "noise_precision"}
 
     @classmethod
     def of(cls, shape: Floats, rate: Floats) -> Noise:
@@ -97,6 +97,22 @@ class Scaling:
     centre: Floats  # (d,)
     scale: Floats  # (d,)
 
+    @classmethod
+    def learn(cls, values: Floats) -> Scaling:
+        """Mean and standard deviation of every feature that varies in a table."""
+        n_columns = values.shape[1]
+        centre, scale = np.zeros(n_columns), np.zeros(n_columns)
+        for i in range(n_columns):  # a column at a time: no array of the table's size
+            column = values[:, i]
+            column = column[~np.isnan(column)]
+            if column.size and column.min() < column.max():
+                # Scaling by the range first keeps huge and tiny values from overflowing.
+                reach = np.abs(column).max()
+                centre[i] = (column / reach).mean() * reach
+                scale[i] = ((column - centre[i]) / reach).std() * reach
+        columns = np.flatnonzero(scale > 0)
+        return cls(columns, centre[columns], scale[columns])
+
     def observe(self, values: Floats) -> Standardised:
         """Observations of a table, shape (samples, all columns)."""
         return Standardised(values, self.columns, self.centre, self.scale)
@@ -117,8 +133,8 @@ class _FilledScores(Observed):
 
 
 @dataclass(frozen=True)
-class Gaussian(DataLikelihood[Noise]):
-    """Gaussian likelihood.
+class StandardisedLikelihood(DataLikelihood[Noise]):
+    """Base of likelihoods of standardised values with a mean and a noise precision a feature.
 
     Attributes
     ----------
@@ -129,24 +145,14 @@ class Gaussian(DataLikelihood[Noise]):
     shape: float = 1e-2
     rate: float = 1e-2
 
+    coding: ClassVar[type[Coding]] = Scaling
+    parameters: ClassVar[type[RowArrays]] = Noise
     has_intercept: ClassVar[bool] = True
-    needs_variance: ClassVar[bool] = False
     uses_values: ClassVar[bool] = True
 
     def learn(self, values: Floats) -> Scaling:
         """Mean and standard deviation of every feature that varies."""
-        n_columns = values.shape[1]
-        centre, scale = np.zeros(n_columns), np.zeros(n_columns)
-        for i in range(n_columns):  # a column at a time: no array of the table's size
-            column = values[:, i]
-            column = column[~np.isnan(column)]
-            if column.size and column.min() < column.max():
-                # Scaling by the range first keeps huge and tiny values from overflowing.
-                reach = np.abs(column).max()
-                centre[i] = (column / reach).mean() * reach
-                scale[i] = ((column - centre[i]) / reach).std() * reach
-        columns = np.flatnonzero(scale > 0)
-        return Scaling(columns, centre[columns], scale[columns])
+        return Scaling.learn(values)
 
     def normal_scores(self, observed: Observed) -> Observed:
         """Return the standardised values themselves."""
@@ -161,35 +167,55 @@ class Gaussian(DataLikelihood[Noise]):
         """Inverse of the noise precision, shape (d,)."""
         return np.asarray(1.0 / params.precision)
 
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Noise,
-        chance: Chance | None = None,
-    ) -> Sites:
-        """Sites of a tile, each array of shape (rows, samples)."""
+    def residuals(self, statistics: Statistics, rows: Normal) -> Floats:
+        """Sum over samples of E[(x - w)^2], with its weights if there are any, shape (rows,)."""
+        return statistics["residuals"]
+
+    def update(self, statistics: Statistics, rows: Normal, params: Noise) -> Noise:
+        """Noise precision given the rows."""
+        return Noise.of(
+            self.shape + 0.5 * statistics["count"],
+            self.rate + 0.5 * self.residuals(statistics, rows),
+        )
+
+    def system(self, statistics: Statistics, params: Noise) -> tuple[Floats, Floats]:
+        """Packed precision (rows, P) and shift (rows, K), of statistics for unit precision."""
         t = params.precision[:, None]
-        return Sites(t * ~np.isnan(observed), t * np.nan_to_num(observed, nan=0.0))
+        return t * statistics["second"], t * statistics["shift"]
 
-    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: Noise) -> Slopes:
+    def params_bound(self, params: Noise) -> float:
+        """E[log p(t)] - E[log q(t)]."""
+        return params.law.gain_over(self.shape, self.rate)
+
+
+@dataclass(frozen=True)
+class Gaussian(StandardisedLikelihood):
+    """Gaussian likelihood.
+
+    Attributes
+    ----------
+    shape, rate : float
+        Prior of the noise precision of a standardised feature.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    phrase: ClassVar[str] = "Gaussian likelihood"
+    needs_variance: ClassVar[bool] = False
+
+    def sites(self, tile: Tile) -> Sites:
+        """Sites of a tile, each array of shape (rows, samples)."""
+        t, x = tile.params.precision[:, None], tile.observed
+        return Sites(t * ~np.isnan(x), t * np.nan_to_num(x, nan=0.0))
+
+    def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound in w: it is quadratic, so the curvature is tau itself."""
-        sites = self.sites(observed, w, var_w, params)
-        return Slopes(sites.tau, sites.rho - sites.tau * w, sites.tau)
+        sites = self.sites(tile)
+        return Slopes(sites.tau, sites.rho - sites.tau * tile.w, sites.tau)
 
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Noise,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
         """Sums over samples for unit precision; `system` multiplies by the precision."""
-        x = np.nan_to_num(observed, nan=0.0)
-        seen = (~np.isnan(observed)).astype(np.float64)
+        x = np.nan_to_num(tile.observed, nan=0.0)
+        seen = (~np.isnan(tile.observed)).astype(np.float64)
         return {
             "second": seen @ design.second,
             "shift": x @ design.mean,
@@ -197,33 +223,14 @@ class Gaussian(DataLikelihood[Noise]):
             "squares": (x**2).sum(axis=1),
         }
 
-    def _residuals(self, statistics: Statistics, rows: Normal) -> Floats:
+    def residuals(self, statistics: Statistics, rows: Normal) -> Floats:
         """Sum over samples of E[(x - w)^2], shape (rows,)."""
         cross = np.einsum("ik,ik->i", rows.mean, statistics["shift"])
-        weights = pair_weights(rows.order)
-        squares = np.einsum("ip,ip,p->i", rows.second, statistics["second"], weights)
+        squares = rows.second_products(statistics["second"])
         return np.asarray(np.maximum(statistics["squares"] - 2 * cross + squares, 0.0))
 
     def bound(self, statistics: Statistics, rows: Normal, params: Noise) -> float:
         """E[log N(x; w, 1/t)]."""
         terms = statistics["count"] * (params.log_precision - np.log(2 * np.pi))
-        residuals = self._residuals(statistics, rows)
+        residuals = self.residuals(statistics, rows)
         return 0.5 * float(np.sum(terms - params.precision * residuals))
-
-    def update(self, statistics: Statistics, rows: Normal, params: Noise) -> Noise:
-        """Noise precision given the rows."""
-        return Noise.of(
-            self.shape + 0.5 * statistics["count"],
-            self.rate + 0.5 * self._residuals(statistics, rows),
-        )
-
-    def system(self, statistics: Statistics, params: Noise) -> tuple[Floats, Floats]:
-        """Packed precision (rows, P) and shift (rows, K)."""
-        t = params.precision[:, None]
-        return t * statistics["second"], t * statistics["shift"]
-
-    def params_bound(self, params: Noise) -> float:
-        """E[log p(t)] - E[log q(t)]."""
-        rate = np.full(params.rate.shape, self.rate)
-        law = params.law
-        return law.expected_log_prior(self.shape, rate, np.log(rate)) + law.entropy()

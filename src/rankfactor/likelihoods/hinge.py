@@ -13,12 +13,12 @@ tau, rho and the bound by c. Gibbs: 1/lam ~ IG(1/(c |u|), 1) and tau = c^2 / lam
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit
 
-from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import TINY
 from rankfactor.laws.inverse_gaussian import InverseGaussian
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
@@ -32,6 +32,9 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 class Hinge(LabelLikelihood):
     """Bayesian SVM."""
 
+    name: ClassVar[str] = "hinge"
+    phrase: ClassVar[str] = "Bayesian support vector machine (hinge loss)"
+
     def label_sites(
         self, signed: Floats, f: Floats, var_f: Floats, chance: Chance | None = None
     ) -> tuple[Sites, Floats]:
@@ -43,12 +46,7 @@ class Hinge(LabelLikelihood):
             tau = weight / root
         else:
             root = np.abs(u)
-            scaled = weight * root
-
-            def draw(i: int, stream: Stream, first: int) -> Floats:
-                return InverseGaussian(scaled[i]).draw(stream, first)
-
-            tau = weight**2 * chance.by_row(draw, len(signed))
+            tau = weight**2 * chance.draw(InverseGaussian, weight * root)
         return Sites(tau, signed + y * tau), -weight * (u + root)
 
     def probability(self, f: Floats, var_f: Floats) -> Floats:

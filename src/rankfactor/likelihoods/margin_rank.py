@@ -37,14 +37,16 @@ These observed values are all that it keeps of the table.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from rankfactor.errors import InputError, check_positive
 from rankfactor.kernels.augment import margin_rank_augment, margin_rank_augment_draws
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.noise import fill_normal
@@ -63,25 +65,21 @@ from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Augmented,
-    Chance,
-    DataLikelihood,
+    Coding,
     Observed,
     RowArrays,
     Sites,
     Slopes,
     Statistics,
+    Tile,
 )
-from rankfactor.likelihoods.coding import Cuts, learn_cuts, level_scores
+from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use
 from rankfactor.typing import Floats
 
 # Weight of a table of few features, features x margin, and the largest margin for it.
 LEAST_WEIGHT, USUAL, LARGEST = 2.0, 0.05, 0.2
 # The number of cuts at which a feature's margin is `MarginRank.margin` itself.
 REFERENCE_CUTS = 32
-
-
-def _absent() -> Floats:
-    return np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -91,15 +89,16 @@ class CutPoints(RowArrays):
     The last two fields are zero where the margin is fixed or drawn, and may then be left out.
     """
 
-    named: ClassVar[dict[str, str]] = {"mean": "cut_points"}
-
     mean: Floats  # (d, J)
     variance: Floats  # (d, J)
     n_cuts: NDArray[np.int64]  # (d,)
     margin: Floats  # (d,): eps, or E[eps]
     noise: Floats  # (d,): inverse of the mean of tau
-    margin_variance: Floats = field(default_factory=_absent)  # (d,)
-    margin_bound: Floats = field(default_factory=_absent)  # (d,): E[log p(eps)] - E[log q(eps)]
+    margin_variance: Floats = field(default_factory=lambda: np.zeros(0))  # (d,)
+    # (d,): E[log p(eps)] - E[log q(eps)]
+    margin_bound: Floats = field(default_factory=lambda: np.zeros(0))
+
+    public_names: ClassVar[dict[str, str] | None] = {"mean": "cut_points"}
 
     def __post_init__(self) -> None:
         """Margins without a law of their own are certain."""
@@ -110,7 +109,7 @@ class CutPoints(RowArrays):
     @property
     def used(self) -> NDArray[np.bool_]:
         """Which of the J columns a row uses, shape (d, J)."""
-        return np.arange(self.mean.shape[1]) < self.n_cuts[:, None]
+        return cuts_in_use(self.mean.shape[1], self.n_cuts)
 
     @classmethod
     def pool(cls, draws: Sequence[CutPoints]) -> CutPoints:
@@ -158,7 +157,7 @@ def margin_for(n_features: int) -> float:
 
 
 @dataclass(frozen=True)
-class MarginRank(DataLikelihood[CutPoints]):
+class MarginRank(CutLikelihood[CutPoints]):
     """Max-margin rank likelihood.
 
     Attributes
@@ -186,27 +185,40 @@ class MarginRank(DataLikelihood[CutPoints]):
     margin_shape: float | None = None
     double: bool = False
 
+    name: ClassVar[str] = "margin_rank"
+    phrase: ClassVar[str] = (
+        "max-margin rank likelihood (only the order of a feature's values counts)"
+    )
+    parameters: ClassVar[type[RowArrays]] = CutPoints
     has_auto_margin: ClassVar[bool] = True
-    curved: ClassVar[bool] = True
+    has_curvature: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse hyper-parameters out of range."""
+        super().__post_init__()
+        if self.margin != "auto":
+            check_positive("margin", self.margin)
+        check_positive("cut_precision", self.cut_precision)
+        shape = self.margin_shape
+        real = isinstance(shape, numbers.Real) and not isinstance(shape, bool)
+        if shape is not None and not (real and 1 <= shape < float("inf")):
+            raise InputError(f"margin_shape must be None or a number of at least 1, not {shape!r}.")
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
         """Precision of w and of the sites."""
         return np.float64 if self.double else np.float32
 
-    def for_coding(self, coding: Any) -> MarginRank:
+    @property
+    def has_fused_step(self) -> bool:
+        """Whether there is an `augment`: the law of an inferred margin needs more than w."""
+        return self.margin_shape is None
+
+    def for_coding(self, coding: Coding) -> Self:
         """The likelihood with the margin for so many features, where it is "auto"."""
         if self.margin != "auto":
             return self
         return replace(self, margin=margin_for(len(coding.columns)))
-
-    def learn(self, values: Floats) -> Cuts:
-        """Cuts of every feature that varies."""
-        return learn_cuts(values, self.max_cuts)
-
-    def normal_scores(self, observed: Observed) -> Observed:
-        """Normal quantile of every level's middle rank, scaled to unit variance."""
-        return level_scores(observed, self.max_cuts)
 
     def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> CutPoints:
         """Cut points at the normal quantiles of the starting predictor."""
@@ -219,9 +231,9 @@ class MarginRank(DataLikelihood[CutPoints]):
         margin = self._usual_margin(coding.n_cuts)
         noise = np.clip(1.0 - spread[:, 0] ** 2, 0.05, 1.0)
         # An inferred margin begins at its prior.
-        variance = _absent() if self.margin_shape is None else margin**2 / self.margin_shape
-        n_cuts = coding.n_cuts.copy()
-        return CutPoints(mean, np.full_like(mean, 0.01), n_cuts, margin, noise, variance)
+        shape = np.inf if self.margin_shape is None else self.margin_shape
+        n_cuts, variance = coding.n_cuts.copy(), np.full_like(mean, 0.01)
+        return CutPoints(mean, variance, n_cuts, margin, noise, margin**2 / shape)
 
     def _usual_margin(self, n_cuts: NDArray[np.int64]) -> Floats:
         """Fixed margins, or prior means, of features with so many cuts."""
@@ -232,56 +244,30 @@ class MarginRank(DataLikelihood[CutPoints]):
         """Inverse of the mean of tau, shape (d,)."""
         return params.noise
 
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: CutPoints,
-        chance: Chance | None = None,
-    ) -> Sites:
+    def sites(self, tile: Tile) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        given = (observed, w, var_w, *_law(params, w))
+        given, chance = _given(tile), tile.chance
         if chance is None:
-            tau, rho, *_ = margin_rank_sites(*given)
-        else:
-            tau, rho, *_ = margin_rank_site_draws(*given, *chance.place)
-        return Sites(tau, rho)
+            return Sites(*margin_rank_sites(*given)[:2])
+        return Sites(*margin_rank_site_draws(*given, *chance.place)[:2])
 
-    @property
-    def augments(self) -> bool:
-        """Whether there is an `augment`: the law of an inferred margin needs more than w."""
-        return self.margin_shape is None
-
-    def augment(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: CutPoints,
-        chance: Chance | None = None,
-    ) -> Augmented:
+    def augment(self, tile: Tile) -> Augmented:
         """All 1/lam of a tile, then the cut points, then the sites at these."""
-        given = (observed, w, var_w, *_law(params, w), self.cut_precision)
+        params, chance = tile.params, tile.chance
+        given = *_given(tile), self.cut_precision
         if chance is None:
             found = margin_rank_augment(*given, params.mean, np.uint64(0), 0)
         else:
-            noise = _noise(chance.stream.child("cuts"), params.mean.shape, chance.row)
+            noise = np.empty(params.mean.shape)  # row i has the index chance.row + i in the stream
+            first = chance.row * noise.shape[1]
+            fill_normal(chance.stream.child("cuts").word, first, noise.reshape(-1))
             found = margin_rank_augment_draws(*given, noise, *chance.place[:2])
         tau, rho, mean, variance, weight, count, bound = found
-        noise_variance = count / np.maximum(weight.sum(axis=1), np.finfo(float).tiny)
-        params = replace(params, mean=mean, variance=variance, noise=noise_variance)
+        left = count / np.maximum(weight.sum(axis=1), np.finfo(float).tiny)
+        params = replace(params, mean=mean, variance=variance, noise=left)
         return Augmented(Sites(tau, rho), params, float(bound.sum()))
 
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: CutPoints,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
         """Sums over samples.
 
         ``cross`` (rows, J, K) holds sum_n E[1/lam_nj] z_n: with it, cut points and rows can be
@@ -289,12 +275,11 @@ class MarginRank(DataLikelihood[CutPoints]):
         and ``signed`` are without its part, which is the margin times ``lean`` (rows, J), the sums
         of s E[1/lam], and ``lean_cross`` (rows, K), those of s E[1/lam] z.
         """
-        given = (observed, w, var_w, *_law(params, w))
-        sums = (
-            margin_rank_sums(*given)
-            if chance is None
-            else margin_rank_sum_draws(*given, *chance.place)
-        )
+        observed, params, chance, given = tile.observed, tile.params, tile.chance, _given(tile)
+        if chance is None:
+            sums = margin_rank_sums(*given)
+        else:
+            sums = margin_rank_sum_draws(*given, *chance.place)
         tau, rho, inv_lam, weight, signed, bound = sums
         t, width, n = inv_lam.shape
         cross = (inv_lam.reshape(t * width, n) @ design.mean).reshape(t, width, -1)
@@ -315,10 +300,6 @@ class MarginRank(DataLikelihood[CutPoints]):
             found["signed"] -= margin * lean
             found |= {"lean": lean, "lean_cross": lean_cross}
         return found
-
-    def bound(self, statistics: Statistics, rows: Normal, params: CutPoints) -> float:
-        """Sum over samples and cuts of -(E[u] + sqrt(E[u^2]))."""
-        return float(statistics["bound"].sum())
 
     def update(self, statistics: Statistics, rows: Normal, params: CutPoints) -> CutPoints:
         """Cut points given the rows, then margins given both."""
@@ -379,9 +360,9 @@ class MarginRank(DataLikelihood[CutPoints]):
             shift += params.margin[:, None] * statistics["lean_cross"]
         return statistics["second"], shift
 
-    def slopes(self, observed: NDArray[Any], w: Floats, var_w: Floats, params: CutPoints) -> Slopes:
+    def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound in w, each of shape (rows, samples)."""
-        return Slopes(*margin_rank_slopes(observed, w, var_w, *_law(params, w)))
+        return Slopes(*margin_rank_slopes(*_given(tile)))
 
     def params_bound(self, params: CutPoints) -> float:
         """E[log p] - E[log q] of the cut points in use and of the margins."""
@@ -391,21 +372,10 @@ class MarginRank(DataLikelihood[CutPoints]):
         return cuts + float(params.margin_bound.sum())
 
 
-def _noise(stream: Stream, shape: tuple[int, int], first: int) -> Floats:
-    """Standard normals (rows, J); row i has the index ``first + i`` in the stream."""
-    noise = np.empty(shape)
-    fill_normal(stream.word, first * shape[1], noise.reshape(-1))
-    return noise
-
-
-def _law(params: CutPoints, w: Floats) -> tuple[Any, ...]:
-    """Cut points and margins as the kernels take them, in the precision of ``w``."""
+def _given(tile: Tile) -> tuple[Any, ...]:
+    """A tile with its cut points and margins as the kernels take them, in the precision of w."""
+    params, kind = tile.params, tile.w.dtype
     # A margin's variance adds to that of u just as a cut point's does.
     variance = params.variance + params.margin_variance[:, None]
-    kind = w.dtype
-    return (
-        params.mean.astype(kind),
-        variance.astype(kind),
-        params.n_cuts,
-        params.margin.astype(kind),
-    )
+    b, var_b, eps = (x.astype(kind) for x in (params.mean, variance, params.margin))
+    return tile.observed, tile.w, tile.var_w, b, var_b, params.n_cuts, eps

@@ -26,33 +26,24 @@ values merged into a level, are free among themselves.
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_positive
 from rankfactor.kernels.codes import MAX_CUTS, MISSING
 from rankfactor.kernels.rank_draws import level_extremes
-from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.sites import TINY
 from rankfactor.laws.inverse_gaussian import InverseGaussian
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import (
-    Chance,
-    DataLikelihood,
-    Observed,
-    RowArrays,
-    Sites,
-    Statistics,
-)
-from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
+from rankfactor.likelihoods.base import Observed, RowArrays, Sites, Statistics, Tile
+from rankfactor.likelihoods.coding import CutLikelihood, Cuts
 from rankfactor.likelihoods.ordinal_probit import start_cut_points
 from rankfactor.typing import Floats
 
@@ -74,16 +65,15 @@ class NeighbourBounds(RowArrays):
     @classmethod
     def pool(cls, draws: Sequence[NeighbourBounds]) -> NeighbourBounds:
         """The mean of the bounds of some draws."""
-        return replace(
-            draws[-1].copy(),
-            low=np.mean([one.low for one in draws], axis=0),
-            high=np.mean([one.high for one in draws], axis=0),
-            noise=np.mean([one.noise for one in draws], axis=0),
-        )
+        means = {
+            name: np.mean([getattr(one, name) for one in draws], axis=0)
+            for name in ("low", "high", "noise")
+        }
+        return replace(draws[-1].copy(), **means)
 
 
 @dataclass(frozen=True)
-class NeighbourRank(DataLikelihood[NeighbourBounds]):
+class NeighbourRank(CutLikelihood[NeighbourBounds]):
     """The paper's printed rank likelihood, which diverges or collapses.
 
     Attributes
@@ -100,31 +90,26 @@ class NeighbourRank(DataLikelihood[NeighbourBounds]):
     bounds: str = "extremum"
     table_cuts: int = MAX_CUTS
 
-    refreshes: ClassVar[bool] = True
+    name: ClassVar[str] = "neighbour_rank"
+    phrase: ClassVar[str] = "max-margin rank likelihood with the bounds of the paper's print"
+    parameters: ClassVar[type[RowArrays]] = NeighbourBounds
+    cuts_field: ClassVar[str] = "table_cuts"
+    has_gradient: ClassVar[bool] = False
+    has_monotone_bound: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
-        check_cuts("table_cuts", self.table_cuts)
-        if not (isinstance(self.margin, numbers.Real) and 0 < self.margin < float("inf")):
-            raise InputError(f"margin must be a positive number, not {self.margin!r}.")
+        super().__post_init__()
+        check_positive("margin", self.margin)
         if self.bounds not in ("extremum", "nearest"):
             raise InputError(f"bounds must be 'extremum' or 'nearest', not {self.bounds!r}.")
-
-    def learn(self, values: Floats) -> Cuts:
-        """Cuts of every feature that varies."""
-        return learn_cuts(values, self.table_cuts)
-
-    def normal_scores(self, observed: Observed) -> Observed:
-        """Normal quantile of every level's middle rank, scaled to unit variance."""
-        return level_scores(observed, self.table_cuts)
 
     def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> NeighbourBounds:
         """Bounds at normal quantiles; the first step puts them where w has them."""
         h = start_cut_points(coding, observed, loadings)
-        end = np.full((len(h), 1), np.inf)
-        zero, one = np.zeros(len(h)), np.ones(len(h))
-        low, high = np.column_stack([-end, h]), np.column_stack([h, end])
+        low, high = _between_levels(h, h)
         high[np.arange(high.shape[1]) >= coding.n_cuts[:, None]] = np.inf
+        zero, one = np.zeros(len(h)), np.ones(len(h))
         return NeighbourBounds(low, high, one, zero, zero.copy(), np.zeros(len(h), bool))
 
     def noise_variance(self, params: NeighbourBounds) -> Floats:
@@ -146,64 +131,52 @@ class NeighbourRank(DataLikelihood[NeighbourBounds]):
         )
         return replace(params, reported=np.ones_like(params.reported))
 
-    def refresh(
-        self,
-        observed: Observed,
-        tile: slice,
-        w: Floats,
-        params: NeighbourBounds,
-        chance: Chance | None = None,
-    ) -> NeighbourBounds:
+    def refresh(self, observed: Observed, rows: slice, tile: Tile) -> NeighbourBounds:
         """Bounds at the present w, the same whether that is a mean or a draw."""
-        n_levels = params.low.shape[1]
-        codes = observed.tile(tile, slice(0, w.shape[1]))
-        top, bottom = level_extremes(codes, w, n_levels)
+        w = tile.w
+        params: NeighbourBounds = tile.params
+        top, bottom = level_extremes(tile.observed, w, params.low.shape[1])
         if self.bounds == "extremum":
             top = np.maximum.accumulate(top, axis=1)
             bottom = np.minimum.accumulate(bottom[:, ::-1], axis=1)[:, ::-1]
-        end = np.full((len(w), 1), np.inf)
+        low, high = _between_levels(top[:, :-1], bottom[:, 1:])
         spread = np.sqrt(np.mean(w**2, axis=1))
-        return replace(
-            params,
-            low=np.column_stack([-end, top[:, :-1]]),
-            high=np.column_stack([bottom[:, 1:], end]),
-            spread=spread,
-            first_spread=np.where(params.first_spread == 0, spread, params.first_spread),
-        )
+        first = np.where(params.first_spread == 0, spread, params.first_spread)
+        return replace(params, low=low, high=high, spread=spread, first_spread=first)
 
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: NeighbourBounds,
-        chance: Chance | None = None,
-    ) -> Sites:
-        """Sites of a tile, each array of shape (rows, samples)."""
-        return self._terms(observed, w, var_w, params, chance)[0]
+    def terms(self, tile: Tile) -> tuple[Sites, Floats]:
+        """Sites and bound terms of a tile, each array of shape (rows, samples)."""
+        codes, w, chance = tile.observed, tile.w, tile.chance
+        level = np.where(codes == MISSING, 0, codes).astype(np.intp)
+        tau, rho, terms = np.zeros((3, *w.shape))
+        # s = +1 for the lower bound, -1 for the upper: u = eps - s (w - bound).
+        for number, (s, table) in enumerate(((1.0, tile.params.low), (-1.0, tile.params.high))):
+            bound = np.take_along_axis(table, level, axis=1)
+            there = np.isfinite(bound) & (codes != MISSING)
+            bound = np.where(there, bound, 0.0)
+            u = self.margin - s * (w - bound)
+            if chance is None:
+                root = np.sqrt(u**2 + tile.var_w + TINY)
+                inv_lam = there / root
+            else:
+                root = np.abs(u)
+                side = replace(chance, stream=chance.stream.child(number))
+                inv_lam = there * side.draw(InverseGaussian, root)
+            tau += inv_lam
+            rho += inv_lam * (bound + s * self.margin) + s * there
+            terms -= there * (u + root)
+        return Sites(tau, rho), terms
 
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: NeighbourBounds,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
         """Sums over the samples of a tile."""
-        sites, terms = self._terms(observed, w, var_w, params, chance)
+        sites, terms = self.terms(tile)
         return {
             "second": sites.tau @ design.second,
             "shift": sites.rho @ design.mean,
             "weight": sites.tau.sum(axis=1),
-            "count": (observed != MISSING).sum(axis=1),
+            "count": (tile.observed != MISSING).sum(axis=1),
             "bound": terms.sum(axis=1),
         }
-
-    def bound(self, statistics: Statistics, rows: Normal, params: NeighbourBounds) -> float:
-        """Sum of the two hinges' terms, at bounds that are held."""
-        return float(statistics["bound"].sum())
 
     def update(
         self, statistics: Statistics, rows: Normal, params: NeighbourBounds
@@ -212,40 +185,8 @@ class NeighbourRank(DataLikelihood[NeighbourBounds]):
         total = np.maximum(statistics["weight"], np.finfo(float).tiny)
         return replace(params, noise=statistics["count"] / total)
 
-    def _terms(
-        self,
-        codes: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: NeighbourBounds,
-        chance: Chance | None,
-    ) -> tuple[Sites, Floats]:
-        """Sites and bound terms, each of shape (rows, samples)."""
-        level = np.where(codes == MISSING, 0, codes).astype(np.intp)
-        tau, rho, terms = np.zeros(w.shape), np.zeros(w.shape), np.zeros(w.shape)
-        # s = +1 for the lower bound, -1 for the upper: u = eps - s (w - bound).
-        for number, (s, table) in enumerate(((1.0, params.low), (-1.0, params.high))):
-            bound = np.take_along_axis(table, level, axis=1)
-            there = np.isfinite(bound) & (codes != MISSING)
-            bound = np.where(there, bound, 0.0)
-            u = self.margin - s * (w - bound)
-            if chance is None:
-                root = np.sqrt(u**2 + var_w + TINY)
-                inv_lam = there / root
-            else:
-                root = np.abs(u)
-                side = Chance(chance.stream.child(number), chance.row, chance.sample)
-                inv_lam = there * side.by_row(_drawer(root), len(w))
-            tau += inv_lam
-            rho += inv_lam * (bound + s * self.margin) + s * there
-            terms -= there * (u + root)
-        return Sites(tau, rho), terms
 
-
-def _drawer(root: Floats) -> Any:
-    """Draw of 1/lam in row i, as `Chance.by_row` asks for it."""
-
-    def draw(i: int, stream: Stream, first: int) -> Floats:
-        return InverseGaussian(root[i]).draw(stream, first)
-
-    return draw
+def _between_levels(below: Floats, above: Floats) -> tuple[Floats, Floats]:
+    """Lower and upper bounds (d, J + 1) from those between levels (d, J); none at the ends."""
+    end = np.full((len(below), 1), np.inf)
+    return np.column_stack([-end, below]), np.column_stack([above, end])

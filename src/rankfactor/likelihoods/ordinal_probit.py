@@ -36,16 +36,15 @@ neighbours of N points, and move by about 1/N a sweep (Cowles 1996).
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtri
 
-from rankfactor.errors import InputError
+from rankfactor.errors import check_positive
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.ordinal import (
     ordinal_site_draws,
@@ -54,20 +53,12 @@ from rankfactor.kernels.ordinal import (
     ordinal_sums,
     raise_cut_points,
 )
-from rankfactor.kernels.packed import pair_weights
 from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import (
-    Chance,
-    DataLikelihood,
-    Observed,
-    RowArrays,
-    Sites,
-    Statistics,
-)
-from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
+from rankfactor.likelihoods.base import Observed, Params, RowArrays, Sites, Statistics, Tile
+from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use
 from rankfactor.typing import Floats
 
 
@@ -75,24 +66,47 @@ from rankfactor.typing import Floats
 class Thresholds(RowArrays):
     """Cut points of every row."""
 
-    named: ClassVar[dict[str, str]] = {"h": "cut_points"}
-
     h: Floats  # (d, J), increasing; zero past n_cuts
     n_cuts: NDArray[np.int64]  # (d,)
+
+    public_names: ClassVar[dict[str, str] | None] = {"h": "cut_points"}
 
     @property
     def used(self) -> NDArray[np.bool_]:
         """Which of the J columns a row uses, shape (d, J)."""
-        return np.arange(self.h.shape[1]) < self.n_cuts[:, None]
+        return cuts_in_use(self.h.shape[1], self.n_cuts)
 
     @classmethod
-    def pool(cls, draws: Sequence[Thresholds]) -> Thresholds:
+    def pool(cls, draws: Sequence[Self]) -> Self:
         """The mean of some draws; a mean of increasing sequences increases."""
-        return cls(np.mean([one.h for one in draws], axis=0), draws[-1].n_cuts.copy())
+        return replace(draws[-1].copy(), h=np.mean([one.h for one in draws], axis=0))
+
+
+class LatentNormal(CutLikelihood[Params]):
+    """Base of likelihoods of a latent w* ~ N(w, 1) between cut points ``params.h``."""
+
+    needs_variance: ClassVar[bool] = False
+
+    def noise_variance(self, params: Any) -> Floats:
+        """Unit noise, shape (d,)."""
+        return np.ones(len(params.n_cuts))
+
+    def sites(self, tile: Tile) -> Sites:
+        """Sites of a tile of codes, each array of shape (rows, samples)."""
+        given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts
+        if tile.chance is None:
+            return Sites(*ordinal_sites(*given))
+        return Sites(*ordinal_site_draws(*given, *tile.chance.place))
+
+    def bound(self, statistics: Statistics, rows: Normal, params: Any) -> float:
+        """Sum of the statistic ``bound`` minus half the variance of w, over observed entries."""
+        second = rows.second_products(statistics["second"])
+        variance = np.maximum(second - statistics["squares"], 0.0)
+        return float(np.sum(statistics["bound"] - 0.5 * variance))
 
 
 @dataclass(frozen=True)
-class OrdinalProbit(DataLikelihood[Thresholds]):
+class OrdinalProbit(LatentNormal[Thresholds]):
     """Ordinal probit likelihood, for features of few levels.
 
     Attributes
@@ -106,81 +120,33 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
     max_cuts: int = 16
     cut_precision: float = 1e-3
 
-    has_intercept: ClassVar[bool] = False
-    needs_variance: ClassVar[bool] = False
+    name: ClassVar[str] = "ordinal_probit"
+    phrase: ClassVar[str] = (
+        "ordinal probit likelihood (only the order of a feature's values counts)"
+    )
+    parameters: ClassVar[type[RowArrays]] = Thresholds
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
-        check_cuts("max_cuts", self.max_cuts)
-        real = isinstance(self.cut_precision, numbers.Real)
-        if not (real and 0 < self.cut_precision < float("inf")):
-            raise InputError(
-                f"cut_precision must be a positive number, not {self.cut_precision!r}."
-            )
-
-    def learn(self, values: Floats) -> Cuts:
-        """Cuts of every feature that varies."""
-        return learn_cuts(values, self.max_cuts)
-
-    def normal_scores(self, observed: Observed) -> Observed:
-        """Normal quantile of every level's middle rank, scaled to unit variance."""
-        return level_scores(observed, self.max_cuts)
+        super().__post_init__()
+        check_positive("cut_precision", self.cut_precision)
 
     def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> Thresholds:
         """Cut points at the normal quantiles of w* under the starting loadings."""
         return Thresholds(start_cut_points(coding, observed, loadings), coding.n_cuts.copy())
 
-    def noise_variance(self, params: Thresholds) -> Floats:
-        """Unit noise, shape (d,)."""
-        return np.ones(len(params.n_cuts))
-
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Thresholds,
-        chance: Chance | None = None,
-    ) -> Sites:
-        """Sites of a tile, each array of shape (rows, samples)."""
-        cuts = params.h, params.n_cuts
-        if chance is None:
-            return Sites(*ordinal_sites(observed, w, *cuts))
-        return Sites(*ordinal_site_draws(observed, w, *cuts, *chance.place))
-
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Thresholds,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
         """Sums over samples: what rows and cut points need to be raised in turn."""
-        given = (observed, w, params.h, params.n_cuts, design.mean)
+        given = (tile.observed, tile.w, tile.params.h, tile.params.n_cuts, design.mean)
+        chance = tile.chance
         sums = ordinal_sums(*given) if chance is None else ordinal_sum_draws(*given, *chance.place)
-        cross, shift, diagonal, beside, pull, within, squares, bound = sums
-        return {
-            "second": (observed != MISSING).astype(np.float64) @ design.second,
-            "shift": shift,
-            "cross": cross,
-            "diagonal": diagonal,
-            "beside": beside,
-            "pull": pull,
-            "within": within,
-            "squares": squares,
-            "bound": bound,
-        }
-
-    def bound(self, statistics: Statistics, rows: Normal, params: Thresholds) -> float:
-        """Sum over samples of log(Phi(h_c - m) - Phi(h_{c-1} - m)) - Var(w)/2."""
-        return unit_noise_bound(statistics, rows)
+        names = ("cross", "shift", "diagonal", "beside", "pull", "within", "squares", "bound")
+        seen = (tile.observed != MISSING).astype(np.float64)
+        return {"second": seen @ design.second, **dict(zip(names, sums, strict=True))}
 
     def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
         """Cut points given the rows."""
-        diagonal, beside, linear, within = self._target(statistics, rows)
-        h = raise_cut_points(params.h, params.n_cuts, diagonal, beside, linear, within)
+        h = raise_cut_points(params.h, params.n_cuts, *self._target(statistics, rows))
         return Thresholds(h, params.n_cuts)
 
     def draw_params(
@@ -192,10 +158,8 @@ class OrdinalProbit(DataLikelihood[Thresholds]):
         first: int = 0,
     ) -> Thresholds:
         """A draw of the cut points given the rows and the samples' places between them."""
-        diagonal, beside, linear, within = self._target(statistics, rows)
-        h = draw_cut_points(
-            params.h, params.n_cuts, diagonal, beside, linear, within, stream.word, first
-        )
+        target = self._target(statistics, rows)
+        h = draw_cut_points(params.h, params.n_cuts, *target, stream.word, first)
         return Thresholds(h, params.n_cuts)
 
     def _target(
@@ -231,13 +195,5 @@ def start_cut_points(coding: Cuts, observed: Observed, loadings: Floats) -> Floa
     counts[np.arange(width + 1) > coding.n_cuts[:, None]] = 0.0
     below = np.cumsum(counts, axis=1)[:, :width] / counts.sum(axis=1, keepdims=True)
     spread = np.sqrt(1.0 + (loadings**2).sum(axis=1, keepdims=True))
-    used = np.arange(width) < coding.n_cuts[:, None]
+    used = cuts_in_use(width, coding.n_cuts)
     return np.asarray(spread * ndtri(np.where(used, below, 0.5)))
-
-
-def unit_noise_bound(statistics: Statistics, rows: Normal) -> float:
-    """Sum of the statistic ``bound`` minus half the variance of w, over observed entries."""
-    weights = pair_weights(rows.order)
-    second = np.einsum("ip,ip,p->i", rows.second, statistics["second"], weights)
-    variance = np.maximum(second - statistics["squares"], 0.0)
-    return float(np.sum(statistics["bound"] - 0.5 * variance))

@@ -28,8 +28,7 @@ encoded in the same way, so a posterior needs the cuts, not the table or its w*.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -37,21 +36,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from rankfactor.kernels.ordinal import ordinal_site_draws, ordinal_sites
 from rankfactor.kernels.rank_draws import level_extremes, rank_draws, rank_means
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
-    Chance,
-    DataLikelihood,
     Observed,
     ObservedArray,
     RowArrays,
     Sites,
     Statistics,
+    Tile,
 )
-from rankfactor.likelihoods.coding import Cuts, check_cuts, learn_cuts, level_scores
-from rankfactor.likelihoods.ordinal_probit import start_cut_points, unit_noise_bound
+from rankfactor.likelihoods.coding import Cuts, cuts_in_use
+from rankfactor.likelihoods.ordinal_probit import LatentNormal, Thresholds, start_cut_points
 from rankfactor.typing import Floats, Index
 
 
@@ -87,25 +84,10 @@ class RankTable(Cuts):
 
 
 @dataclass(frozen=True)
-class Boundaries(RowArrays):
+class Boundaries(Thresholds):
     """Latent boundaries of every row and, during a fit, the training samples' latent values."""
 
-    named: ClassVar[dict[str, str]] = {"h": "cut_points"}
-
-    h: Floats  # (d, J), increasing; zero past n_cuts
-    n_cuts: NDArray[np.int64]  # (d,)
     latent: NDArray[np.float32]  # (d, N), NaN where missing; (d, 0) but during a fit
-
-    @property
-    def used(self) -> NDArray[np.bool_]:
-        """Which boundaries there are, shape (d, J)."""
-        return np.asarray(np.arange(self.h.shape[1]) < self.n_cuts[:, None])
-
-    @classmethod
-    def pool(cls, draws: Sequence[Boundaries]) -> Boundaries:
-        """The mean of some draws."""
-        last = draws[-1].copy()
-        return cls(np.mean([one.h for one in draws], axis=0), last.n_cuts, last.latent)
 
     def copy(self) -> Self:
         """Boundaries of their own, without the training samples' latent values."""
@@ -114,7 +96,7 @@ class Boundaries(RowArrays):
 
 
 @dataclass(frozen=True)
-class OrdinaryRank(DataLikelihood[Boundaries]):
+class OrdinaryRank(LatentNormal[Boundaries]):
     """Ordinary rank likelihood.
 
     Attributes
@@ -126,31 +108,19 @@ class OrdinaryRank(DataLikelihood[Boundaries]):
 
     table_cuts: int = 64
 
-    has_intercept: ClassVar[bool] = False
-    needs_variance: ClassVar[bool] = False
-    refreshes: ClassVar[bool] = True
+    name: ClassVar[str] = "ordinary_rank"
+    phrase: ClassVar[str] = "rank likelihood (only the order of a feature's values counts)"
+    coding: ClassVar[type[Cuts]] = RankTable
+    parameters: ClassVar[type[RowArrays]] = Boundaries
+    cuts_field: ClassVar[str] = "table_cuts"
+    takes_sparse: ClassVar[bool] = False
+    has_gradient: ClassVar[bool] = False
+    has_monotone_bound: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        """Refuse hyper-parameters out of range."""
-        check_cuts("table_cuts", self.table_cuts)
-
-    def learn(self, values: Floats) -> RankTable:
-        """Cuts of every feature that varies."""
-        cuts = learn_cuts(values, self.table_cuts)
-        return RankTable(cuts.columns, cuts.values, cuts.n_cuts)
-
-    def normal_scores(self, observed: Observed) -> Observed:
-        """Normal quantile of every level's middle rank, scaled to unit variance."""
-        return level_scores(observed, self.table_cuts)
-
-    def start(self, coding: RankTable, observed: Observed, loadings: Floats) -> Boundaries:
+    def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> Boundaries:
         """Boundaries at the normal quantiles of w* under the starting loadings."""
         h = start_cut_points(coding, observed, loadings)
         return Boundaries(h, coding.n_cuts.copy(), np.empty((len(h), 0), np.float32))
-
-    def noise_variance(self, params: Boundaries) -> Floats:
-        """Unit noise, shape (d,)."""
-        return np.ones(len(params.n_cuts))
 
     def prepare(self, observed: Observed, rows: Normal, params: Boundaries) -> Boundaries:
         """Latent values at the normal quantiles of the ranks, where there are none yet."""
@@ -164,79 +134,47 @@ class OrdinaryRank(DataLikelihood[Boundaries]):
             counts = np.bincount(ranks[seen])
             middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
             latent[row, seen] = spread[row] * ndtri(middle)[ranks[seen]]
-        return Boundaries(params.h, params.n_cuts, latent)
+        return replace(params, latent=latent)
 
-    def refresh(
-        self,
-        observed: Observed,
-        tile: slice,
-        w: Floats,
-        params: Boundaries,
-        chance: Chance | None = None,
-    ) -> Boundaries:
+    def refresh(self, observed: Observed, rows: slice, tile: Tile) -> Boundaries:
         """Latent values of all samples, and the boundaries between them."""
         assert isinstance(observed, RankedValues)
-        ranks, codes = observed.ranks[tile], observed.array[tile]
-        if chance is None:
-            latent = rank_means(ranks, w, params.latent)
-        else:
-            latent = rank_draws(ranks, w, params.latent, chance.stream.word, chance.row)
+        params, chance = tile.params, tile.chance
+        given = observed.ranks[rows], tile.w, params.latent
+        latent = rank_means(*given) if chance is None else rank_draws(*given, *chance.place[:2])
         width = params.h.shape[1]
-        top, bottom = level_extremes(codes, latent, width + 1)
+        top, bottom = level_extremes(observed.array[rows], latent, width + 1)
         # Halfway between the levels; those past n_cuts do not occur and give no number.
-        used = np.arange(width) < params.n_cuts[:, None]
+        used = cuts_in_use(width, params.n_cuts)
         h = 0.5 * np.add(top[:, :-1], bottom[:, 1:], where=used, out=np.zeros(used.shape))
         return Boundaries(h, params.n_cuts, latent)
 
     def read(
-        self, observed: Observed, tile: slice, samples: Index, params: Boundaries
+        self, observed: Observed, rows: slice, samples: Index, params: Boundaries
     ) -> NDArray[Any]:
         """Latent values of training samples during a fit, else codes."""
         if params.latent.shape[1]:
             return params.latent[:, samples]
-        return observed.tile(tile, samples)
+        return observed.tile(rows, samples)
 
-    def sites(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Boundaries,
-        chance: Chance | None = None,
-    ) -> Sites:
+    def sites(self, tile: Tile) -> Sites:
         """Sites of a tile of latent values or of codes, each array of shape (rows, samples)."""
-        if observed.dtype == np.float32:
-            return _latent_sites(observed)
-        table = params.h, params.n_cuts
-        if chance is None:
-            return Sites(*ordinal_sites(observed, w, *table))
-        return Sites(*ordinal_site_draws(observed, w, *table, *chance.place))
+        if tile.observed.dtype != np.float32:
+            return super().sites(tile)
+        seen = ~np.isnan(tile.observed)
+        rho = np.where(seen, tile.observed, 0.0).astype(np.float64)
+        return Sites(seen.astype(np.float64), rho)
 
-    def statistics(
-        self,
-        observed: NDArray[Any],
-        w: Floats,
-        var_w: Floats,
-        params: Boundaries,
-        design: AnyColumns,
-        chance: Chance | None = None,
-    ) -> Statistics:
-        """Sums over samples of a tile of latent values."""
-        tau, rho = _latent_sites(observed)
-        miss = tau * (rho - w) ** 2
+    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+        """Sums over samples of a tile of latent values.
+
+        The bound is E[log N(w*; w, 1)] at these: the likelihood itself when they are drawn.
+        """
+        tau, rho = self.sites(tile)
+        miss = tau * (rho - tile.w) ** 2
         return {
             "second": tau @ design.second,
             "shift": rho @ design.mean,
-            "squares": (tau * w**2).sum(axis=1),
+            "squares": (tau * tile.w**2).sum(axis=1),
             "bound": -0.5 * (miss + np.log(2 * np.pi) * tau).sum(axis=1),
         }
-
-    def bound(self, statistics: Statistics, rows: Normal, params: Boundaries) -> float:
-        """E[log N(w*; w, 1)] at the latent values: the likelihood itself when they are drawn."""
-        return unit_noise_bound(statistics, rows)
-
-
-def _latent_sites(latent: NDArray[np.float32]) -> Sites:
-    """Sites tau = 1 and rho = w*, zero where missing."""
-    seen = ~np.isnan(latent)
-    return Sites(seen.astype(np.float64), np.where(seen, latent, 0.0).astype(np.float64))

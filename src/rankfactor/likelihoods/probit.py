@@ -41,6 +41,8 @@ _LARGEST_ODDS = 1e15
 class Probit(LabelLikelihood):
     """Probit regression on the factors."""
 
+    name: ClassVar[str] = "probit"
+    phrase: ClassVar[str] = "Bayesian probit regression"
     normalised: ClassVar[bool] = True
 
     def label_sites(

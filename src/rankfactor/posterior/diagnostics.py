@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rankfactor.errors import InputError, counted
 from rankfactor.laws.normal import Normal
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
-from rankfactor.posterior.draws import Draws, named_parameters
+from rankfactor.posterior.draws import Draws
 from rankfactor.posterior.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
 from rankfactor.storage.archive import stacked
 from rankfactor.typing import Floats
@@ -285,7 +285,7 @@ def to_arviz(posterior: Posterior) -> Any:
 
 def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
     """Parameters of the data likelihood by name, shape (S, d) or (S, d, cuts); NaN if not used."""
-    found: dict[str, NDArray[Any]] = stacked([named_parameters(one) for one in draws.params])
+    found: dict[str, NDArray[Any]] = stacked([one.named() for one in draws.params])
     if draws.params[0].named is not None:
         return found
     # A class that does not say which parameters are drawn: those that differ between draws.

@@ -10,8 +10,7 @@ plus the variance of their means.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,21 +70,6 @@ def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
         for prefix, rows, prior in priors
         for name, dims in prior.kept_dims.items()
     }
-
-
-def named_parameters(params: RowArrays) -> dict[str, NDArray[Any]]:
-    """Parameters at a draw by name, shape (d,) or (d, cuts); NaN where a cut is not used.
-
-    If the class does not name any (`RowArrays.named`), all arrays of floats.
-    """
-    names, result = params.named, {}
-    for one in fields(params):
-        values = getattr(params, one.name)
-        drawn = values.dtype.kind == "f" and values.size if names is None else one.name in names
-        if drawn:
-            used = getattr(params, "used", True) if values.ndim == 2 else True
-            result[(names or {}).get(one.name, one.name)] = np.where(used, values, np.nan)
-    return result
 
 
 @dataclass(frozen=True)

@@ -78,14 +78,14 @@ def contributions(
         precision, _ = prior.assign(near).natural(*near.mean.shape)
         precision += view_sums(item, rows, near, samples).precision
         leads = [solve_packed(precision, one[samples])[0] for one in gradients]  # V_n g_n
-        for seen in item.walk(rows, near, samples):
-            tau, rho = item.view.likelihood.sites(seen.observed, seen.w, seen.var_w, seen.params)
+        for where, part, tile in item.walk(rows, near, samples):
+            tau, rho = item.view.likelihood.sites(tile)
             for row, lead in enumerate(leads):
-                part = rho * (seen.rows.mean[:, : model.n_factors] @ lead.T)
+                added = rho * (part.mean[:, : model.n_factors] @ lead.T)
                 if item.view.has_intercept:
-                    second = seen.rows.pairs[:, : near.with_one().cov.shape[1]]
-                    part -= tau * (second[:, split_intercept(second.shape[1])[1]] @ lead.T)
-                values[row, samples, seen.tile] = part.T
+                    second = part.pairs[:, : near.with_one().cov.shape[1]]
+                    added -= tau * (second[:, split_intercept(second.shape[1])[1]] @ lead.T)
+                values[row, samples, where] = added.T
 
     pool.map(explain, slices(len(z.mean), BLOCK))
     return classifier.decide(z)[0], values

@@ -234,11 +234,6 @@ class Posterior(Prediction):
         """Posterior mean loadings of all features, shape (D, K)."""
         return self._all_features(self.rows.mean)
 
-    @property
-    def loadings_sd(self) -> Floats:
-        """Posterior standard deviations of the loadings, shape (D, K)."""
-        return self._all_features(np.sqrt(self.rows.variance))
-
     def _all_features(self, values: Floats) -> Floats:
         full = np.zeros((len(self.feature_names), self.n_factors))
         full[self.coding.columns] = values[:, : self.n_factors]

@@ -1,16 +1,17 @@
-"""Shrinkage priors of loadings and coefficients."""
+"""Shrinkage priors of loadings and coefficients; one with a `name` is known once it is defined."""
 
 from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage
+
+# isort: split
+# The default first: messages and options list the choices in this order.
+from rankfactor.shrinkage.tpbn import TPBN
+
+# isort: split
 from rankfactor.shrinkage.by_view import ByView
 from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGamma
 from rankfactor.shrinkage.normal import NormalARD
-from rankfactor.shrinkage.tpbn import TPBN
 
-SHRINKAGE: dict[str, type[AnyShrinkage]] = {
-    "tpbn": TPBN,
-    "multiplicative_gamma": MultiplicativeGamma,
-    "normal": NormalARD,
-}
+SHRINKAGE = Shrinkage.choices
 
 __all__ = [
     "SHRINKAGE",

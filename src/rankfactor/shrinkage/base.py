@@ -11,14 +11,14 @@ priors here has the form of `Stretch`.
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, check_positive
 from rankfactor.kernels.rng import Stream
+from rankfactor.parts import Part
 from rankfactor.typing import Floats
 
 Scales = TypeVar("Scales")
@@ -32,8 +32,16 @@ class Stretch(NamedTuple):
     inverse: Floats  # (K,)
 
 
-class Shrinkage(ABC, Generic[Scales]):
-    """Base of all shrinkage priors; the learned scales travel in a state of the prior's own."""
+class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
+    """Base of all shrinkage priors; the learned scales travel in a state of the prior's own.
+
+    Attributes
+    ----------
+    scales : type
+        The class of that state.
+    """
+
+    scales: ClassVar[type]
 
     @property
     def rotation_invariant(self) -> bool:
@@ -81,25 +89,18 @@ class Shrinkage(ABC, Generic[Scales]):
         """Scales that go with rows of which column k was multiplied by ``sqrt(u_k)``."""
         return scales
 
+    def _check_positive(self, *names: str) -> None:
+        """Refuse hyper-parameters that are no positive numbers."""
+        for name in names:
+            check_positive(f"{name} of {type(self).__name__}", getattr(self, name))
 
-AnyShrinkage = Shrinkage[Any]
-
-
-def check_positive(prior: AnyShrinkage, *names: str) -> None:
-    """Refuse hyper-parameters that are no positive numbers."""
-    for name in names:
-        value = getattr(prior, name)
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not (real and 0 < value < float("inf")):
+    def _check_scope(self, scope: str, *allowed: str) -> None:
+        """Refuse a scope that the prior does not have."""
+        if scope not in allowed:
             raise InputError(
-                f"{name} of {type(prior).__name__} must be a positive number, not {value!r}."
+                f"scope of {type(self).__name__} must be {' or '.join(map(repr, allowed))}, "
+                f"not {scope!r}."
             )
 
 
-def check_scope(prior: Any, *allowed: str) -> None:
-    """Refuse a scope that the prior does not have."""
-    if prior.scope not in allowed:
-        raise InputError(
-            f"scope of {type(prior).__name__} must be {' or '.join(map(repr, allowed))}, "
-            f"not {prior.scope!r}."
-        )
+AnyShrinkage = Shrinkage[Any]

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,10 @@ class ByView(Shrinkage[ViewScales]):
     base: AnyShrinkage
     runs: tuple[tuple[int, int], ...]
 
+    name: ClassVar[str] = "by_view"
+    is_choice: ClassVar[bool] = False
+    scales: ClassVar[type] = tuple
+
     def __post_init__(self) -> None:
         """Refuse views that leave numbers out."""
         numbers = {view for view, _ in self.runs}
@@ -59,6 +63,22 @@ class ByView(Shrinkage[ViewScales]):
         """Prior of rows whose view numbers are given, shape (rows,)."""
         runs = tuple((int(view), len(list(rows))) for view, rows in groupby(views))
         return cls(base, runs)
+
+    def _values(self) -> dict[str, Any]:
+        """Base and runs, in one line: a table whose views alternate has a run for every feature."""
+        runs = " ".join(f"{view}*{length}" for view, length in self.runs)
+        return {"base": self.base.to_dict(), "runs": runs}
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> ByView:
+        """The prior with the base and the runs of `_values`."""
+        runs = [run.split("*") for run in values["runs"].split()]
+        counts = tuple((int(view), int(length)) for view, length in runs)
+        return cls(Shrinkage.from_dict(values["base"]), counts)
+
+    def in_words(self) -> str:
+        """What a report says of the base, and that every view has its own."""
+        return f"{self.base.in_words()}, with scales of each view's own"
 
     @property
     def n_views(self) -> int:

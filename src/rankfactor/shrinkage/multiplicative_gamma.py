@@ -28,14 +28,14 @@ falling order and reorders nothing until the fit has ended.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage, check_positive, check_scope
+from rankfactor.shrinkage.base import Shrinkage
 from rankfactor.typing import Floats
 
 
@@ -76,10 +76,14 @@ class MultiplicativeGamma(Shrinkage[MultiplicativeGammaScales]):
     a2: float = 3.1
     scope: Literal["factor"] = "factor"
 
+    name: ClassVar[str] = "multiplicative_gamma"
+    phrase: ClassVar[str] = "multiplicative gamma process prior"
+    scales: ClassVar[type] = MultiplicativeGammaScales
+
     def __post_init__(self) -> None:
         """Refuse a prior that is none."""
-        check_positive(self, "nu", "a1", "a2")
-        check_scope(self, "factor")
+        self._check_positive("nu", "a1", "a2")
+        self._check_scope(self.scope, "factor")
 
     def _shapes(self, n_factors: int) -> Floats:
         """Prior shapes of delta, shape (K,)."""
@@ -132,21 +136,10 @@ class MultiplicativeGamma(Shrinkage[MultiplicativeGammaScales]):
         assert isinstance(delta, Gamma)
         log_precision = phi.log_mean + scales.log_tau
         entries = log_precision - np.log(2 * np.pi) - self.precision(scales) * squares
-        half = np.full(1, 0.5 * self.nu)
-        n_factors = len(delta.rate)
-        one, zero = np.ones(1), np.zeros(1)
-        first, rest = _part(delta, slice(0, 1)), _part(delta, slice(1, n_factors))
+        shape = np.broadcast_to(delta.shape, delta.rate.shape)
         return (
             0.5 * float(entries.sum())
-            + phi.expected_log_prior(0.5 * self.nu, half, np.log(half))
-            + phi.entropy()
-            + first.expected_log_prior(self.a1, one, zero)
-            + rest.expected_log_prior(self.a2, one, zero)
-            + delta.entropy()
+            + phi.gain_over(0.5 * self.nu, 0.5 * self.nu)
+            + Gamma(shape[:1], delta.rate[:1]).gain_over(self.a1, 1.0)
+            + Gamma(shape[1:], delta.rate[1:]).gain_over(self.a2, 1.0)
         )
-
-
-def _part(law: Gamma, index: slice) -> Gamma:
-    """Some of the laws of a vector."""
-    shape = np.broadcast_to(law.shape, np.shape(law.rate))
-    return Gamma(shape[index], law.rate[index])

@@ -17,14 +17,14 @@ only the law of alpha has something to say of u: ``u^-shape exp(-rate alpha / u)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage, Stretch, check_positive, check_scope
+from rankfactor.shrinkage.base import Shrinkage, Stretch
 from rankfactor.typing import Floats
 
 
@@ -52,10 +52,14 @@ class NormalARD(Shrinkage[NormalScales]):
     rate: float = 1e-3
     scope: Literal["factor", "row"] = "factor"
 
+    name: ClassVar[str] = "normal"
+    phrase: ClassVar[str] = "normal prior with a precision of each factor's own"
+    scales: ClassVar[type] = NormalScales
+
     def __post_init__(self) -> None:
         """Refuse a prior that is none."""
-        check_positive(self, "shape", "rate")
-        check_scope(self, "factor", "row")
+        self._check_positive("shape", "rate")
+        self._check_scope(self.scope, "factor", "row")
 
     @property
     def _axis(self) -> int:
@@ -112,9 +116,4 @@ class NormalARD(Shrinkage[NormalScales]):
         alpha = scales.alpha
         assert isinstance(alpha, Gamma)
         entries = alpha.log_mean - np.log(2 * np.pi) - alpha.mean * squares  # (rows, K)
-        rate = np.full(np.shape(alpha.rate), self.rate)
-        return (
-            0.5 * float(entries.sum())
-            + alpha.expected_log_prior(self.shape, rate, np.log(rate))
-            + alpha.entropy()
-        )
+        return 0.5 * float(entries.sum()) + alpha.gain_over(self.shape, self.rate)

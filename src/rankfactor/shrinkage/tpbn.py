@@ -44,7 +44,7 @@ in E[log Ga(xi; r, eta)], E[log Ga(eta; s, phi)] and eta's entropy cancel, and w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import gammaln
@@ -88,6 +88,15 @@ class TPBN(Shrinkage[TPBNScales]):
     r: float = 0.5
     s: float = 0.5
     scope: Literal["factor", "row"] = "factor"
+
+    name: ClassVar[str] = "tpbn"
+    phrase: ClassVar[str] = "three-parameter beta normal shrinkage prior (horseshoe type)"
+    scales: ClassVar[type] = TPBNScales
+
+    def __post_init__(self) -> None:
+        """Refuse a prior that is none."""
+        self._check_positive("r", "s")
+        self._check_scope(self.scope, "factor", "row")
 
     @property
     def _axis(self) -> int:
@@ -193,6 +202,5 @@ class TPBN(Shrinkage[TPBNScales]):
             + squares.size * float(constant)
             + phi.expected_log_prior(0.5, top.mean, top.log_mean)
             + phi.entropy()
-            + top.expected_log_prior(0.5, np.ones(1), np.zeros(1))
-            + top.entropy()
+            + top.gain_over(0.5, 1.0)
         )

@@ -35,7 +35,6 @@ from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import Rows
-from rankfactor.likelihoods import DataLikelihood
 from rankfactor.model import Model
 from rankfactor.steps.acceleration import Anderson
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores, view_sums
@@ -120,7 +119,7 @@ def encode(
     z = prior.fresh(n).law(n, n_factors)
     if rows is None:
         rows = lay_out(views)
-    curved = all(_is_curved(item) for item in views)
+    curved = all(item.view.likelihood.has_curvature for item in views)
     index, active = np.arange(samples.start, samples.stop), np.arange(n)
     path = (Newton if curved else Anderson)(n, n_factors)
     for step in range(max_steps):
@@ -144,11 +143,6 @@ def encode(
         last, z.mean[active] = plain.mean[going], points[going]
     z.mean[active] = last
     return z
-
-
-def _is_curved(item: ObservedView) -> bool:
-    likelihood = item.view.likelihood
-    return isinstance(likelihood, DataLikelihood) and likelihood.curved
 
 
 def _ascent(

@@ -124,9 +124,9 @@ def _update_rows(
     def update_tile(tile: slice) -> tuple[float, Reals, Reals]:
         variance = likelihood.needs_variance and not certain
         old = Rows.of(state.rows.take(tile), likelihood.dtype, variance)
-        _, _, params, observed, w, var_w = item.look(tile, old, design, everyone, variance)
         chance = tile_chance(stream, 0, tile, everyone)
-        sites, params, bound = likelihood.augment(observed, w, var_w, params, chance)
+        seen = item.look(tile, old, design, everyone, chance)
+        sites, params, bound = likelihood.augment(seen)
         precision = _sums(design.second.T, sites.tau.T).T  # in Fortran's order
         shift = _sums(sites.rho, design.mean)
         rows = conditional_rows(precision, shift, prior[tile], stream, tile.start)

@@ -18,7 +18,7 @@ from rankfactor.kernels.packed import diagonal_positions
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows
-from rankfactor.likelihoods.base import Statistics
+from rankfactor.likelihoods.base import Statistics, Tile
 from rankfactor.steps.score import BLOCK, ObservedView, tile_chance
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
@@ -52,9 +52,8 @@ def row_statistics(
     )
     total: Statistics = {}
     for samples, design in zip(slices(item.observed.shape[1], block), columns, strict=True):
-        _, _, params, observed, w, var_w = item.look(tile, rows, design, samples, variance)
         chance = tile_chance(stream, 0, tile, samples)
-        part = likelihood.statistics(observed, w, var_w, params, design, chance)
+        part = likelihood.statistics(item.look(tile, rows, design, samples, chance), design)
         for key, value in part.items():
             total[key] = total[key] + value if key in total else value.astype(np.float64)
     return total
@@ -99,11 +98,13 @@ def update_view(
     state.params = likelihood.prepare(item.observed, state.rows, state.params)
 
     def update_tile(tile: slice) -> float:
-        if likelihood.refreshes:
+        if likelihood.has_refresh:
+            everyone = slice(0, len(z.mean))
             w = state.rows.mean[tile] @ np.concatenate([part.mean for part in columns]).T
-            chance = tile_chance(stream, 0, tile, slice(0, len(z.mean)))
-            part = state.params.take(tile)
-            state.params.put(tile, likelihood.refresh(item.observed, tile, w, part, chance))
+            part, chance = state.params.take(tile), tile_chance(stream, 0, tile, everyone)
+            observed = item.observed.tile(tile, everyone)
+            whole = Tile(observed, w, np.zeros_like(w), part, chance)
+            state.params.put(tile, likelihood.refresh(item.observed, tile, whole))
         statistics = row_statistics(item, columns, tile, block, stream)
         rows, params = state.rows.take(tile), state.params.take(tile)
         bound = likelihood.bound(statistics, rows, params)

@@ -32,6 +32,7 @@ from rankfactor.likelihoods.base import (
     Observed,
     Sites,
     Slopes,
+    Tile,
 )
 from rankfactor.model import View, ViewState
 from rankfactor.steps.workers import slices
@@ -42,14 +43,11 @@ BLOCK = 256  # samples worked on together
 
 
 class Seen(NamedTuple):
-    """A tile of a view: its rows and parameters, what was observed, and the predictor's moments."""
+    """A tile of a view, and where its rows are."""
 
-    tile: slice
+    where: slice
     rows: Rows
-    params: Any
-    observed: NDArray[Any]  # (rows, samples)
-    w: Any  # (rows, samples), in working precision
-    var_w: Any
+    tile: Tile
 
 
 @dataclass
@@ -88,25 +86,38 @@ class ObservedView:
         ]
 
     def look(
-        self, tile: slice, rows: Rows, design: AnyColumns, samples: Index, variance: bool = True
-    ) -> Seen:
-        """A tile with these rows, at some samples."""
-        likelihood, params = self.view.likelihood, self.state.params.take(tile)
-        w, var_w = multiply(rows, design, variance and likelihood.needs_variance)
-        observed = likelihood.read(self.observed, tile, samples, params)
-        return Seen(tile, rows, params, observed, w, var_w)
+        self,
+        where: slice,
+        rows: Rows,
+        design: AnyColumns,
+        samples: Index,
+        chance: Chance | None = None,
+    ) -> Tile:
+        """The tile of these rows at some samples; with ``chance`` all is certain."""
+        likelihood, params = self.view.likelihood, self.state.params.take(where)
+        w, var_w = multiply(rows, design, chance is None and likelihood.needs_variance)
+        observed = likelihood.read(self.observed, where, samples, params)
+        return Tile(observed, w, var_w, params, chance)
 
-    def slopes(self, seen: Seen) -> Slopes:
+    def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of the bound of a tile in w."""
         likelihood = self.view.likelihood
         assert isinstance(likelihood, DataLikelihood)
-        return likelihood.slopes(seen.observed, seen.w, seen.var_w, seen.params)
+        return likelihood.slopes(tile)
 
-    def walk(self, rows: Rows, z: Normal, samples: Index, variance: bool = True) -> Iterator[Seen]:
-        """All tiles of the view at samples of scores ``z``, in the precision of ``rows``."""
-        design = self.design(z, variance, rows.mean.dtype)
-        for tile in self.tiles():
-            yield self.look(tile, rows.take(tile), design, samples, variance)
+    def walk(
+        self,
+        rows: Rows,
+        z: Normal,
+        samples: Index,
+        stream: Stream | None = None,
+        number: int = 0,
+    ) -> Iterator[Seen]:
+        """All tiles at samples of scores ``z``, in the precision of ``rows``; draws by a stream."""
+        design = self.design(z, stream is None, rows.mean.dtype)
+        for where in self.tiles():
+            chance, part = tile_chance(stream, number, where, samples), rows.take(where)
+            yield Seen(where, part, self.look(where, part, design, samples, chance))
 
 
 class Sums(NamedTuple):
@@ -162,20 +173,18 @@ def view_sums(
     ``z`` (n, K) are their scores, ``number`` is the view's own. The work is done in the precision
     of ``rows``.
     """
-    likelihood, certain = item.view.likelihood, stream is not None
     n, n_factors = z.mean.shape
     size = packed_size(n_factors)
     # Packed ones in Fortran's order, as products give them.
     total = Sums(np.zeros((size, n)).T, np.zeros((n, n_factors)), np.zeros((size, n)).T)
-    for seen in item.walk(rows, z, samples, not certain):
+    for _, part, tile in item.walk(rows, z, samples, stream, number):
         if curved:
-            slopes = item.slopes(seen)
-            sites = Sites(slopes.tau, slopes.push + slopes.tau * seen.w)
-            total.curvature[:] += tile_curvature(seen.rows, slopes, item.view.has_intercept)
+            slopes = item.slopes(tile)
+            sites = Sites(slopes.tau, slopes.push + slopes.tau * tile.w)
+            total.curvature[:] += tile_curvature(part, slopes, item.view.has_intercept)
         else:
-            chance = tile_chance(stream, number, seen.tile, samples)
-            sites = likelihood.sites(seen.observed, seen.w, seen.var_w, seen.params, chance)
-        second, first = tile_sums(seen.rows, sites, item.view.has_intercept)
+            sites = item.view.likelihood.sites(tile)
+        second, first = tile_sums(part, sites, item.view.has_intercept)
         total.precision[:] += second
         total.shift[:] += first
     return total

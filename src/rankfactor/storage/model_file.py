@@ -24,7 +24,7 @@ from rankfactor.features.plan import FeaturePlan
 from rankfactor.features.words import Words
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import CODINGS, PARAMETERS, RowArrays
+from rankfactor.likelihoods import RowArrays
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
@@ -275,7 +275,6 @@ def _nested(arrays: Arrays) -> dict[str, Any]:
 def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
     """The posterior of a header and nested arrays; LookupError, TypeError or ValueError if none."""
     model = Model.from_dict(header["model"])
-    data = header["model"]["data"]["part"]
     n_tasks, n_factors = len(header["tasks"]), model.n_factors
     left_out = _left_out(header, parts)
     if left_out is not None:
@@ -312,16 +311,16 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
             adjustment,
         ),
         sample_names=parts["sample_names"],
-        coding=CODINGS[data](**parts["coding"]),
+        coding=model.data.coding(**parts["coding"]),
         rows=Normal(**parts["rows"]),
-        params=PARAMETERS[data](**parts.get("params", {})),
+        params=model.data.parameters(**parts.get("params", {})),
         scores=Normal(**parts["scores"]),
         classifiers=classifiers,
         elbo=parts["elbo"],
         sd_w=parts["sd_w"],
         n_active=parts["n_active"],
         convergence=_convergence(header),
-        draws=_drawn(model, PARAMETERS[data], parts["draws"]) if header["draws"] else None,
+        draws=_drawn(model, model.data.parameters, parts["draws"]) if header["draws"] else None,
         prior=prior,
         training=str(header.get("training", "bayes")),
         codes_sha256=str(header.get("codes_sha256", "")),

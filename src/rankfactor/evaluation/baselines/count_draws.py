@@ -26,8 +26,8 @@ from numba import njit
 from scipy.special import gammaln
 
 from rankfactor.kernels.counts import poisson
-from rankfactor.kernels.draws import gamma
 from rankfactor.kernels.rng import derive, normal, uniform
+from rankfactor.kernels.samplers import gamma
 
 LARGE_VARIANCE = 1e4
 LARGE_TABLES = 2e4

@@ -9,7 +9,9 @@ from scipy.special import gammainc, log_ndtr, ndtr
 from scipy.stats import kstest
 from tests.laws.goodness import N, assert_fits, integrated_cdf
 
-from rankfactor.kernels.draws import (
+from rankfactor.kernels.packed import pack
+from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import (
     LARGEST,
     SMALLEST,
     draw_elements,
@@ -22,8 +24,6 @@ from rankfactor.kernels.draws import (
     inverse_gaussian,
     truncated_normal,
 )
-from rankfactor.kernels.packed import pack
-from rankfactor.kernels.rng import Stream
 
 STREAM = Stream.from_seed(2014)
 BIG = 1_000_000  # of the slow grids
