@@ -9,7 +9,7 @@ import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import Progress, plain, progress, result
+from rankfactor.cli.console import Progress, in_options, plain, print_comparison, progress, result
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.reading import Reading, read_labelled
 from rankfactor.cli.settings import (
@@ -18,7 +18,6 @@ from rankfactor.cli.settings import (
     numbers_of_factors,
     plain_settings,
 )
-from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import counted
 from rankfactor.storage.spreadsheet import csv_of
@@ -33,8 +32,10 @@ FILES = {
     "predictions.csv": table_of("a table of `rankfactor cv`", "sample", "task", "model"),
     "result.json": json_object("a result of `rankfactor cv`", "n_folds", "summary"),
 }
+_GIBBS = {name: one for name, one in opt.GIBBS.items() if name != "checkpoint"}
 
 
+@opt.with_options({**opt.READING, **opt.ESTIMATOR, **_GIBBS}, after="covariates")
 def cv(
     ctx: typer.Context,
     table: opt.TablePath,
@@ -54,46 +55,15 @@ def cv(
     positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
-    covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
-    n_jobs: Annotated[
-        int,
-        typer.Option(
-            "--n-jobs", help="Fits at the same time, -1 for all cores; the answer is the same."
-        ),
-    ] = 1,
+    n_jobs: opt.NJobs = 1,
     out: Annotated[
         Path, typer.Option(help=f"Folder for {', '.join(FILES)}; made if needed.")
     ] = Path("rankfactor-cv"),
-    id_column: opt.IdColumn = None,
-    orient: opt.OrientOption = None,
-    exclude: opt.Exclude = None,
-    layer: opt.Layer = None,
-    sheet: opt.Sheet = None,
-    n_factors: opt.NumbersOfFactors = "20",
-    training: opt.Training_ = opt.Training.AUTO,
-    label_weight: opt.LabelWeight = "3.0",
-    class_weight: opt.ClassWeight = None,
-    margin: opt.Margin = "auto",
-    max_cuts: opt.MaxCuts = 16,
-    likelihood: opt.Likelihood = None,
-    classifier: opt.Classifier = None,
-    shrinkage: opt.Shrinkage = "tpbn",
-    experts: opt.Experts_ = opt.Experts.MIXED,
-    n_components: opt.NComponents = 10,
-    calibration: opt.Calibration_ = opt.Calibration.REFIT,
-    engine: opt.Engine_ = opt.Engine.VB,
-    max_iter: opt.MaxIter = 500,
-    tol: opt.Tol = 2e-4,
-    n_restarts: opt.NRestarts = 1,
-    n_draws: opt.NDraws = None,
-    burn_in: opt.BurnIn = None,
-    thin: opt.Thin = None,
-    n_chains: opt.NChains = None,
-    n_predict: opt.NPredict = None,
     random_state: opt.RandomState = 0,
     n_threads: opt.NThreads = None,
     force: opt.Force = False,
     as_json: opt.Json = False,
+    **_: Any,
 ) -> None:
     """Cross-validate models on a table and its labels.
 
@@ -107,7 +77,7 @@ def cv(
 
     read = [table, *files_of(labels, groups, covariates)]
     check_outputs(read, in_folder("--out", out, FILES), force=force)
-    numbers = numbers_of_factors(n_factors)
+    numbers = numbers_of_factors(ctx.params["n_factors"])
     data = read_labelled(
         table,
         labels,
@@ -221,8 +191,6 @@ def _show(
     found: Evaluation, data: Labelled, folds: int, repeats: int, chosen: dict[str, dict[str, int]]
 ) -> None:
     """Print the table of results."""
-    from rankfactor.cli.comparison import print_comparison
-
     times = f"{folds}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
     if data.groups is not None:
         times += ", groups kept together"

@@ -10,7 +10,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.annotated import check_annotated, write_annotated
-from rankfactor.cli.console import note, progress, result
+from rankfactor.cli.console import in_options, note, progress, result
 from rankfactor.cli.outputs import (
     CHECKPOINT,
     EDITABLE,
@@ -28,7 +28,6 @@ from rankfactor.cli.settings import (
     numbers_of_factors,
     plain_settings,
 )
-from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import InputError, counted
 from rankfactor.storage.files import after_saving
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from rankfactor.posterior import Posterior
 
 
+@opt.with_options({**opt.READING, **opt.ESTIMATOR, **opt.GIBBS}, after="covariates")
 def fit(
     ctx: typer.Context,
     table: opt.TablePath,
@@ -70,38 +70,11 @@ def fit(
     positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
-    covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
-    id_column: opt.IdColumn = None,
-    orient: opt.OrientOption = None,
-    exclude: opt.Exclude = None,
-    layer: opt.Layer = None,
-    sheet: opt.Sheet = None,
-    n_factors: opt.NumbersOfFactors = "20",
-    training: opt.Training_ = opt.Training.AUTO,
-    label_weight: opt.LabelWeight = "3.0",
-    class_weight: opt.ClassWeight = None,
-    margin: opt.Margin = "auto",
-    max_cuts: opt.MaxCuts = 16,
-    likelihood: opt.Likelihood = None,
-    classifier: opt.Classifier = None,
-    shrinkage: opt.Shrinkage = "tpbn",
-    experts: opt.Experts_ = opt.Experts.MIXED,
-    n_components: opt.NComponents = 10,
-    calibration: opt.Calibration_ = opt.Calibration.REFIT,
-    engine: opt.Engine_ = opt.Engine.VB,
-    max_iter: opt.MaxIter = 500,
-    tol: opt.Tol = 2e-4,
-    n_restarts: opt.NRestarts = 1,
-    n_draws: opt.NDraws = None,
-    burn_in: opt.BurnIn = None,
-    thin: opt.Thin = None,
-    n_chains: opt.NChains = None,
-    n_predict: opt.NPredict = None,
-    checkpoint: opt.Checkpoint = None,
     random_state: opt.RandomState = 0,
     n_threads: opt.NThreads = None,
     force: opt.Force = False,
     as_json: opt.Json = False,
+    **_: Any,
 ) -> None:
     """Fit a model to a table and its labels, and keep it in a file.
 
@@ -114,6 +87,7 @@ def fit(
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.storage.model_file import model_header, save_model
 
+    n_factors, checkpoint = ctx.params["n_factors"], ctx.params["checkpoint"]
     outputs = [Output("--out", out, MODEL)]
     outputs += [] if report is None else [Output("--report", report, REPORT)]
     outputs += [] if annotated is None else [Output("--annotated", annotated, EDITABLE)]

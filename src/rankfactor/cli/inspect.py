@@ -10,9 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import one_line, result
+from rankfactor.cli.console import OPTIONS, in_options, one_line, result
 from rankfactor.cli.reading import Reading, read, read_labelled
-from rankfactor.cli.spoken import OPTIONS, in_options
 from rankfactor.engine.convergence import Convergence
 from rankfactor.errors import InputError, counted
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankfactor.cli.spoken import in_options
+from rankfactor.cli.console import in_options
 from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import frame_of
 

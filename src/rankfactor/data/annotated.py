@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rankfactor.data.classes import classes_of_frame
 from rankfactor.data.grid import Grid, Table, check_cells, check_names
+from rankfactor.data.labels import classes_of_frame
 from rankfactor.data.names import some
-from rankfactor.data.opening import foreign_reader
-from rankfactor.data.packages import need
+from rankfactor.data.opening import foreign_reader, need
 from rankfactor.errors import InputError, did_you_mean
 
-__all__ = ["annotated_names", "from_anndata", "from_mudata", "read_annotated", "write_back"]
+__all__ = ["AnnotatedTable", "from_anndata", "from_mudata", "write_back"]
 
 
 def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the AnnData") -> Table:
@@ -137,28 +137,32 @@ def _prefixer(modality: str) -> Any:
     return lambda feature: feature if feature.startswith(start) else start + feature
 
 
-def read_annotated(path: Path, *, layer: str | None = None) -> Table:
-    """Read an ``.h5ad`` or ``.h5mu`` file."""
-    if path.suffix.lower() == ".h5mu":
-        with _opening(path, "mudata") as mudata:
-            mdata = mudata.read_h5mu(path)
-        return from_mudata(mdata, layer, source=str(path))
-    with _opening(path, "anndata") as anndata:
-        adata = anndata.read_h5ad(path)
-    return from_anndata(adata, layer, source=str(path))
+class AnnotatedTable:
+    """An ``.h5ad`` or ``.h5mu`` file."""
 
+    def __init__(self, path: Path, layer: str | None = None) -> None:
+        is_mudata = path.suffix.lower() == ".h5mu"
+        with _opening(path, "mudata" if is_mudata else "anndata") as package:
+            self._data = package.read_h5mu(path) if is_mudata else package.read_h5ad(path)
+        self._make = partial(
+            from_mudata if is_mudata else from_anndata, self._data, layer, source=str(path)
+        )
 
-def annotated_names(path: Path) -> list[str]:
-    """Names of the columns of ``obs`` and of the features of a file."""
-    if path.suffix.lower() == ".h5mu":
-        table = read_annotated(path)
-        return [*table.annotations.columns, *table.values.columns]
-    with _opening(path, "anndata") as anndata:
-        adata = anndata.read_h5ad(path, backed="r")
-        try:
-            return [*map(str, adata.obs.columns), *map(str, adata.var_names)]
-        finally:
-            adata.file.close()
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of ``obs`` and of the features."""
+        if hasattr(self._data, "mod"):
+            table = self._make()
+            return [*table.annotations.columns, *table.values.columns]
+        return [*map(str, self._data.obs.columns), *map(str, self._data.var_names)]
+
+    def table(self) -> Table:
+        """The table."""
+        return self._make()
+
+    def annotations(self) -> pd.DataFrame:
+        """What the file says about its samples."""
+        return self._make().annotations
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rankfactor.data import Dataset, data_directory, load_alzheimer, read_table
 from rankfactor.data.bundled import read_bundled
-from rankfactor.data.packages import need
+from rankfactor.data.opening import need
 from rankfactor.errors import InputError, did_you_mean
 
 __all__ = ["DatasetInfo", "fetch", "list_datasets", "load"]

@@ -23,14 +23,14 @@ a note. Rank models need no more; others refuse them (`rankfactor.features.match
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rankfactor.data.classes import as_classes
+from rankfactor.data.labels import as_classes
 from rankfactor.data.names import (
     FEATURE_HEADINGS,
     check_unique,
@@ -86,6 +86,10 @@ class Table:
     views: pd.Series[str] | None = None
     words: tuple[str, ...] = ()
 
+    def with_words(self, names: Collection[str]) -> pd.DataFrame:
+        """Features of a fit: the numbers, and these of the columns of text."""
+        return self.values.join(self.annotations[list(names)])
+
 
 @dataclass(frozen=True, eq=False)
 class Grid:
@@ -109,6 +113,9 @@ class Grid:
         What was detected.
     style : Style
         How numbers are written.
+    written : dict
+        Numbers as the file writes them, by row and column, in rows and columns that also have
+        text: "01" is not "1" where it is a name.
     """
 
     source: str
@@ -120,6 +127,7 @@ class Grid:
     first_row: int = 2
     notes: tuple[str, ...] = ()
     style: Style = field(default_factory=Style)
+    written: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def place(self, row: int, column: int) -> str:
         """Name a cell as its file has it."""
@@ -141,7 +149,7 @@ def table_of_grid(
     text_columns: Collection[str] = (),
     exclude: Collection[str] = (),
     sample_names: Collection[str] | None = None,
-) -> Table:
+) -> tuple[Table, list[str]]:
     """Make a table of a grid.
 
     Parameters
@@ -159,8 +167,9 @@ def table_of_grid(
 
     Returns
     -------
-    Table
-        The table.
+    table : Table
+    lost : list of str
+        Annotations some of whose cells were read as numbers and are not in ``grid.written``.
 
     Raises
     ------
@@ -205,23 +214,25 @@ def table_of_grid(
     index = pd.Index([sample_labels[n] for n in samples], name="sample", dtype=object)
     names = pd.Index([feature_labels[i] for i in measured], dtype=object)
     kept = np.ascontiguousarray(values[np.ix_(samples, measured)])
-    annotations = {
-        feature_labels[i]: as_classes(_words(grid, samples, i, turned)) for i in described_by
-    }
+    annotations, lost = {}, []
+    for i in described_by:
+        cells, whole = _words(grid, samples, i, turned)
+        annotations[feature_labels[i]] = as_classes(cells)
+        lost += [] if whole else [feature_labels[i]]
     dates = dates_among(names)
     if dates:
         notes.append(
             f"{counted(len(dates), 'feature is', 'features are')} called like dates, as "
             f"spreadsheets rename genes: {some(dates)}"
         )
-    automatic = [name for name in annotations if name not in wanted]
-    return Table(
+    table = Table(
         pd.DataFrame(kept, index=index, columns=names),
         pd.DataFrame(annotations, index=index, dtype=object),
         grid.source,
         tuple(notes),
-        words=tuple(automatic),
+        words=tuple(name for name in annotations if name not in wanted),
     )
+    return table, lost
 
 
 def _orientation(
@@ -345,10 +356,12 @@ def check_cells(grid: Grid, rows: Collection[int], columns: Collection[int]) -> 
             )
 
 
-def _words(grid: Grid, samples: list[int], feature: int, turned: bool) -> Iterable[object]:
-    for n in samples:
-        place = (feature, n) if turned else (n, feature)
-        yield grid.text.get(place, grid.values[place])
+def _words(grid: Grid, samples: list[int], i: int, turned: bool) -> tuple[list[object], bool]:
+    """Cells of a feature as the file has them, and whether all of them are known as written."""
+    places = [(i, n) if turned else (n, i) for n in samples]
+    cells = [grid.text.get(one, grid.written.get(one, grid.values[one])) for one in places]
+    whole = all(isinstance(cell, str) or np.isnan(cell) for cell in cells)
+    return cells, whole
 
 
 def _not_a_number(grid: Grid, row: int, column: int, text: str) -> str:
