@@ -21,132 +21,81 @@ class Settings(StrEnum):
     ALL = "all"
 
 
-Models = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME[,NAME...]",
-        help="Models to compare, as for `cv`.",
-        show_default="those of the table",
-    ),
-]
-Way = Annotated[
-    Settings,
-    typer.Option(
-        "--settings",
-        help="paper: K = 20 and joint training as in the paper; default: K = 20 and the library's "
-        "training; chosen: by cross-validation on the training part.",
-    ),
-]
-Repeats = Annotated[int, typer.Option(min=1, help="Fits of a model with different seeds.")]
-Divisions = Annotated[int, typer.Option(min=1, help="How often the samples are divided anew.")]
-Folds = Annotated[int, typer.Option(min=2, help="Folds of a repeat; fewer if a class is small.")]
-JsonFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--json",
-        metavar="FILE",
-        help="Write the result, every fit included, as JSON; - is stdout, without the table.",
-        show_default="none",
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder for the table as .csv, .md and .json, and every fit as .csv; made if needed.",
-        show_default="none",
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume", help="Go on with the run in the folder of --out: sets it has are not run again."
-    ),
-]
-Series = Annotated[
-    Path | None,
-    typer.Option(
-        help="GEO series matrix of your own, in place of the sets that stand in for the paper's.",
-        show_default="none",
-    ),
-]
-SeriesLabels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        metavar="COLUMN",
-        help="Column of the series with labels; as often as needed.",
-        show_default="those that look like it",
-    ),
-]
-Figures = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder for the paper's figures of these data, from fits of their own.",
-        show_default="none",
-    ),
-]
-Tabled = Annotated[
-    bool,
-    typer.Option("--table/--no-table", help="Whether to make the table, or figures alone."),
-]
-GeneSets = Annotated[
-    Path | None,
-    typer.Option(
-        "--gmt",
-        help="Gene sets as a GMT file, to test the leading features of factors; with --figures.",
-        show_default="none",
-    ),
-]
-Counts = Annotated[
-    Path | None,
-    typer.Option(help="Table of counts, if the series matrix has no values.", show_default="none"),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of the series: samples of one group stay in one fold.",
-        show_default="none",
-    ),
-]
-Folder = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder of .npz archives (X, y, lab_*), in place of the library's sets.",
-        show_default="none",
-    ),
-]
-Sets = Annotated[
-    str | None,
-    typer.Option(metavar="NAME[,NAME...]", help="Data sets to take.", show_default="all there are"),
-]
-MaxSamples = Annotated[
-    int, typer.Option(min=10, help="Larger sets are represented by so many samples.")
-]
+def _maybe(kind: Any, *names: str, none: str = "none", **told: Any) -> tuple[Any, None]:
+    """An option that need not be given; `none` says what happens then."""
+    return Annotated[kind | None, typer.Option(*names, show_default=none, **told)], None
 
+
+def _given(default: Any, *names: str, **told: Any) -> tuple[Any, Any]:
+    """An option with a default."""
+    return Annotated[type(default), typer.Option(*names, **told)], default
+
+
+_WAY = (
+    "paper: K = 20 and joint training as in the paper; default: K = 20 and the library's training; "
+    "chosen: by cross-validation on the training part."
+)
 # Every option with its usual default, in the order of the help.
 _ALL: opt.Options = {
-    "models": (Models, None),
-    "series": (Series, None),
-    "counts": (Counts, None),
-    "labels": (SeriesLabels, None),
-    "groups": (Groups, None),
-    "folder": (Folder, None),
-    "sets": (Sets, None),
-    "max_samples": (MaxSamples, 1000),
-    "settings": (Way, Settings.ALL),
-    "folds": (Folds, 10),
-    "repeats": (Divisions, 1),
+    "models": _maybe(
+        str,
+        none="those of the table",
+        metavar="NAME[,NAME...]",
+        help="Models to compare, as for `cv`.",
+    ),
+    "series": _maybe(
+        Path,
+        help="GEO series matrix of your own, in place of the sets that stand in for the paper's.",
+    ),
+    "counts": _maybe(Path, help="Table of counts, if the series matrix has no values."),
+    "labels": _maybe(
+        list[str],
+        none="those that look like it",
+        metavar="COLUMN",
+        help="Column of the series with labels; as often as needed.",
+    ),
+    "groups": _maybe(
+        str,
+        metavar="COLUMN",
+        help="Column of the series: samples of one group stay in one fold.",
+    ),
+    "folder": _maybe(
+        Path, help="Folder of .npz archives (X, y, lab_*), in place of the library's sets."
+    ),
+    "sets": _maybe(str, none="all there are", metavar="NAME[,NAME...]", help="Data sets to take."),
+    "max_samples": _given(1000, min=10, help="Larger sets are represented by so many samples."),
+    "settings": _given(Settings.ALL, help=_WAY),
+    "folds": _given(10, min=2, help="Folds of a repeat; fewer if a class is small."),
+    "repeats": _given(1, min=1, help="How often the samples are divided anew."),
     "n_factors": (opt.NFactors, 20),
     "random_state": (opt.RandomState, 0),
     "n_jobs": (opt.NJobs, 1),
     "n_threads": (opt.NThreads, None),
-    "as_json": (JsonFile, None),
-    "out": (Out, None),
-    "figures": (Figures, None),
-    "gmt": (GeneSets, None),
-    "table": (Tabled, True),
-    "resume": (Resume, False),
+    "as_json": _maybe(
+        Path,
+        "--json",
+        metavar="FILE",
+        help="Write the result, every fit included, as JSON; - is stdout, without the table.",
+    ),
+    "out": _maybe(
+        Path,
+        help="Folder for the table as .csv, .md and .json, and every fit as .csv; made if needed.",
+    ),
+    "figures": _maybe(
+        Path, help="Folder for the paper's figures of these data, from fits of their own."
+    ),
+    "gmt": _maybe(
+        Path,
+        help="Gene sets as a GMT file, to test the leading features of factors; with --figures.",
+    ),
+    "table": _given(
+        True, "--table/--no-table", help="Whether to make the table, or figures alone."
+    ),
+    "resume": _given(
+        False,
+        "--resume",
+        help="Go on with the run in the folder of --out: sets it has are not run again.",
+    ),
     "force": (opt.Force, False),
 }
 _OF_SUITE = ("folder", "sets", "max_samples")
@@ -159,13 +108,13 @@ def _without(*names: str, **others: tuple[Any, Any]) -> opt.Options:
 
 _DIGITS = _without(
     *("series", "counts", "labels", "groups", "folds", "n_jobs", "gmt", "resume", *_OF_SUITE),
-    repeats=(Repeats, 5),
+    repeats=_given(5, min=1, help="Fits of a model with different seeds."),
 )
 _SUITE = _without(
     *("series", "counts", "labels", "groups", "figures", "gmt", "table"),
-    settings=(Way, Settings.DEFAULT),
-    folds=(Folds, 5),
-    repeats=(Divisions, 2),
+    settings=_given(Settings.DEFAULT, help=_WAY),
+    folds=(_ALL["folds"][0], 5),
+    repeats=(_ALL["repeats"][0], 2),
 )
 
 reproduce = typer.Typer(

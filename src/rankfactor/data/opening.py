@@ -69,8 +69,7 @@ def need(package: str, *, extra: str, path: str | Path = "this") -> Any:
         if error.name is not None and error.name.partition(".")[0] != whole:
             raise
         raise InputError(
-            f"{path} needs the package {whole}; install it with: "
-            f"pip install 'rankfactor[{extra}]'"
+            f"{path} needs the package {whole}; install it with: pip install 'rankfactor[{extra}]'"
         ) from error
 
 
