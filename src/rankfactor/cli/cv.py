@@ -9,9 +9,9 @@ import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import Progress, in_options, plain, print_comparison, progress, result
+from rankfactor.cli.console import in_options, plain, print_comparison, progress, result
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
-from rankfactor.cli.reading import Reading, read_labelled
+from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.settings import (
     classifier_settings,
     names_of,
@@ -78,15 +78,7 @@ def cv(
     read = [table, *files_of(labels, groups, covariates)]
     check_outputs(read, in_folder("--out", out, FILES), force=force)
     numbers = numbers_of_factors(ctx.params["n_factors"])
-    data = read_labelled(
-        table,
-        labels,
-        Reading.of(ctx.params),
-        groups=groups,
-        covariates=covariates or (),
-        drop=drop_class or (),
-        positive=positive or (),
-    )
+    data = read_labelled(table, ctx.params)
     settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
     # Folds side by side use the cores better than the threads of one small fit.
     threads = 1 if n_threads is None and n_jobs != 1 else n_threads
@@ -108,9 +100,9 @@ def cv(
                 positive=data.positive,
                 random_state=random_state,
                 n_jobs=n_jobs,
-                progress=_steps(tell),
+                progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
             )
-        choices = _choices(found)
+        choices = _counts(found, "chosen", "n_factors=")
         content = {
             "table": table.name,
             "tasks": data.tasks,
@@ -133,7 +125,7 @@ def cv(
             },
             "summary": found.summary().to_dict("records"),
             "chosen": choices,
-            "convergence": _states(found),
+            "convergence": _counts(found, "convergence"),
             "notes": list(data.notes),
             "warnings": [in_options(one.text) for one in kinds(heard)],
         }
@@ -146,31 +138,12 @@ def cv(
         raise typer.Exit(INTERRUPTED)
 
 
-def _steps(tell: Progress) -> Progress:
-    def step(name: str, done: int, total: int) -> None:
-        tell(f"Cross-validation of {name}", done, total)
-
-    return step
-
-
-def _choices(found: Evaluation) -> dict[str, dict[str, int]]:
-    """How often each number of factors was chosen, by model."""
-    own = found.folds[found.folds["chosen"].str.startswith("n_factors=")]
+def _counts(found: Evaluation, column: str, start: str = "") -> dict[str, dict[str, int]]:
+    """In how many folds a column has each of its values, by model; values with that start only."""
+    own = found.folds[(found.folds[column] != "") & found.folds[column].str.startswith(start)]
     first = own.drop_duplicates(["model", "repeat", "fold"])
     return {
-        str(model): {
-            str(value): int(count) for value, count in part["chosen"].value_counts().items()
-        }
-        for model, part in first.groupby("model", sort=False)
-    }
-
-
-def _states(found: Evaluation) -> dict[str, dict[str, int]]:
-    """In how many folds the fit of a model converged or did not, by model that says so."""
-    own = found.folds[found.folds["convergence"] != ""]
-    first = own.drop_duplicates(["model", "repeat", "fold"])
-    return {
-        str(model): {str(state): int(n) for state, n in part["convergence"].value_counts().items()}
+        str(model): {str(value): int(n) for value, n in part[column].value_counts().items()}
         for model, part in first.groupby("model", sort=False)
     }
 

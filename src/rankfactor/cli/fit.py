@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli.annotated import check_annotated, write_annotated
 from rankfactor.cli.console import in_options, note, progress, result
 from rankfactor.cli.outputs import (
     CHECKPOINT,
     EDITABLE,
     MODEL,
     REPORT,
-    Output,
+    asked,
     check_outputs,
     files_of,
     in_folder,
 )
-from rankfactor.cli.reading import Reading, read_labelled
+from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.settings import (
     analysis_settings,
     classifier_settings,
@@ -29,13 +28,13 @@ from rankfactor.cli.settings import (
     plain_settings,
 )
 from rankfactor.cli.start import INTERRUPTED
+from rankfactor.cli.write_annotated import check_annotated, write_annotated
 from rankfactor.errors import InputError, counted
 from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
     from rankfactor.cli.reading import Labelled
     from rankfactor.estimators import RankFactorClassifier
-    from rankfactor.posterior import Posterior
 
 
 @opt.with_options({**opt.READING, **opt.ESTIMATOR, **opt.GIBBS}, after="covariates")
@@ -85,12 +84,13 @@ def fit(
     from rankfactor.engine.interruption import interruptible_once
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
+    from rankfactor.report import write_report
     from rankfactor.storage.model_file import model_header, save_model
 
     n_factors, checkpoint = ctx.params["n_factors"], ctx.params["checkpoint"]
-    outputs = [Output("--out", out, MODEL)]
-    outputs += [] if report is None else [Output("--report", report, REPORT)]
-    outputs += [] if annotated is None else [Output("--annotated", annotated, EDITABLE)]
+    outputs = asked(
+        ("--out", out, MODEL), ("--report", report, REPORT), ("--annotated", annotated, EDITABLE)
+    )
     outputs += [] if checkpoint is None else in_folder("--checkpoint", checkpoint, CHECKPOINT)
     check_outputs([table, *files_of(labels, groups, covariates)], outputs, force=force)
     if annotated is not None:
@@ -98,15 +98,7 @@ def fit(
     numbers = numbers_of_factors(n_factors)
     name = model if labels else "Factor analysis"
     alone = {} if labels else analysis_settings(ctx)
-    data = read_labelled(
-        table,
-        labels or (),
-        Reading.of(ctx.params),
-        groups=groups,
-        covariates=covariates or (),
-        drop=drop_class or (),
-        positive=positive or (),
-    )
+    data = read_labelled(table, ctx.params)
     values = data.values
     given: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
     fitted: Any
@@ -157,7 +149,14 @@ def fit(
         try:
             with after_saving(out, what, path):
                 if what == "report":
-                    _write_report(path, kept, name, table, told, everything)
+                    write_report(
+                        path,
+                        kept,
+                        title=f"{name} of {table.name}",
+                        source=str(table),
+                        warnings=told,
+                        settings=everything,
+                    )
                 else:
                     write_annotated(table, path, posterior, everything)
         except InputError as error:
@@ -191,22 +190,6 @@ def _divides(fitted: RankFactorClassifier) -> bool:
     """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
     return chosen or fitted.calibration != "none"
-
-
-def _write_report(
-    path: Path,
-    posterior: Posterior,
-    name: str,
-    table: Path,
-    warnings: list[str],
-    settings: dict[str, Any],
-) -> None:
-    from rankfactor.report import write_report
-
-    title = f"{name} of {table.name}"
-    write_report(
-        path, posterior, title=title, source=str(table), warnings=warnings, settings=settings
-    )
 
 
 def _choose_factors(

@@ -47,11 +47,12 @@ def inspect(
         return
     from rankfactor.cli.describe import describe
 
-    reading, own = Reading.of(ctx.params), None
+    own = None
     if labels:
-        data = read_labelled(path, labels, reading)
+        data = read_labelled(path, ctx.params)
         own = (data.values, data.labels)
-    content = {"file": str(path), "kind": "table", **describe(read(path, reading), own)}
+    table = read(path, Reading.of(ctx.params))
+    content = {"file": str(path), "kind": "table", **describe(table, own)}
     result(as_json, content, _table_lines(content))
 
 

@@ -30,7 +30,7 @@ class Reading:
     sheet: str | None = None
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> Reading:
+    def of(cls, options: Mapping[str, Any]) -> Reading:
         """Reading that the options of a command ask for."""
         orient = options.get("orient")
         return cls(
@@ -125,21 +125,24 @@ def _read(
     return table
 
 
-def read_labelled(
-    path: Path,
-    labels: Sequence[str],
-    reading: Reading,
-    *,
-    groups: str | None = None,
-    covariates: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    positive: Sequence[str] = (),
-) -> Labelled:
-    """Read a table, its labels, groups and covariates; say what was found."""
+def read_labelled(path: Path, options: Mapping[str, Any]) -> Labelled:
+    """Read a table, its labels, groups and covariates; say what was found.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    options : mapping
+        Values of the options by name, as the context of a command has them.
+    """
     import pandas as pd
 
     from rankfactor.tasks import encode_labels, positive_classes
 
+    reading, groups = Reading.of(options), options.get("groups")
+    labels, covariates, drop, positive = (
+        options.get(name) or () for name in ("labels", "covariates", "drop_class", "positive")
+    )
     with reading.open(path) as opened:
         header = set(opened.names)
         places = [_place(path, header, text, "--labels") for text in labels]

@@ -12,8 +12,8 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
 from rankfactor.cli.cv import FILES
+from rankfactor.cli.cv_folder import check_folder, read_folder
 from rankfactor.cli.outputs import REPORT, Output, check_outputs
-from rankfactor.cli.validation import check_folder, read_folder
 
 
 def report(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rankfactor.data.grid import Grid, Table, check_cells, check_names
+from rankfactor.data.grid import Grid, Table, values_of_grid
 from rankfactor.data.labels import classes_of_frame
 from rankfactor.data.names import some
 from rankfactor.data.opening import foreign_reader, need
@@ -71,19 +71,12 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     features = [str(name) for name in adata.var_names]
     # An AnnData has no rows of text: count its samples from 1.
     grid = Grid(source, samples, features, values.astype(np.float64), first_row=1)
-    check_names(grid, "sample", "feature")
-    check_cells(grid, range(len(samples)), range(len(features)))
-    index = pd.Index(samples, name="sample", dtype=object)
-    annotations = classes_of_frame(adata.obs.set_axis(index, axis=0))
+    table = values_of_grid(grid)
+    annotations = classes_of_frame(adata.obs.set_axis(table.index, axis=0))
     notes = [f"the table is {what}" + (", sparse: its zeros are values" if is_sparse else "")]
     if layer is None and len(adata.layers):
         notes.append(f"other layers: {some(list(adata.layers))}")
-    return Table(
-        pd.DataFrame(grid.values, index=index, columns=pd.Index(features, dtype=object)),
-        annotations,
-        source,
-        tuple(notes),
-    )
+    return Table(table, annotations, source, tuple(notes))
 
 
 def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuData") -> Table:
@@ -215,21 +208,13 @@ def write_back(
     names = [str(name) for name in data.obs_names]
     placed = _placed(scores, names if samples is None else samples, names, "scores", "sample")
     modalities: Mapping[str, Any] = getattr(data, "mod", {})
-    if not modalities:
-        own = [str(name) for name in data.var_names]
-        varm = {"": (data, _placed(loadings, features, own, "loadings", "feature"))}
-    else:
-        own = [_prefixer(name)(str(f)) for name, one in modalities.items() for f in one.var_names]
-        whole = _placed(loadings, features, own, "loadings", "feature")
-        ends = np.cumsum([one.n_vars for one in modalities.values()])[:-1]
-        varm = {
-            name: (one, part)
-            for (name, one), part in zip(
-                modalities.items(), np.split(whole, ends, axis=0), strict=True
-            )
-        }
+    holders = list(modalities.values()) or [data]
+    own = [_prefixer(name)(str(f)) for name, one in modalities.items() for f in one.var_names]
+    own = own or [str(name) for name in data.var_names]
+    whole = _placed(loadings, features, own, "loadings", "feature")
+    ends = np.cumsum([one.n_vars for one in holders])[:-1]
     data.obsm["X_rankfactor"] = placed
-    for holder, part in varm.values():
+    for holder, part in zip(holders, np.split(whole, ends, axis=0), strict=True):
         holder.varm["rankfactor_loadings"] = part
     data.uns["rankfactor"] = dict(settings or {})
 

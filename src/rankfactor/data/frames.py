@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rankfactor.data.grid import Grid, check_cells, check_names
-from rankfactor.data.names import some
+from rankfactor.data.grid import Grid, values_of_grid
+from rankfactor.data.names import no_id_column
 from rankfactor.data.numbers import Style, parse_number
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.textfile import holds_names
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import InputError
 
 __all__ = ["ParquetTable", "grid_of_frame", "numeric_table"]
 
@@ -45,9 +45,7 @@ def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
         raise InputError(f"{source} has no feature columns; a table needs at least one.")
     columns = [str(name) for name in frame.columns]
     grid = _grid(frame, [str(name) for name in frame.index], columns, "", source, set())
-    check_names(grid, "sample", "feature")
-    check_cells(grid, range(len(frame)), range(len(columns)))
-    return pd.DataFrame(grid.values, index=frame.index, columns=frame.columns)
+    return values_of_grid(grid).set_axis(frame.index, axis=0).set_axis(frame.columns, axis=1)
 
 
 class ParquetTable:
@@ -98,16 +96,12 @@ def grid_of_frame(
     names = list(frame.columns)
     kept = set(names if text_columns is None else text_columns)
     position: int | None = None
-    if id_column is not None:
-        if isinstance(id_column, str) and id_column in names:
-            position = names.index(id_column)
-        elif isinstance(id_column, int) and 0 <= id_column < len(names):
-            position = id_column
-        elif id_column != frame.index.name:
-            raise InputError(
-                f"{source} has no column '{id_column}' to take as id_column; "
-                f"its columns begin with {some(names)}.{did_you_mean(id_column, names)}"
-            )
+    if isinstance(id_column, int) and 0 <= id_column < len(names):
+        position = id_column
+    elif id_column is not None:
+        if id_column not in names and id_column != frame.index.name:
+            raise no_id_column(source, id_column, names)
+        position = names.index(str(id_column)) if id_column in names else None
     elif _is_plain_index(frame.index) and (text_columns is None or names[0] not in kept):
         first = frame.iloc[:, 0]
         cells = ["" if pd.isna(cell) else str(cell) for cell in first]

@@ -46,10 +46,10 @@ from rankfactor.errors import InputError, counted, did_you_mean
 __all__ = [
     "Grid",
     "Table",
-    "check_cells",
     "check_names",
     "check_orientation",
     "table_of_grid",
+    "values_of_grid",
 ]
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d{3})+|[+-]?\d*,\d+|[+-]?\d*\.\d+")
@@ -339,6 +339,15 @@ def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
     rows = [n for n, name in enumerate(grid.row_names) if name not in exclude]
     columns = [i for i, name in enumerate(grid.column_names) if name not in exclude]
     return rows, columns
+
+
+def values_of_grid(grid: Grid) -> pd.DataFrame:
+    """Samples x features of a grid that is a table of numbers as it stands."""
+    check_names(grid, "sample", "feature")
+    rows, columns = grid.values.shape
+    check_cells(grid, range(rows), range(columns))
+    index = pd.Index(grid.row_names, name="sample", dtype=object)
+    return pd.DataFrame(grid.values, index, pd.Index(grid.column_names, dtype=object))
 
 
 def check_cells(grid: Grid, rows: Collection[int], columns: Collection[int]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, did_you_mean
 
 __all__ = [
     "FEATURE_HEADINGS",
@@ -17,6 +17,7 @@ __all__ = [
     "is_heading_of_names",
     "looks_like_features",
     "looks_like_samples",
+    "no_id_column",
     "plain",
     "some",
 ]
@@ -109,6 +110,14 @@ def check_unique(names: Iterable[str], what: str, source: str | Path) -> None:
         raise InputError(
             f"{source} has a repeated {what}: {some(repeated)}; make every name unique."
         )
+
+
+def no_id_column(source: str | Path, name: object, known: Sequence[str]) -> InputError:
+    """The error about a column of names that a file does not have."""
+    return InputError(
+        f"{source} has no column '{name}' to take as id_column; its columns begin with "
+        f"{some(known)}.{did_you_mean(name, known)}"
+    )
 
 
 def some(names: Sequence[object] | pd.Index[str]) -> str:

@@ -8,8 +8,6 @@ zeros are values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rankfactor.data.dataset import Dataset
-from rankfactor.data.grid import Grid, Table, check_cells, check_names
+from rankfactor.data.grid import Grid, Table, values_of_grid
 from rankfactor.data.labels import as_classes
 from rankfactor.data.opening import foreign_reader
 from rankfactor.errors import InputError
@@ -157,13 +155,9 @@ def _build(
             raise InputError(
                 f"{path} has {length} {what} where '{key}' has {expected}; make them agree."
             )
-    grid = Grid(str(path), samples, features, X.astype(np.float64))
-    check_names(grid, "sample", "feature")
-    check_cells(grid, range(n_samples), range(n_features))
-    index = pd.Index(samples, name="sample", dtype=object)
-    table = pd.DataFrame(grid.values, index=index, columns=pd.Index(features, dtype=object))
+    table = values_of_grid(Grid(str(path), samples, features, X.astype(np.float64)))
     classes = {task: as_classes(column.tolist()) for task, column in labels.items()}
-    return Dataset(name, table, pd.DataFrame(classes, index=index, dtype=object), source=path.name)
+    return Dataset(name, table, pd.DataFrame(classes, table.index, dtype=object), path.name)
 
 
 def _names_or(names: npt.NDArray[Any] | None, prefix: str, count: int) -> list[str]:
@@ -195,22 +189,14 @@ def _dense(path: Path) -> npt.NDArray[Any]:
 
 def _read_arrays(path: Path) -> Arrays:
     """Read all arrays of an archive, refusing pickled objects: they could run code."""
-    with _opened(path) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-_ADVICE = "save it with numpy.savez_compressed from arrays of numbers and text"
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
+    advice = "save it with numpy.savez_compressed from arrays of numbers and text"
     # NumPy leaves a file that it opened itself open when the archive is broken.
     with (
-        foreign_reader(path, f"is not an archive without pickles; {_ADVICE}."),
+        foreign_reader(path, f"is not an archive without pickles; {advice}."),
         path.open("rb") as file,
     ):
         archive = np.load(file, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise InputError(f"{path} holds one array, not an archive of them; {_ADVICE}.")
+            raise InputError(f"{path} holds one array, not an archive of them; {advice}.")
         with archive:
-            yield archive
+            return dict(archive)

@@ -29,7 +29,7 @@ from rankfactor.data.frames import ParquetTable
 from rankfactor.data.geo import SeriesMatrix, is_series_matrix
 from rankfactor.data.grid import Table, check_names, check_orientation, table_of_grid
 from rankfactor.data.labels import as_classes
-from rankfactor.data.names import check_unique, some
+from rankfactor.data.names import check_unique, no_id_column, some
 from rankfactor.data.npz import Archive
 from rankfactor.data.opening import TextStream, name_suffixes
 from rankfactor.data.textfile import TextTable
@@ -337,11 +337,7 @@ def _without(table: Table, exclude: Collection[str]) -> Table:
 
 def _indexed(frame: pd.DataFrame, id_column: str | int, path: Path) -> pd.DataFrame:
     if id_column not in frame.columns:
-        raise InputError(
-            f"{path} has no column '{id_column}' to take as id_column; "
-            f"its columns begin with {some(frame.columns)}."
-            f"{did_you_mean(id_column, frame.columns)}"
-        )
+        raise no_id_column(path, id_column, list(frame.columns))
     names = frame[id_column]
     if bool(names.isna().any()):
         raise InputError(f"{path}, column '{id_column}' has a gap; choose another id_column.")

@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfactor.data.grid import Grid
-from rankfactor.data.names import is_heading_of_names, some
+from rankfactor.data.names import is_heading_of_names, no_id_column
 from rankfactor.data.numbers import Evidence, Style, parse_number, parse_row
 from rankfactor.data.opening import TextStream, name_suffixes
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import unescaped
 
 __all__ = ["Records", "TextTable", "grid_of_records", "holds_names", "open_records"]
@@ -376,14 +376,11 @@ def _id_position(names: list[str], id_column: str | int | None, source: str) -> 
                 f"give a position from 0 to {len(names) - 1}."
             )
         return id_column
-    if id_column is not None:
-        if id_column not in names:
-            raise InputError(
-                f"{source} has no column '{id_column}' to take as id_column; "
-                f"its columns begin with {some(names)}.{did_you_mean(id_column, names)}"
-            )
-        return names.index(id_column)
-    return None
+    if id_column is None:
+        return None
+    if id_column not in names:
+        raise no_id_column(source, id_column, names)
+    return names.index(id_column)
 
 
 def _notes(separator: str, style: Style, dropped: int) -> tuple[str, ...]:
