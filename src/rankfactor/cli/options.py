@@ -214,7 +214,7 @@ def _documented(file: str, name: str) -> dict[str, tuple[str, str]]:
     for names, kind, text in re.findall(r"(?m)^(\S.*?) : (.+)\n((?: {4}.+\n?)+)", section):
         sentence = re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
         for one in names.split(", "):
-            arguments[one] = kind, re.sub(r'["`]|(?<=\w) \(docs/[^)]*\)', "", sentence)
+            arguments[one] = kind, re.sub(r'["`]| \(docs/[^)]*\)', "", sentence)
     return arguments
 
 

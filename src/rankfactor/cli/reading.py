@@ -154,9 +154,8 @@ def read_labelled(path: Path, options: Mapping[str, Any]) -> Labelled:
                     raise InputError(f"the {option} {name!r} is given more than once: rename one.")
         group_place = [] if groups is None else [_place(path, header, groups, "--groups")]
         own = [column for file, column in (*places, *group_place) if file is None]
-        files = {
-            file: _read_file(file, reading) for file, _ in (*places, *group_place, *others) if file
-        }
+        named = dict.fromkeys(file for file, _ in (*places, *group_place, *others) if file)
+        files = {file: _read_file(file, reading) for file in named}
         known = {str(name) for frame in files.values() for name in frame.index}
         table = _read(opened, reading, own, sample_names=known or None)
     notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files))]
@@ -296,7 +295,7 @@ def new_covariates(
                 f"{column!r} is no covariate of the model, which has {_listed(list(wanted))}."
                 f"{did_you_mean(column, wanted)}"
             )
-    files = {file: _read_file(file, reading) for file in places.values() if file}
+    files = {file: _read_file(file, reading) for file in {*places.values()} if file}
     # Those that are nowhere are told by whoever matches the table to the model.
     chosen = [
         (places.get(name), name)
