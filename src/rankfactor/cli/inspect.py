@@ -16,6 +16,7 @@ from rankfactor.engine.convergence import Convergence
 from rankfactor.errors import InputError, counted
 
 
+@opt.with_options(opt.READING, after="labels")
 def inspect(
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="A table, or a model file.")],
@@ -29,12 +30,8 @@ def inspect(
             show_default="those found",
         ),
     ] = None,
-    id_column: opt.IdColumn = None,
-    orient: opt.OrientOption = None,
-    exclude: opt.Exclude = None,
-    layer: opt.Layer = None,
-    sheet: opt.Sheet = None,
     as_json: opt.Json = False,
+    **_: Any,
 ) -> None:
     """Summarise a table (features, missing values, label columns, suspects) or a model file."""
     from rankfactor.storage.model_file import is_model_file

@@ -382,13 +382,10 @@ def _column(
 
 
 def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
+    from rankfactor.data.labels import refuse_one_class
+
+    refuse_one_class(labels, source)
     classes = labels.dropna().unique()
-    if len(classes) < 2:
-        found = f"only the class {classes[0]!r}" if len(classes) else "no label at all"
-        raise InputError(
-            f"{source}, column {column!r} has {found} among the table's samples: a task needs two "
-            "classes or more, so leave the column out or add labels."
-        )
     known = int(labels.notna().sum())
     if len(classes) > max(20, known // 3):
         raise InputError(

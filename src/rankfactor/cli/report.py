@@ -17,7 +17,7 @@ from rankfactor.cli.outputs import REPORT, Output, check_outputs
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="Model file that `rankfactor fit` wrote.")],
+    model: opt.ModelPath,
     cv: Annotated[
         Path | None,
         typer.Option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,14 +10,7 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.reproduce_run import run
 
-
-class Settings(StrEnum):
-    """Where settings come from."""
-
-    PAPER = "paper"
-    DEFAULT = "default"
-    CHOSEN = "chosen"
-    ALL = "all"
+Settings = opt.choice("paper", "default", "chosen", "all")
 
 
 def _maybe(kind: Any, *names: str, none: str = "none", **told: Any) -> tuple[Any, None]:
@@ -64,7 +56,7 @@ _ALL: opt.Options = {
     ),
     "sets": _maybe(str, none="all there are", metavar="NAME[,NAME...]", help="Data sets to take."),
     "max_samples": _given(1000, min=10, help="Larger sets are represented by so many samples."),
-    "settings": _given(Settings.ALL, help=_WAY),
+    "settings": _given(Settings("all"), help=_WAY),
     "folds": _given(10, min=2, help="Folds of a repeat; fewer if a class is small."),
     "repeats": _given(1, min=1, help="How often the samples are divided anew."),
     "n_factors": (opt.NFactors, 20),
@@ -112,7 +104,7 @@ _DIGITS = _without(
 )
 _SUITE = _without(
     *("series", "counts", "labels", "groups", "figures", "gmt", "table"),
-    settings=_given(Settings.DEFAULT, help=_WAY),
+    settings=_given(Settings("default"), help=_WAY),
     folds=(_ALL["folds"][0], 5),
     repeats=(_ALL["repeats"][0], 2),
 )

@@ -137,27 +137,15 @@ def _tell_of(paths: list[Path]) -> None:
 
 
 def _draw(draw: Callable[[Fits], Pictures], arguments: dict[str, Any], folder: Path) -> list[Path]:
-    """Make the pictures and write them."""
+    """Make the pictures, and write all of them or none."""
     from rankfactor.experiments.pictures import Fits
-
-    with progress() as tell:
-        pictures = draw(
-            Fits(
-                n_factors=arguments["n_factors"],
-                random_state=arguments["random_state"],
-                n_threads=arguments["n_threads"],
-                progress=tell,
-            )
-        )
-    return _write_pictures(pictures, folder)
-
-
-def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
-    """Write all of them or none."""
     from rankfactor.interpret import write_graphml
     from rankfactor.plots.style import figure_style
     from rankfactor.storage.files import written_together
 
+    with progress() as tell:
+        shared = {name: arguments[name] for name in ("n_factors", "random_state", "n_threads")}
+        pictures = draw(Fits(**shared, progress=tell))
     writers: dict[Path, Callable[[Path], Any]] = {}
     for name, figure in pictures.figures.items():
         writers[folder / f"{name}.png"] = partial(
@@ -205,12 +193,7 @@ def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Pat
 
     contents: dict[Path, str] = {}
     if out is not None:
-        texts = (
-            csv_of(found.rows),
-            csv_of(found.fits),
-            found.markdown(),
-            _json(found),
-        )
+        texts = (csv_of(found.rows), csv_of(found.fits), found.markdown(), _json(found))
         contents = {out / file: text for file, text in zip(_names(found.name), texts, strict=True)}
     if json_file is not None:
         contents[json_file] = _json(found)

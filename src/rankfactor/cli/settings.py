@@ -19,13 +19,6 @@ _FOR_LABELS = ("groups", "positive", "drop_class")
 def classifier_settings(options: Mapping[str, Any], tasks: Sequence[str]) -> dict[str, Any]:
     """Arguments of `RankFactorClassifier` that the options of a command ask for.
 
-    Parameters
-    ----------
-    options : mapping
-        Values of the options by name, as the context of a command has them.
-    tasks : sequence of str
-        Names of the label columns.
-
     Raises
     ------
     InputError

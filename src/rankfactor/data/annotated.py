@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -137,25 +137,27 @@ class AnnotatedTable:
         is_mudata = path.suffix.lower() == ".h5mu"
         with _opening(path, "mudata" if is_mudata else "anndata") as package:
             self._data = package.read_h5mu(path) if is_mudata else package.read_h5ad(path)
-        self._make = partial(
-            from_mudata if is_mudata else from_anndata, self._data, layer, source=str(path)
-        )
+        self._source, self._layer = str(path), layer
+
+    @cached_property
+    def _table(self) -> Table:
+        make = from_mudata if hasattr(self._data, "mod") else from_anndata
+        return make(self._data, self._layer, source=self._source)
 
     @property
     def names(self) -> list[str]:
         """Names of the columns of ``obs`` and of the features."""
         if hasattr(self._data, "mod"):
-            table = self._make()
-            return [*table.annotations.columns, *table.values.columns]
+            return [*self._table.annotations.columns, *self._table.values.columns]
         return [*map(str, self._data.obs.columns), *map(str, self._data.var_names)]
 
     def table(self) -> Table:
         """The table."""
-        return self._make()
+        return self._table
 
     def annotations(self) -> pd.DataFrame:
         """What the file says about its samples."""
-        return self._make().annotations
+        return self._table.annotations
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from rankfactor.data.names import some
 from rankfactor.data.numbers import MISSING_MARKERS
 from rankfactor.errors import InputError
 
-__all__ = ["align_labels", "as_classes", "classes_of_frame"]
+__all__ = ["align_labels", "as_classes", "classes_of_frame", "refuse_one_class"]
 
 _MISSING = frozenset(MISSING_MARKERS)
 
@@ -108,11 +108,16 @@ def align_labels(
     aligned = classes_of_frame(labels.set_axis(given, axis=0).reindex(wanted))
     aligned.index = table_index
     for task in aligned.columns:
-        classes = aligned[task].dropna().unique()
-        if len(classes) < 2:
-            found = f"only the class '{classes[0]}'" if len(classes) else "no label at all"
-            raise InputError(
-                f"{source}, column '{task}' has {found} among the table's samples; "
-                "a task needs two classes or more, so leave the column out or add labels."
-            )
+        refuse_one_class(aligned[task], source)
     return aligned
+
+
+def refuse_one_class(labels: pd.Series[Any], source: str | Path) -> None:
+    """Refuse a column of labels with fewer than two classes."""
+    classes = labels.dropna().unique()
+    if len(classes) < 2:
+        found = f"only the class {classes[0]!r}" if len(classes) else "no label at all"
+        raise InputError(
+            f"{source}, column {labels.name!r} has {found} among the table's samples; "
+            "a task needs two classes or more, so leave the column out or add labels."
+        )

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self, TypeVar, cast
 
 from rankfactor.errors import InputError
@@ -41,26 +40,9 @@ Result = TypeVar("Result")
 
 
 def need(package: str, *, extra: str, path: str | Path = "this") -> Any:
-    """Import an optional package.
+    """Import a package that only some formats need, or say which extra of rankfactor installs it.
 
-    Parameters
-    ----------
-    package : str
-        Its name in an import statement.
-    extra : str
-        The extra of rankfactor that installs it.
-    path : str or Path
-        What needs it, for the message: as a rule the file that is read.
-
-    Returns
-    -------
-    module
-        The package.
-
-    Raises
-    ------
-    InputError
-        If it is not installed, with the command that installs it.
+    `path` is what needs the package, for the message: as a rule the file that is read.
     """
     try:
         return import_module(package)
@@ -191,12 +173,7 @@ class TextStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -126,19 +126,9 @@ class TextTable:
 
 
 def open_records(file: IO[str], path: Path) -> Records:
-    """Find separator and header of an open text file.
+    """Find separator and header of a text file that is open at its start.
 
-    Parameters
-    ----------
-    file : text file
-        At its start.
-    path : Path
-        What to call it in messages; ``.tsv`` in its name speaks for tabs.
-
-    Returns
-    -------
-    Records
-        Names, and the rows below them.
+    `path` is for messages, and ``.tsv`` in its name speaks for tabs.
     """
     skipped = 0
     line = file.readline()
