@@ -243,17 +243,17 @@ def _derived(name: str, words: str, sentence: str, panel: str) -> tuple[Any, Any
     return Annotated[kind_of, typer.Option("--" + name.replace("_", "-"), **settings)], default
 
 
-def _options_of(file: str, name: str, panel: str) -> Options:
+def _options_of(documented: dict[str, tuple[str, str]], panel: str) -> Options:
     """Options of the arguments of a class that have one."""
-    found = {key: one for key, one in _documented(file, name).items() if key not in _EXCLUDED}
+    found = {key: one for key, one in documented.items() if key not in _EXCLUDED}
     ordered = dict.fromkeys([*(key for key in _FIRST if key in found), *found])
     return {key: _derived(key, *found[key], panel) for key in ordered}
 
 
-ESTIMATOR = _options_of("estimators/classifier.py", "RankFactorClassifier", _MODEL)
-GIBBS = _options_of("engine/chain.py", "Gibbs", _GIBBS)
-# The paper's models; a test holds this to the library's list.
-PRESETS = "R-L-BSVM, G-L-BSVM, G-L-Probit, OR-L-BSVM, OR-L-Probit, R-NL-BSVM or G-NL-BSVM"
+_CLASSIFIER = _documented("estimators/classifier.py", "RankFactorClassifier")
+ESTIMATOR = _options_of(_CLASSIFIER, _MODEL)
+GIBBS = _options_of(_documented("engine/chain.py", "Gibbs"), _GIBBS)
+PRESETS = _CLASSIFIER["model"][1].partition(":")[0]  # the names of the paper's models
 
 
 def with_options(
