@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from rankfactor import Gibbs, RankFactorClassifier, load_alzheimer, plots
-from rankfactor.demo import run_demo
+from rankfactor.cli.demo import run_demo
 from rankfactor.interpret import feature_network
 from rankfactor.storage.model_file import load_model
 

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rankfactor.data
 import rankfactor.report
+from rankfactor.cli.demo import run_demo
 from rankfactor.data import Dataset
-from rankfactor.demo import run_demo
 from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorClassifier
 from rankfactor.storage.model_file import load_model

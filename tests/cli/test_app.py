@@ -18,7 +18,7 @@ import pytest
 from tests.cli.running import LABELS, SOURCE, call, environment, in_process_of_its_own
 from typer.main import get_command
 
-import rankfactor.demo
+import rankfactor.cli.demo
 from rankfactor import Gibbs, RankFactorClassifier, __version__
 from rankfactor.cli import app
 from rankfactor.cli.options import PRESETS as SAID
@@ -149,7 +149,7 @@ def test_wrong_usage(arguments: list[str]) -> None:
 
 
 def demo_stand_in(monkeypatch: pytest.MonkeyPatch, action: Any) -> None:
-    monkeypatch.setattr(rankfactor.demo, "run_demo", action)
+    monkeypatch.setattr(rankfactor.cli.demo, "run_demo", action)
 
 
 def test_demo_prints_a_table_and_ends_with_the_report(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from tests.cli.running import LABELS, call, fails, works
 
-import rankfactor.demo
+import rankfactor.cli.demo
 import rankfactor.report
 from rankfactor.cli.outputs import MODEL, PREDICTIONS, REPORT, SCORES, Output, check_outputs
 from rankfactor.errors import InputError
@@ -164,7 +164,7 @@ def test_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_demonstration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rankfactor.demo, "run_demo", None)  # refused before
+    monkeypatch.setattr(rankfactor.cli.demo, "run_demo", None)  # refused before
     Path("report.html").write_text("mine")
     fails("is not a report", "demo", "--out", ".")
     Path("report.html").unlink()

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from rankfactor import RankFactorClassifier
 from rankfactor.cli import app
-from rankfactor.cli.spoken import OPTIONS, in_options
+from rankfactor.cli.console import OPTIONS, in_options
 from rankfactor.data import read_table
 from rankfactor.engine.chain import Gibbs
 from rankfactor.evaluation import cross_validate

@@ -31,7 +31,8 @@ def toy(nothing_set: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> P
     np.savez(folder / "toy.npz", X=np.eye(2), y=np.array(["A", "B"]))
     checksum = hashlib.sha256((folder / "toy.npz").read_bytes()).hexdigest()
     info = datasets.DatasetInfo("toy", 2, 2, "a toy", ("y",), "here", files={"toy.npz": checksum})
-    monkeypatch.setattr(datasets, "_DATASETS", (*datasets.list_datasets(), info))
+    every = (*datasets.list_datasets(), info)
+    monkeypatch.setattr(datasets, "list_datasets", lambda: every)
     return folder
 
 

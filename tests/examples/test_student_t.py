@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from examples.student_t import StudentT
 from numpy.testing import assert_allclose, assert_array_equal
-from rankfactor.report.words import methods
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from tests.engine.test_vb import labels_of, run
@@ -17,6 +16,7 @@ from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, RankFactorClassifier
 from rankfactor.errors import InputError
+from rankfactor.interpret.sentences import methods
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import BareColumns
 from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood, Gaussian, Hinge, Tile

@@ -403,7 +403,8 @@ def test_columns_of_words_are_features_of_the_suite(
     people = datasets.DatasetInfo(
         "people", 3, 1, "people", ("ill",), "here", files={"people.csv": checksum}, words=("sex",)
     )
-    monkeypatch.setattr(datasets, "_DATASETS", (people,))
+    for module in (datasets, suite):
+        monkeypatch.setattr(module, "list_datasets", lambda: (people,))
     (problem,) = suite._known((), [])
     assert list(problem.table) == ["age", "sex=male"]
     assert_array_equal(problem.table["sex=male"], [1.0, 0.0, np.nan])

@@ -184,7 +184,7 @@ def test_without_gseapy(planted: Posterior, monkeypatch: pytest.MonkeyPatch) -> 
     def absent(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr("rankfactor.data.packages.import_module", absent)
+    monkeypatch.setattr("rankfactor.data.opening.import_module", absent)
     with pytest.raises(InputError, match=r"pip install 'rankfactor\[enrichment\]'"):
         preranked(planted, random_sets(), 0)
 

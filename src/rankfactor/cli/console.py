@@ -1,22 +1,85 @@
-"""What the commands say, and where: results on stdout, everything else on stderr."""
+"""What the commands say, and where: results on stdout, everything else on stderr.
+
+The library speaks of arguments, ``n_factors=5`` or ``Gibbs(n_draws=500)``. Whatever it says passes
+through `in_options` on its way to the user, which puts options in their place. Names in quotes and
+parts of file names stay as they are: they are the user's own.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from rankfactor.cli.spoken import in_options
+from rankfactor.cli.options import ESTIMATOR, GIBBS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BAD_INPUT = 2
 
 Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
 _warned: ContextVar[dict[str, None]] = ContextVar("warned")
+
+# Arguments of the library that have an option; a test holds this to its signatures.
+_SAME = (
+    *("covariates", "exclude", "groups", "id_column", "layer", "missing_features", "model"),
+    *("models", "n_jobs", "n_threads", "orient", "positive", "random_state", "sheet"),
+)
+OPTIONS = {
+    **{name: "--" + name.replace("_", "-") for name in (*_SAME, *ESTIMATOR, *GIBBS)},
+    "n_folds": "--folds",
+    "n_repeats": "--repeats",
+}
+_START, _END = r"(?<![\w'\"/.=-])", r"(?!\w|['\"/=]|\.\w)"
+_ANY = "|".join(sorted(OPTIONS, key=len, reverse=True))
+_VALUE = r"'[^']*'|\"[^\"]*\"|[\w+-]+(?:\.\w+)*"
+_GIBBS = re.compile(r"(?:engine=)?\bGibbs\(([^()]*)\)")
+_GIVEN = re.compile(rf"{_START}({_ANY})=({_VALUE})")
+# A name with an underscore is no English word; one without is an argument by what is beside it.
+_NAME = re.compile(rf"{_START}({'|'.join(name for name in OPTIONS if '_' in name)}){_END}")
+_WORD = re.compile(
+    rf"(?<=\bdrop )({_ANY}){_END}|(?<=\braise )({_ANY}){_END}|(?<=\blower )({_ANY}){_END}|"
+    rf"(?<=\bset )({_ANY})(?= to\b)|(?:(?<=^)|(?<=: ))({_ANY})(?= (?:must be|means|names)\b)"
+)
+_PHRASES = (
+    (re.compile(r"\bexclude (it|them) from X\b"), r"exclude \1 with --exclude"),
+    (re.compile(r"\bleave out the class ('[^']*'|\"[^\"]*\")"), r"leave it out (--drop-class \1)"),
+    (
+        re.compile(r"\bFound array with n_samples=(\d+), 1 sample is not enough"),
+        "the table has too few samples",
+    ),
+)
+
+
+def in_options(text: str) -> str:
+    """A message of the library with options in place of arguments.
+
+    Examples
+    --------
+    >>> in_options("n_factors=30 needs as many samples: lower n_factors.")
+    '--n-factors 30 needs as many samples: lower --n-factors.'
+    >>> in_options("set Gibbs(n_draws=500), or engine='vb'.")
+    'set --n-draws 500, or --engine vb.'
+    """
+    text = _GIBBS.sub(lambda found: found[1].replace(", ", " ") or "engine=gibbs", text)
+    text = _GIVEN.sub(lambda found: f"{OPTIONS[found[1]]} {_bare(found[2])}", text)
+    text = _NAME.sub(lambda found: OPTIONS[found[1]], text)
+    text = _WORD.sub(lambda found: OPTIONS[found[0]], text)
+    for pattern, words in _PHRASES:
+        text = pattern.sub(words, text)
+    return text
+
+
+def _bare(value: str) -> str:
+    """A value without its quotes, where a shell does not need them."""
+    return value[1:-1] if re.fullmatch(r"(['\"])[\w.+-]+\1", value) else value
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -100,3 +163,41 @@ def progress() -> Iterator[Progress]:
             display.update(bars[step], completed=done, total=total)
 
         yield show
+
+
+def print_rows(
+    title: str, columns: Mapping[str, Mapping[str, Any]], rows: Iterable[Iterable[str]]
+) -> None:
+    """Print a table on stdout; rich's settings of every column stand beside its heading."""
+    from rich import box
+    from rich.table import Table
+
+    # Without vertical rules it fits a terminal of 80 columns.
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading, settings in columns.items():
+        table.add_column(heading, **settings)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def print_comparison(title: str, summary: pd.DataFrame) -> None:
+    """Print the summary of a cross-validation, as `Evaluation.summary` gives it, on stdout."""
+    measures = {"auc": "AUC", "accuracy": "accuracy", "balanced_accuracy": "balanced"}
+    shown = {name: heading for name, heading in measures.items() if name in summary}
+    rows = [
+        [
+            str(row["task"]),
+            str(row["model"]),
+            *(f"{row[name]:.3f} ({row[name + '_sd']:.3f})" for name in shown),
+            f"{row['seconds']:.1f}",
+        ]
+        for _, row in summary.iterrows()
+    ]
+    numbers: dict[str, Any] = {"justify": "right", "no_wrap": True}
+    columns: dict[str, dict[str, Any]] = {
+        "task": {"overflow": "fold"},
+        "model": {"no_wrap": True},
+        **dict.fromkeys((*shown.values(), "s a fold"), numbers),
+    }
+    print_rows(title, columns, rows)

@@ -9,16 +9,15 @@ import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import Progress, progress, result
+from rankfactor.cli.console import in_options, print_comparison, progress, result
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
-from rankfactor.cli.reading import Reading, read_labelled
+from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.settings import (
     classifier_settings,
     names_of,
     numbers_of_factors,
     plain_settings,
 )
-from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import counted
 from rankfactor.storage.spreadsheet import csv_of
@@ -33,8 +32,10 @@ FILES = {
     "predictions.csv": table_of("a table of `rankfactor cv`", "sample", "task", "model"),
     "result.json": json_object("a result of `rankfactor cv`", "n_folds", "summary"),
 }
+_GIBBS = {name: one for name, one in opt.GIBBS.items() if name != "checkpoint"}
 
 
+@opt.with_options({**opt.READING, **opt.ESTIMATOR, **_GIBBS}, after="covariates")
 def cv(
     ctx: typer.Context,
     table: opt.TablePath,
@@ -54,46 +55,15 @@ def cv(
     positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
-    covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
-    n_jobs: Annotated[
-        int,
-        typer.Option(
-            "--n-jobs", help="Fits at the same time, -1 for all cores; the answer is the same."
-        ),
-    ] = 1,
+    n_jobs: opt.NJobs = 1,
     out: Annotated[
         Path, typer.Option(help=f"Folder for {', '.join(FILES)}; made if needed.")
     ] = Path("rankfactor-cv"),
-    id_column: opt.IdColumn = None,
-    orient: opt.OrientOption = None,
-    exclude: opt.Exclude = None,
-    layer: opt.Layer = None,
-    sheet: opt.Sheet = None,
-    n_factors: opt.NumbersOfFactors = "20",
-    training: opt.Training_ = opt.Training.AUTO,
-    label_weight: opt.LabelWeight = "3.0",
-    class_weight: opt.ClassWeight = None,
-    margin: opt.Margin = "auto",
-    max_cuts: opt.MaxCuts = 16,
-    likelihood: opt.Likelihood = None,
-    classifier: opt.Classifier = None,
-    shrinkage: opt.Shrinkage = "tpbn",
-    experts: opt.Experts_ = opt.Experts.MIXED,
-    n_components: opt.NComponents = 10,
-    calibration: opt.Calibration_ = opt.Calibration.REFIT,
-    engine: opt.Engine_ = opt.Engine.VB,
-    max_iter: opt.MaxIter = 500,
-    tol: opt.Tol = 2e-4,
-    n_restarts: opt.NRestarts = 1,
-    n_draws: opt.NDraws = None,
-    burn_in: opt.BurnIn = None,
-    thin: opt.Thin = None,
-    n_chains: opt.NChains = None,
-    n_predict: opt.NPredict = None,
     random_state: opt.RandomState = 0,
     n_threads: opt.NThreads = None,
     force: opt.Force = False,
     as_json: opt.Json = False,
+    **_: Any,
 ) -> None:
     """Cross-validate models on a table and its labels.
 
@@ -107,16 +77,8 @@ def cv(
 
     read = [table, *files_of(labels, groups, covariates)]
     check_outputs(read, in_folder("--out", out, FILES), force=force)
-    numbers = numbers_of_factors(n_factors)
-    data = read_labelled(
-        table,
-        labels,
-        Reading.of(ctx.params),
-        groups=groups,
-        covariates=covariates or (),
-        drop=drop_class or (),
-        positive=positive or (),
-    )
+    numbers = numbers_of_factors(ctx.params["n_factors"])
+    data = read_labelled(table, ctx.params)
     settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
     # Folds side by side use the cores better than the threads of one small fit.
     threads = 1 if n_threads is None and n_jobs != 1 else n_threads
@@ -138,9 +100,9 @@ def cv(
                 positive=data.positive,
                 random_state=random_state,
                 n_jobs=n_jobs,
-                progress=_steps(tell),
+                progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
             )
-        choices = _choices(found)
+        choices = _counts(found, "chosen", "n_factors=")
         content = {
             "table": table.name,
             "tasks": data.tasks,
@@ -163,7 +125,7 @@ def cv(
             },
             "summary": found.summary().to_dict("records"),
             "chosen": choices,
-            "convergence": _states(found),
+            "convergence": _counts(found, "convergence"),
             "notes": list(data.notes),
             "warnings": [in_options(one.text) for one in kinds(heard)],
         }
@@ -176,31 +138,12 @@ def cv(
         raise typer.Exit(INTERRUPTED)
 
 
-def _steps(tell: Progress) -> Progress:
-    def step(name: str, done: int, total: int) -> None:
-        tell(f"Cross-validation of {name}", done, total)
-
-    return step
-
-
-def _choices(found: Evaluation) -> dict[str, dict[str, int]]:
-    """How often each number of factors was chosen, by model."""
-    own = found.folds[found.folds["chosen"].str.startswith("n_factors=")]
+def _counts(found: Evaluation, column: str, start: str = "") -> dict[str, dict[str, int]]:
+    """In how many folds a column has each of its values, by model; values with that start only."""
+    own = found.folds[(found.folds[column] != "") & found.folds[column].str.startswith(start)]
     first = own.drop_duplicates(["model", "repeat", "fold"])
     return {
-        str(model): {
-            str(value): int(count) for value, count in part["chosen"].value_counts().items()
-        }
-        for model, part in first.groupby("model", sort=False)
-    }
-
-
-def _states(found: Evaluation) -> dict[str, dict[str, int]]:
-    """In how many folds the fit of a model converged or did not, by model that says so."""
-    own = found.folds[found.folds["convergence"] != ""]
-    first = own.drop_duplicates(["model", "repeat", "fold"])
-    return {
-        str(model): {str(state): int(n) for state, n in part["convergence"].value_counts().items()}
+        str(model): {str(value): int(n) for value, n in part[column].value_counts().items()}
         for model, part in first.groupby("model", sort=False)
     }
 
@@ -222,8 +165,6 @@ def _show(
     found: Evaluation, data: Labelled, folds: int, repeats: int, chosen: dict[str, dict[str, int]]
 ) -> None:
     """Print the table of results."""
-    from rankfactor.cli.comparison import print_comparison
-
     times = f"{folds}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
     if data.groups is not None:
         times += ", groups kept together"

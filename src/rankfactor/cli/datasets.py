@@ -9,7 +9,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
-from rankfactor.cli.outputs import EDITABLE, Output, check_outputs
+from rankfactor.cli.outputs import EDITABLE, asked, check_outputs
 from rankfactor.storage.spreadsheet import csv_of
 
 datasets = typer.Typer(
@@ -51,7 +51,7 @@ def fetch(
     """Make sure of a data set's files on this machine, and say where they are."""
     from rankfactor.data.collection import fetch as fetch_files
 
-    outputs = [] if out is None else [Output("--out", out, EDITABLE)]
+    outputs = asked(("--out", out, EDITABLE))
     check_outputs([], outputs, force=force)
     found = fetch_files(name)
     check_outputs(found, outputs, force=force)

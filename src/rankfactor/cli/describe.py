@@ -83,7 +83,7 @@ def _by_label(table: Table, names: list[str]) -> Iterator[tuple[pd.DataFrame, pd
     """Each label column, and the features of a fit to it: numbers, and other columns of words."""
     for name in names:
         words = [one for one in table.words if one != name and is_of_words(table.annotations[one])]
-        yield table.values.join(table.annotations[words]), table.annotations[name]
+        yield table.with_words(words), table.annotations[name]
 
 
 def _suspects(features: pd.DataFrame, labels: pd.Series[Any]) -> Iterator[str]:

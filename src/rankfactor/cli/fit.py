@@ -9,36 +9,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli.annotated import check_annotated, write_annotated
-from rankfactor.cli.console import note, progress, result
+from rankfactor.cli.console import in_options, note, progress, result
 from rankfactor.cli.outputs import (
     CHECKPOINT,
     EDITABLE,
     MODEL,
     REPORT,
-    Output,
+    asked,
     check_outputs,
     files_of,
     in_folder,
 )
-from rankfactor.cli.reading import Reading, read_labelled
+from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.settings import (
     analysis_settings,
     classifier_settings,
     numbers_of_factors,
     plain_settings,
 )
-from rankfactor.cli.spoken import in_options
 from rankfactor.cli.start import INTERRUPTED
+from rankfactor.cli.write_annotated import check_annotated, write_annotated
 from rankfactor.errors import InputError, counted
 from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
     from rankfactor.cli.reading import Labelled
     from rankfactor.estimators import RankFactorClassifier
-    from rankfactor.posterior import Posterior
 
 
+@opt.with_options({**opt.READING, **opt.ESTIMATOR, **opt.GIBBS}, after="covariates")
 def fit(
     ctx: typer.Context,
     table: opt.TablePath,
@@ -70,38 +69,11 @@ def fit(
     positive: opt.Positive = None,
     groups: opt.Groups = None,
     covariates: opt.Covariates = None,
-    covariate_use: opt.CovariateUse_ = opt.CovariateUse.REGRESS,
-    id_column: opt.IdColumn = None,
-    orient: opt.OrientOption = None,
-    exclude: opt.Exclude = None,
-    layer: opt.Layer = None,
-    sheet: opt.Sheet = None,
-    n_factors: opt.NumbersOfFactors = "20",
-    training: opt.Training_ = opt.Training.AUTO,
-    label_weight: opt.LabelWeight = "3.0",
-    class_weight: opt.ClassWeight = None,
-    margin: opt.Margin = "auto",
-    max_cuts: opt.MaxCuts = 16,
-    likelihood: opt.Likelihood = None,
-    classifier: opt.Classifier = None,
-    shrinkage: opt.Shrinkage = "tpbn",
-    experts: opt.Experts_ = opt.Experts.MIXED,
-    n_components: opt.NComponents = 10,
-    calibration: opt.Calibration_ = opt.Calibration.REFIT,
-    engine: opt.Engine_ = opt.Engine.VB,
-    max_iter: opt.MaxIter = 500,
-    tol: opt.Tol = 2e-4,
-    n_restarts: opt.NRestarts = 1,
-    n_draws: opt.NDraws = None,
-    burn_in: opt.BurnIn = None,
-    thin: opt.Thin = None,
-    n_chains: opt.NChains = None,
-    n_predict: opt.NPredict = None,
-    checkpoint: opt.Checkpoint = None,
     random_state: opt.RandomState = 0,
     n_threads: opt.NThreads = None,
     force: opt.Force = False,
     as_json: opt.Json = False,
+    **_: Any,
 ) -> None:
     """Fit a model to a table and its labels, and keep it in a file.
 
@@ -112,11 +84,13 @@ def fit(
     from rankfactor.engine.interruption import interruptible_once
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
+    from rankfactor.report import write_report
     from rankfactor.storage.model_file import model_header, save_model
 
-    outputs = [Output("--out", out, MODEL)]
-    outputs += [] if report is None else [Output("--report", report, REPORT)]
-    outputs += [] if annotated is None else [Output("--annotated", annotated, EDITABLE)]
+    n_factors, checkpoint = ctx.params["n_factors"], ctx.params["checkpoint"]
+    outputs = asked(
+        ("--out", out, MODEL), ("--report", report, REPORT), ("--annotated", annotated, EDITABLE)
+    )
     outputs += [] if checkpoint is None else in_folder("--checkpoint", checkpoint, CHECKPOINT)
     check_outputs([table, *files_of(labels, groups, covariates)], outputs, force=force)
     if annotated is not None:
@@ -124,15 +98,7 @@ def fit(
     numbers = numbers_of_factors(n_factors)
     name = model if labels else "Factor analysis"
     alone = {} if labels else analysis_settings(ctx)
-    data = read_labelled(
-        table,
-        labels or (),
-        Reading.of(ctx.params),
-        groups=groups,
-        covariates=covariates or (),
-        drop=drop_class or (),
-        positive=positive or (),
-    )
+    data = read_labelled(table, ctx.params)
     values = data.values
     given: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
     fitted: Any
@@ -183,7 +149,14 @@ def fit(
         try:
             with after_saving(out, what, path):
                 if what == "report":
-                    _write_report(path, kept, name, table, told, everything)
+                    write_report(
+                        path,
+                        kept,
+                        title=f"{name} of {table.name}",
+                        source=str(table),
+                        warnings=told,
+                        settings=everything,
+                    )
                 else:
                     write_annotated(table, path, posterior, everything)
         except InputError as error:
@@ -217,22 +190,6 @@ def _divides(fitted: RankFactorClassifier) -> bool:
     """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
     return chosen or fitted.calibration != "none"
-
-
-def _write_report(
-    path: Path,
-    posterior: Posterior,
-    name: str,
-    table: Path,
-    warnings: list[str],
-    settings: dict[str, Any],
-) -> None:
-    from rankfactor.report import write_report
-
-    title = f"{name} of {table.name}"
-    write_report(
-        path, posterior, title=title, source=str(table), warnings=warnings, settings=settings
-    )
 
 
 def _choose_factors(

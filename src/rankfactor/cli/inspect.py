@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import one_line, result
+from rankfactor.cli.console import OPTIONS, in_options, one_line, result
 from rankfactor.cli.reading import Reading, read, read_labelled
-from rankfactor.cli.spoken import OPTIONS, in_options
 from rankfactor.errors import InputError, counted
 from rankfactor.posterior.convergence import Convergence
 
 
+@opt.with_options(opt.READING, after="labels")
 def inspect(
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="A table, or a model file.")],
@@ -30,12 +30,8 @@ def inspect(
             show_default="those found",
         ),
     ] = None,
-    id_column: opt.IdColumn = None,
-    orient: opt.OrientOption = None,
-    exclude: opt.Exclude = None,
-    layer: opt.Layer = None,
-    sheet: opt.Sheet = None,
     as_json: opt.Json = False,
+    **_: Any,
 ) -> None:
     """Summarise a table (features, missing values, label columns, suspects) or a model file."""
     from rankfactor.storage.model_file import is_model_file
@@ -48,11 +44,12 @@ def inspect(
         return
     from rankfactor.cli.describe import describe
 
-    reading, own = Reading.of(ctx.params), None
+    own = None
     if labels:
-        data = read_labelled(path, labels, reading)
+        data = read_labelled(path, ctx.params)
         own = (data.values, data.labels)
-    content = {"file": str(path), "kind": "table", **describe(read(path, reading), own)}
+    table = read(path, Reading.of(ctx.params))
+    content = {"file": str(path), "kind": "table", **describe(table, own)}
     result(as_json, content, _table_lines(content))
 
 

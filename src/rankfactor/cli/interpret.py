@@ -41,7 +41,7 @@ _FOUND = 0.05
 
 
 def interpret(
-    model: Annotated[Path, typer.Argument(help="Model file that `rankfactor fit` wrote.")],
+    model: opt.ModelPath,
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(
         "rankfactor-interpretation"
     ),

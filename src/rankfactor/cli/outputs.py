@@ -41,6 +41,11 @@ def in_folder(option: str, folder: Path, kinds: Mapping[str, Kind]) -> list[Outp
     return [Output(option, folder / name, kind, True) for name, kind in kinds.items()]
 
 
+def asked(*wanted: tuple[str, Path | None, Kind]) -> list[Output]:
+    """Outputs of options, each with its path, of those that were given."""
+    return [Output(option, path, kind) for option, path, kind in wanted if path is not None]
+
+
 def check_outputs(
     inputs: Iterable[Path | None], outputs: Sequence[Output], *, force: bool = False
 ) -> None:

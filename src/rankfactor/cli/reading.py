@@ -16,7 +16,7 @@ from rankfactor.errors import InputError, counted, did_you_mean, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rankfactor.data import Table
+    from rankfactor.data import Table, TableFile
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Reading:
     sheet: str | None = None
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> Reading:
+    def of(cls, options: Mapping[str, Any]) -> Reading:
         """Reading that the options of a command ask for."""
         orient = options.get("orient")
         return cls(
@@ -40,6 +40,12 @@ class Reading:
             options.get("layer"),
             options.get("sheet"),
         )
+
+    def open(self, path: Path) -> TableFile:
+        """Open the file of a table."""
+        from rankfactor.data import TableFile
+
+        return TableFile(path, layer=self.layer, sheet=self.sheet)
 
 
 @dataclass(frozen=True)
@@ -73,31 +79,32 @@ class Labelled:
         }
 
 
-def read(
-    path: Path,
+def read(path: Path, reading: Reading) -> Table:
+    """Read a table, without what is excluded by name or pattern."""
+    with reading.open(path) as file:
+        return _read(file, reading)
+
+
+def _read(
+    file: TableFile,
     reading: Reading,
     text_columns: Sequence[str] = (),
     sample_names: Collection[str] | None = None,
 ) -> Table:
-    """Read a table, without what is excluded by name or pattern."""
-    from rankfactor.data import column_names, read_table
-
-    header = column_names(path, sheet=reading.sheet)
+    header, path = file.names, file.path
     exact: list[str] = []
     patterns: list[str] = []
     for text in reading.exclude:
-        (patterns if _is_pattern(text) and text not in header else exact).append(text)
+        is_pattern = any(sign in text for sign in "*?[") and text not in header
+        (patterns if is_pattern else exact).append(text)
     # Columns are left out before they are looked at: text in them then does no harm.
     early = [name for name in header if any(fnmatchcase(name, one) for one in patterns)]
     wanted = [name for name in (*exact, *early) if name not in text_columns]
-    table = read_table(
-        path,
+    table = file.table(
         id_column=reading.id_column,
         orient=reading.orient,
         text_columns=tuple(text_columns),
         exclude=tuple(dict.fromkeys(wanted)),
-        layer=reading.layer,
-        sheet=reading.sheet,
         sample_names=sample_names,
     )
     # Where features are rows, their names are known only now.
@@ -118,41 +125,39 @@ def read(
     return table
 
 
-def _is_pattern(text: str) -> bool:
-    return any(sign in text for sign in "*?[")
+def read_labelled(path: Path, options: Mapping[str, Any]) -> Labelled:
+    """Read a table, its labels, groups and covariates; say what was found.
 
-
-def read_labelled(
-    path: Path,
-    labels: Sequence[str],
-    reading: Reading,
-    *,
-    groups: str | None = None,
-    covariates: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    positive: Sequence[str] = (),
-) -> Labelled:
-    """Read a table, its labels, groups and covariates; say what was found."""
+    Parameters
+    ----------
+    path : Path
+        The table.
+    options : mapping
+        Values of the options by name, as the context of a command has them.
+    """
     import pandas as pd
 
-    from rankfactor.data import column_names
     from rankfactor.tasks import encode_labels, positive_classes
 
-    header = set(column_names(path, sheet=reading.sheet))
-    places = [_place(path, header, text, "--labels") for text in labels]
-    others = [_place(path, header, text, "--covariates") for text in covariates]
-    for option, given in (("label", places), ("covariate", others)):
-        names = [column for _, column in given]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"the {option} {name!r} is given more than once: rename one.")
-    group_place = [] if groups is None else [_place(path, header, groups, "--groups")]
-    own = [column for file, column in (*places, *group_place) if file is None]
-    files = {
-        file: _read_file(file, reading) for file, _ in (*places, *group_place, *others) if file
-    }
-    known = {str(name) for frame in files.values() for name in frame.index}
-    table = read(path, reading, own, sample_names=known or None)
+    reading, groups = Reading.of(options), options.get("groups")
+    labels, covariates, drop, positive = (
+        options.get(name) or () for name in ("labels", "covariates", "drop_class", "positive")
+    )
+    with reading.open(path) as opened:
+        header = set(opened.names)
+        places = [_place(path, header, text, "--labels") for text in labels]
+        others = [_place(path, header, text, "--covariates") for text in covariates]
+        for option, given in (("label", places), ("covariate", others)):
+            names = [column for _, column in given]
+            for name in names:
+                if names.count(name) > 1:
+                    raise InputError(f"the {option} {name!r} is given more than once: rename one.")
+        group_place = [] if groups is None else [_place(path, header, groups, "--groups")]
+        own = [column for file, column in (*places, *group_place) if file is None]
+        named = dict.fromkeys(file for file, _ in (*places, *group_place, *others) if file)
+        files = {file: _read_file(file, reading) for file in named}
+        known = {str(name) for frame in files.values() for name in frame.index}
+        table = _read(opened, reading, own, sample_names=known or None)
     notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files))]
     parts: list[pd.Series[Any]] = []
     dropped: dict[str, list[str]] = {}
@@ -187,12 +192,12 @@ def read_labelled(
         for name in table.words
         if asked.get(name) is not None
     ]
-    table, said = with_words(table, [name for name in table.words if name not in asked])
+    words, said = _words(table, [name for name in table.words if name not in asked])
     notes += said
     for text in notes:
         note(text)
     return Labelled(
-        with_covariates(table, others, files),
+        _with_covariates(table, table.with_words(words), others, files),
         described,
         together,
         tuple(column for _, column in others),
@@ -227,8 +232,8 @@ def _with_some_label(
     return table, labels[kept]
 
 
-def with_words(table: Table, names: Sequence[str]) -> tuple[Table, list[str]]:
-    """The table with these columns of text among its features, where they are of few words."""
+def _words(table: Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Columns of text that become features, being of few words, and what to say of them all."""
     from rankfactor.features.words import MOST_LEVELS, is_of_words
 
     used = [
@@ -248,28 +253,31 @@ def with_words(table: Table, names: Sequence[str]) -> tuple[Table, list[str]]:
             f"columns of text that are no features (not 2 to {MOST_LEVELS} words, or numbers among "
             f"them) are left out: {listed(left, MOST_LEVELS)}."
         )
-    return replace(table, values=table.values.join(table.annotations[used])), said
+    return used, said
 
 
-def with_covariates(
-    table: Table, places: Sequence[tuple[Path | None, str]], files: Mapping[Path, pd.DataFrame]
+def _with_covariates(
+    table: Table,
+    features: pd.DataFrame,
+    places: Sequence[tuple[Path | None, str]],
+    files: Mapping[Path, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Values of a table with the covariates among its columns."""
+    """Features with the covariates among their columns."""
     import pandas as pd
 
     from rankfactor.data import as_numbers
 
     more = {}
     for file, column in places:
-        if file is None and column in table.values.columns:
+        if file is None and column in features.columns:
             continue
         cells = _column(table, file, column, files, kind="covariate")
         # A column of numbers in a file of text is a column of numbers, be they with commas.
         numbers = as_numbers(cells)
         more[column] = cells if numbers is None else pd.Series(numbers, cells.index, dtype=float)
     if not more:
-        return table.values
-    kept = table.values.drop(columns=[name for name in more if name in table.values.columns])
+        return features
+    kept = features.drop(columns=[name for name in more if name in features.columns])
     return pd.concat([kept, pd.DataFrame(more, index=kept.index)], axis=1)
 
 
@@ -287,14 +295,14 @@ def new_covariates(
                 f"{column!r} is no covariate of the model, which has "
                 f"{listed(list(wanted), 3) or 'none'}.{did_you_mean(column, wanted)}"
             )
-    files = {file: _read_file(file, reading) for file in places.values() if file}
+    files = {file: _read_file(file, reading) for file in {*places.values()} if file}
     # Those that are nowhere are told by whoever matches the table to the model.
     chosen = [
         (places.get(name), name)
         for name in wanted
         if name in places or name in table.annotations.columns
     ]
-    return with_covariates(table, chosen, files)
+    return _with_covariates(table, table.values, chosen, files)
 
 
 def _place(table: Path, header: set[str], text: str, option: str) -> tuple[Path | None, str]:
@@ -318,10 +326,11 @@ def _place(table: Path, header: set[str], text: str, option: str) -> tuple[Path 
 
 def _read_file(file: Path, reading: Reading) -> pd.DataFrame:
     """A file that describes samples, with their names as index."""
-    from rankfactor.data import column_names, read_annotations
+    from rankfactor.data import TableFile
 
-    names = set(column_names(file))
-    return read_annotations(file, reading.id_column if reading.id_column in names else None)
+    with TableFile(file) as opened:
+        named = reading.id_column in opened.names
+        return opened.annotations(reading.id_column if named else None)
 
 
 def _foreign(table: Table, file: Path, files: Mapping[Path, pd.DataFrame]) -> Iterator[str]:
@@ -373,13 +382,10 @@ def _column(
 
 
 def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
+    from rankfactor.data.labels import refuse_one_class
+
+    refuse_one_class(labels, source)
     classes = labels.dropna().unique()
-    if len(classes) < 2:
-        found = f"only the class {classes[0]!r}" if len(classes) else "no label at all"
-        raise InputError(
-            f"{source}, column {column!r} has {found} among the table's samples: a task needs two "
-            "classes or more, so leave the column out or add labels."
-        )
     known = int(labels.notna().sum())
     if len(classes) > max(20, known // 3):
         raise InputError(

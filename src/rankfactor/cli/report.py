@@ -12,12 +12,12 @@ import typer
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
 from rankfactor.cli.cv import FILES
+from rankfactor.cli.cv_folder import check_folder, read_folder
 from rankfactor.cli.outputs import REPORT, Output, check_outputs
-from rankfactor.cli.validation import check_folder, read_folder
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="Model file that `rankfactor fit` wrote.")],
+    model: opt.ModelPath,
     cv: Annotated[
         Path | None,
         typer.Option(

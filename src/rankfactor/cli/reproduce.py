@@ -8,10 +8,106 @@ from typing import Annotated, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli import reproduce_options as own
-from rankfactor.cli.reproduce_options import Settings
-from rankfactor.cli.reproduce_run import chosen, run
-from rankfactor.errors import InputError
+from rankfactor.cli.reproduce_run import run
+
+Settings = opt.choice("paper", "default", "chosen", "all")
+
+
+def _maybe(kind: Any, *names: str, none: str = "none", **told: Any) -> tuple[Any, None]:
+    """An option that need not be given; `none` says what happens then."""
+    return Annotated[kind | None, typer.Option(*names, show_default=none, **told)], None
+
+
+def _given(default: Any, *names: str, **told: Any) -> tuple[Any, Any]:
+    """An option with a default."""
+    return Annotated[type(default), typer.Option(*names, **told)], default
+
+
+_WAY = (
+    "paper: K = 20 and joint training as in the paper; default: K = 20 and the library's training; "
+    "chosen: by cross-validation on the training part."
+)
+# Every option with its usual default, in the order of the help.
+_ALL: opt.Options = {
+    "models": _maybe(
+        str,
+        none="those of the table",
+        metavar="NAME[,NAME...]",
+        help="Models to compare, as for `cv`.",
+    ),
+    "series": _maybe(
+        Path,
+        help="GEO series matrix of your own, in place of the sets that stand in for the paper's.",
+    ),
+    "counts": _maybe(Path, help="Table of counts, if the series matrix has no values."),
+    "labels": _maybe(
+        list[str],
+        none="those that look like it",
+        metavar="COLUMN",
+        help="Column of the series with labels; as often as needed.",
+    ),
+    "groups": _maybe(
+        str,
+        metavar="COLUMN",
+        help="Column of the series: samples of one group stay in one fold.",
+    ),
+    "folder": _maybe(
+        Path, help="Folder of .npz archives (X, y, lab_*), in place of the library's sets."
+    ),
+    "sets": _maybe(str, none="all there are", metavar="NAME[,NAME...]", help="Data sets to take."),
+    "max_samples": _given(1000, min=10, help="Larger sets are represented by so many samples."),
+    "settings": _given(Settings("all"), help=_WAY),
+    "folds": _given(10, min=2, help="Folds of a repeat; fewer if a class is small."),
+    "repeats": _given(1, min=1, help="How often the samples are divided anew."),
+    "n_factors": (opt.NFactors, 20),
+    "random_state": (opt.RandomState, 0),
+    "n_jobs": (opt.NJobs, 1),
+    "n_threads": (opt.NThreads, None),
+    "as_json": _maybe(
+        Path,
+        "--json",
+        metavar="FILE",
+        help="Write the result, every fit included, as JSON; - is stdout, without the table.",
+    ),
+    "out": _maybe(
+        Path,
+        help="Folder for the table as .csv, .md and .json, and every fit as .csv; made if needed.",
+    ),
+    "figures": _maybe(
+        Path, help="Folder for the paper's figures of these data, from fits of their own."
+    ),
+    "gmt": _maybe(
+        Path,
+        help="Gene sets as a GMT file, to test the leading features of factors; with --figures.",
+    ),
+    "table": _given(
+        True, "--table/--no-table", help="Whether to make the table, or figures alone."
+    ),
+    "resume": _given(
+        False,
+        "--resume",
+        help="Go on with the run in the folder of --out: sets it has are not run again.",
+    ),
+    "force": (opt.Force, False),
+}
+_OF_SUITE = ("folder", "sets", "max_samples")
+
+
+def _without(*names: str, **others: tuple[Any, Any]) -> opt.Options:
+    """All options but some, and some with another meaning or default."""
+    return {name: others.get(name, one) for name, one in _ALL.items() if name not in names}
+
+
+_DIGITS = _without(
+    *("series", "counts", "labels", "groups", "folds", "n_jobs", "gmt", "resume", *_OF_SUITE),
+    repeats=_given(5, min=1, help="Fits of a model with different seeds."),
+)
+_SUITE = _without(
+    *("series", "counts", "labels", "groups", "figures", "gmt", "table"),
+    settings=_given(Settings("default"), help=_WAY),
+    folds=(_ALL["folds"][0], 5),
+    repeats=(_ALL["repeats"][0], 2),
+)
 
 reproduce = typer.Typer(
     no_args_is_help=True,
@@ -22,279 +118,52 @@ reproduce = typer.Typer(
 
 
 @reproduce.command(epilog="Example: rankfactor reproduce usps --repeats 5 --out results")
-def usps(
-    models: own.Models = None,
-    settings: own.Way = Settings.ALL,
-    repeats: own.Repeats = 5,
-    n_factors: opt.NFactors = 20,
-    random_state: opt.RandomState = 0,
-    n_threads: opt.NThreads = None,
-    as_json: own.JsonFile = None,
-    out: own.Out = None,
-    figures: own.Figures = None,
-    table: own.Tabled = True,
-    force: opt.Force = False,
-) -> None:
+@opt.with_options(_DIGITS, after="ctx")
+def usps(ctx: typer.Context, **_: Any) -> None:
     """Table 2: test errors on handwritten 3 against 5 of USPS.
 
     With --figures the loadings of four models as images.
     """
-    from rankfactor.experiments import usps as experiment
-
-    run(
-        experiment.run,
-        {
-            **chosen(models),
-            "way": str(settings),
-            "n_repeats": repeats,
-            "n_factors": n_factors,
-            "random_state": random_state,
-            "n_threads": n_threads,
-        },
-        name="usps",
-        json_file=as_json,
-        out=out,
-        force=force,
-        figures=figures,
-        draw=experiment.pictures,
-        table=table,
-    )
+    run("usps", ctx.params)
 
 
 @reproduce.command(epilog="Example: rankfactor reproduce mnist --settings paper --repeats 1")
-def mnist(
-    models: own.Models = None,
-    settings: own.Way = Settings.ALL,
-    repeats: own.Repeats = 5,
-    n_factors: opt.NFactors = 20,
-    random_state: opt.RandomState = 0,
-    n_threads: opt.NThreads = None,
-    as_json: own.JsonFile = None,
-    out: own.Out = None,
-    figures: own.Figures = None,
-    table: own.Tabled = True,
-    force: opt.Force = False,
-) -> None:
+@opt.with_options(_DIGITS, after="ctx")
+def mnist(ctx: typer.Context, **_: Any) -> None:
     """Table 3: test errors on handwritten 3 against 5 of MNIST.
 
     With --figures the loadings of four models as images.
     """
-    from rankfactor.experiments import mnist as experiment
-
-    run(
-        experiment.run,
-        {
-            **chosen(models),
-            "way": str(settings),
-            "n_repeats": repeats,
-            "n_factors": n_factors,
-            "random_state": random_state,
-            "n_threads": n_threads,
-        },
-        name="mnist",
-        json_file=as_json,
-        out=out,
-        force=force,
-        figures=figures,
-        draw=experiment.pictures,
-        table=table,
-    )
+    run("mnist", ctx.params)
 
 
 @reproduce.command(epilog="Example: rankfactor reproduce tb --series GSE39941_series_matrix.txt.gz")
-def tb(
-    models: own.Models = None,
-    series: own.Series = None,
-    labels: own.SeriesLabels = None,
-    settings: own.Way = Settings.ALL,
-    folds: own.Folds = 10,
-    repeats: own.Divisions = 1,
-    n_factors: opt.NFactors = 20,
-    random_state: opt.RandomState = 0,
-    n_jobs: own.NJobs = 1,
-    n_threads: opt.NThreads = None,
-    as_json: own.JsonFile = None,
-    out: own.Out = None,
-    figures: own.Figures = None,
-    gmt: own.GeneSets = None,
-    table: own.Tabled = True,
-    resume: own.Resume = False,
-    force: opt.Force = False,
-) -> None:
+@opt.with_options(_without("counts", "groups", *_OF_SUITE), after="ctx")
+def tb(ctx: typer.Context, **_: Any) -> None:
     """Table 4: tuberculosis and HIV, all tasks by one factor model.
 
     With --figures the coefficients of all tasks, the network of genes, the 200 leading genes of
     every factor and, with --gmt, the gene sets they belong to.
     """
-    from rankfactor.experiments import tb as experiment
-
-    sets = _gene_sets(gmt, figures)
-    source: dict[str, Any] = {"series": series, "labels": labels or ()}
-    run(
-        experiment.run,
-        {
-            **chosen(models),
-            **source,
-            "way": str(settings),
-            "n_folds": folds,
-            "n_repeats": repeats,
-            "n_factors": n_factors,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-            "n_threads": n_threads,
-        },
-        name="tb",
-        gmt=gmt,
-        json_file=as_json,
-        out=out,
-        force=force,
-        resume=resume,
-        figures=figures,
-        draw=lambda fits: experiment.pictures(fits, sets=sets, **source),
-        table=table,
-    )
+    run("tb", ctx.params)
 
 
 @reproduce.command(
     epilog="Example: rankfactor reproduce rnaseq --series GSE63042_series_matrix.txt.gz "
     "--counts counts.tsv.gz"
 )
-def rnaseq(
-    models: own.Models = None,
-    series: own.Series = None,
-    counts: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table of counts, if the series matrix has no values.", show_default="none"
-        ),
-    ] = None,
-    labels: own.SeriesLabels = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of the series: samples of one group stay in one fold.",
-            show_default="none",
-        ),
-    ] = None,
-    settings: own.Way = Settings.ALL,
-    folds: own.Folds = 10,
-    repeats: own.Divisions = 1,
-    n_factors: opt.NFactors = 20,
-    random_state: opt.RandomState = 0,
-    n_jobs: own.NJobs = 1,
-    n_threads: opt.NThreads = None,
-    as_json: own.JsonFile = None,
-    out: own.Out = None,
-    figures: own.Figures = None,
-    gmt: own.GeneSets = None,
-    table: own.Tabled = True,
-    resume: own.Resume = False,
-    force: opt.Force = False,
-) -> None:
+@opt.with_options(_without(*_OF_SUITE), after="ctx")
+def rnaseq(ctx: typer.Context, **_: Any) -> None:
     """Table 5: RNA sequencing and sepsis.
 
     With --figures the coefficients of all tasks, the network of genes, the 200 leading genes of
     every factor and, with --gmt, the gene sets they belong to.
     """
-    from rankfactor.experiments import rnaseq as experiment
-
-    sets = _gene_sets(gmt, figures)
-    source: dict[str, Any] = {
-        "series": series,
-        "counts": counts,
-        "labels": labels or (),
-        "groups": groups,
-    }
-    run(
-        experiment.run,
-        {
-            **chosen(models),
-            **source,
-            "way": str(settings),
-            "n_folds": folds,
-            "n_repeats": repeats,
-            "n_factors": n_factors,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-            "n_threads": n_threads,
-        },
-        name="rnaseq",
-        gmt=gmt,
-        json_file=as_json,
-        out=out,
-        force=force,
-        resume=resume,
-        figures=figures,
-        draw=lambda fits: experiment.pictures(fits, sets=sets, **source),
-        table=table,
-    )
+    run("rnaseq", ctx.params)
 
 
 @reproduce.command(epilog="Example: rankfactor reproduce suite --folder my-tables --folds 5")
-def suite(
-    models: own.Models = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of .npz archives (X, y, lab_*), in place of the library's sets.",
-            show_default="none",
-        ),
-    ] = None,
-    sets: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[,NAME...]", help="Data sets to take.", show_default="all there are"
-        ),
-    ] = None,
-    max_samples: Annotated[
-        int, typer.Option(min=10, help="Larger sets are represented by so many samples.")
-    ] = 1000,
-    settings: own.Way = Settings.DEFAULT,
-    folds: own.Folds = 5,
-    repeats: own.Divisions = 2,
-    n_factors: opt.NFactors = 20,
-    random_state: opt.RandomState = 0,
-    n_jobs: own.NJobs = 1,
-    n_threads: opt.NThreads = None,
-    as_json: own.JsonFile = None,
-    out: own.Out = None,
-    resume: own.Resume = False,
-    force: opt.Force = False,
-) -> None:
+@opt.with_options(_SUITE, after="ctx")
+def suite(ctx: typer.Context, **_: Any) -> None:
     """Compare models on every data set there is: mean ranks, and where a plain SVM wins."""
-    from rankfactor.cli.settings import names_of
-    from rankfactor.experiments import suite as experiment
-
-    run(
-        experiment.run,
-        {
-            **chosen(models),
-            "folder": folder,
-            "sets": names_of(sets or ""),
-            "max_samples": max_samples,
-            "way": str(settings),
-            "n_folds": folds,
-            "n_repeats": repeats,
-            "n_factors": n_factors,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-            "n_threads": n_threads,
-        },
-        name="suite",
-        json_file=as_json,
-        out=out,
-        force=force,
-        resume=resume,
-    )
-
-
-def _gene_sets(gmt: Path | None, figures: Path | None) -> Any:
-    """Gene sets of a file, read before any work is done."""
-    if gmt is None:
-        return None
-    if figures is None:
-        raise InputError("--gmt is for what goes with the figures: give --figures as well.")
-    from rankfactor.interpret import read_gmt
-
-    return read_gmt(gmt)
+    run("suite", ctx.params)

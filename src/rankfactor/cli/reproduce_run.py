@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankfactor.__about__ import __version__
-from rankfactor.cli.console import note, progress, say
+from rankfactor.cli.console import note, print_rows, progress, say
 from rankfactor.cli.outputs import (
     Kind,
     Output,
@@ -32,57 +34,51 @@ DPI = 150
 RESULT = json_object("a result of `rankfactor reproduce`", "experiment", "fits")
 
 
-def chosen(models: str | None) -> dict[str, Any]:
-    """The models asked for, checked before any data are read; none for those of the table."""
-    if models is None:
-        return {}
-    from rankfactor.cli.settings import names_of
-    from rankfactor.experiments.entries import check_models
-
-    return {"models": check_models(names_of(models))}
+# Options of what is written; the others are arguments of the experiment, some by another name.
+_WRITTEN = ("as_json", "out", "figures", "gmt", "resume", "force")
+_RENAMED = {"settings": "way", "folds": "n_folds", "repeats": "n_repeats"}
+_SOURCE = ("series", "counts", "labels", "groups")
 
 
-def run(
-    experiment: Callable[..., Outcome],
-    arguments: dict[str, Any],
-    *,
-    name: str,
-    json_file: Path | None,
-    out: Path | None,
-    gmt: Path | None = None,
-    force: bool = False,
-    figures: Path | None = None,
-    draw: Callable[[Fits], Pictures] | None = None,
-    table: bool = True,
-    resume: bool = False,
-) -> None:
-    """Run an experiment, print its table and write what was asked for.
+def run(name: str, options: Mapping[str, Any]) -> None:
+    """Run an experiment, print its table, write and draw what was asked for.
 
     Files of the table are written anew whenever a part is finished, so that they hold what there
     is if the program is ended.
 
     Parameters
     ----------
-    experiment : callable
-        Gives the outcome for the arguments, ``progress`` and ``keep``.
-    arguments : dict
-        Those that are paths are read.
     name : str
-        Of the experiment, and of its files in ``out``.
-    json_file, out, figures : Path or None
-    gmt : Path or None
-        A file that ``draw`` has read.
-    force : bool
-        Whether files that exist are replaced, whatever they are.
-    draw : callable, optional
-        Gives the pictures for ``figures``.
-    table : bool
-        Whether the experiment is to be run at all.
-    resume : bool
-        Whether to resume the earlier run in ``out``.
+        The module in `rankfactor.experiments`, and the name of its files in ``--out``.
+    options : mapping
+        Values of the command's options, as its context has them.
     """
+    from rankfactor.cli.settings import names_of
     from rankfactor.storage.files import folder as made_folder
 
+    experiment = import_module(f"rankfactor.experiments.{name}")
+    json_file, out, figures, gmt, resume, force = map(options.get, _WRITTEN)
+    table = options.get("table", True)
+    arguments = {
+        _RENAMED.get(key, key): str(value) if key == "settings" else value
+        for key, value in options.items()
+        if key not in (*_WRITTEN, "table", "models")
+    }
+    if "labels" in arguments:
+        arguments["labels"] = arguments["labels"] or ()
+    if "sets" in arguments:
+        arguments["sets"] = names_of(arguments["sets"] or "")
+    if options["models"] is not None:  # checked before any data are read
+        from rankfactor.experiments.entries import check_models
+
+        arguments["models"] = check_models(names_of(options["models"]))
+    source = {key: arguments[key] for key in _SOURCE if key in arguments}
+    if gmt is not None:
+        if figures is None:
+            raise InputError("--gmt is for what goes with the figures: give --figures as well.")
+        from rankfactor.interpret import read_gmt
+
+        source["sets"] = read_gmt(gmt)
     to_stdout = json_file is not None and str(json_file) == "-"
     file = None if to_stdout else json_file
     if not table and figures is None:
@@ -103,7 +99,7 @@ def run(
         outputs += figures_in("--figures", figures)
     read = [one for one in arguments.values() if isinstance(one, Path)]
     read += [file for one in read if one.is_dir() for file in one.glob("*.npz")]
-    check_outputs([*read, gmt], outputs, force=force)
+    check_outputs([*read, gmt], outputs, force=bool(force))
     # A folder that stays empty is removed, whichever way the block is left.
     with ExitStack() as places:
         for place in (out, figures):
@@ -111,7 +107,7 @@ def run(
                 places.enter_context(made_folder(place))
         if table:
             with progress() as tell:
-                found = experiment(
+                found = experiment.run(
                     **arguments, progress=tell, keep=lambda part: _write(part, file, out)
                 )
             written = _write(found, file, out)
@@ -122,10 +118,10 @@ def run(
                 _tell_of(written)
             if not found.complete:
                 raise typer.Exit(INTERRUPTED)
-        if figures is None or draw is None:
+        if figures is None:
             return
         try:
-            drawn = _draw(draw, arguments, figures)
+            drawn = _draw(partial(experiment.pictures, **source), arguments, figures)
         except KeyboardInterrupt:
             if not table:
                 raise
@@ -141,27 +137,15 @@ def _tell_of(paths: list[Path]) -> None:
 
 
 def _draw(draw: Callable[[Fits], Pictures], arguments: dict[str, Any], folder: Path) -> list[Path]:
-    """Make the pictures and write them."""
+    """Make the pictures, and write all of them or none."""
     from rankfactor.experiments.pictures import Fits
-
-    with progress() as tell:
-        pictures = draw(
-            Fits(
-                n_factors=arguments["n_factors"],
-                random_state=arguments["random_state"],
-                n_threads=arguments["n_threads"],
-                progress=tell,
-            )
-        )
-    return _write_pictures(pictures, folder)
-
-
-def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
-    """Write all of them or none."""
     from rankfactor.interpret import write_graphml
     from rankfactor.plots.style import figure_style
     from rankfactor.storage.files import written_together
 
+    with progress() as tell:
+        shared = {name: arguments[name] for name in ("n_factors", "random_state", "n_threads")}
+        pictures = draw(Fits(**shared, progress=tell))
     writers: dict[Path, Callable[[Path], Any]] = {}
     for name, figure in pictures.figures.items():
         writers[folder / f"{name}.png"] = partial(
@@ -181,8 +165,6 @@ def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
 
 def _earlier(path: Path) -> Outcome | None:
     """What an earlier run has written; nothing if there was none."""
-    import json
-
     from rankfactor.experiments.outcome import Outcome
 
     if not path.exists():
@@ -202,8 +184,6 @@ def _names(name: str) -> list[str]:
 
 
 def _json(found: Outcome) -> str:
-    import json
-
     from rankfactor.storage.archive import plain
 
     return json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -215,12 +195,7 @@ def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Pat
 
     contents: dict[Path, str] = {}
     if out is not None:
-        texts = (
-            csv_of(found.rows),
-            csv_of(found.fits),
-            found.markdown(),
-            _json(found),
-        )
+        texts = (csv_of(found.rows), csv_of(found.fits), found.markdown(), _json(found))
         contents = {out / file: text for file, text in zip(_names(found.name), texts, strict=True)}
     if json_file is not None:
         contents[json_file] = _json(found)
@@ -232,22 +207,17 @@ def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Pat
 
 def _show(found: Outcome) -> None:
     """Print the table, the ranks and the notes."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     from rankfactor.experiments.outcome import readable_ranks
 
     frames = [(found.title, found.readable())]
     if len(found.summary):
         frames.append(("Mean ranks over data sets", readable_ranks(found.summary)))
+    words = ("data", "task", "model", "settings", "chosen")
     for title, frame in frames:
-        table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for name in frame.columns:
-            words = name in ("data", "task", "model", "settings", "chosen")
-            table.add_column(name, justify="left" if words else "right", overflow="fold")
-        for row in frame.to_numpy().tolist():
-            table.add_row(*row)
-        Console().print(table)
+        columns = {
+            name: {"justify": "left" if name in words else "right", "overflow": "fold"}
+            for name in frame.columns
+        }
+        print_rows(title, columns, frame.to_numpy().tolist())
     for text in found.notes:
         say(text)

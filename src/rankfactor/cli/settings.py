@@ -3,65 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import typer
 
+from rankfactor.cli import options as opt
 from rankfactor.cli.console import note
 from rankfactor.errors import InputError, did_you_mean
 
-# Options that are arguments of the estimator as they stand.
-_AS_GIVEN = (
-    "training",
-    "max_cuts",
-    "likelihood",
-    "classifier",
-    "shrinkage",
-    "experts",
-    "n_components",
-    "calibration",
-    "max_iter",
-    "tol",
-    "n_restarts",
-    "covariate_use",
-)
-# Options that mean nothing without labels.
-_FOR_LABELS = (
-    "groups",
-    "training",
-    "label_weight",
-    "class_weight",
-    "classifier",
-    "experts",
-    "n_components",
-    "calibration",
-    "positive",
-    "drop_class",
-)
-_GIBBS = ("n_draws", "burn_in", "thin", "n_chains", "n_predict", "checkpoint")
+# Options beside the estimator's arguments that mean nothing without labels.
+_FOR_LABELS = ("groups", "positive", "drop_class")
 
 
 def classifier_settings(options: Mapping[str, Any], tasks: Sequence[str]) -> dict[str, Any]:
     """Arguments of `RankFactorClassifier` that the options of a command ask for.
-
-    Parameters
-    ----------
-    options : mapping
-        Values of the options by name, as the context of a command has them.
-    tasks : sequence of str
-        Names of the label columns.
 
     Raises
     ------
     InputError
         For a value that is no setting, naming the option.
     """
-    settings = {name: _text(options[name]) for name in _AS_GIVEN}
-    for name in ("margin", "label_weight"):
-        settings[name] = _number_or_auto(f"--{name.replace('_', '-')}", options[name])
-    settings["class_weight"] = _class_weight(options["class_weight"] or (), tasks)
-    settings["engine"] = _engine(options)
-    return settings
+    return {name: _setting(name, options, tasks) for name in opt.ESTIMATOR if name != "n_factors"}
+
+
+def _setting(name: str, options: Mapping[str, Any], tasks: Sequence[str]) -> Any:
+    """Argument of an estimator that an option asks for."""
+    if name == "engine":
+        return _engine(options)
+    value = options[name]
+    if name == "class_weight":
+        return _class_weight(value or (), tasks)
+    if opt.ESTIMATOR[name][0].__metadata__[0].metavar == opt.AUTO:
+        return _number_or_auto(f"--{name.replace('_', '-')}", value)
+    return str(value) if isinstance(value, str) else value
 
 
 def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
@@ -72,10 +47,13 @@ def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
     InputError
         For an option that concerns labels.
     """
-    from rankfactor.estimators import PRESETS
+    from rankfactor.estimators import PRESETS, RankFactorAnalysis
 
     options = ctx.params
-    for name in _FOR_LABELS:
+    known = [name for name in opt.ESTIMATOR if name in signature(RankFactorAnalysis).parameters]
+    for name in (*_FOR_LABELS, *opt.ESTIMATOR):
+        if name in known:
+            continue
         if _is_given(ctx, name):
             raise InputError(
                 f"--{name.replace('_', '-')} concerns labels, and there are none: add --labels, or "
@@ -92,13 +70,8 @@ def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
     likelihood = options["likelihood"] or PRESETS[model].data
     if _is_given(ctx, "model"):
         note(f"without --labels, --model {model} sets the likelihood of the data only.")
-    settings = {name: _text(options[name]) for name in _AS_GIVEN if name not in _FOR_LABELS}
-    return {
-        **settings,
-        "likelihood": likelihood,
-        "margin": _number_or_auto("--margin", options["margin"]),
-        "engine": _engine(options),
-    }
+    settings = {name: _setting(name, options, ()) for name in known if name != "n_factors"}
+    return {**settings, "likelihood": likelihood}
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:
@@ -117,7 +90,10 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
     engine = told.get("engine")
     if engine is not None and not isinstance(engine, str):
-        told |= {"engine": "gibbs", **{name: getattr(engine, name) for name in _GIBBS[:-1]}}
+        told |= {
+            "engine": "gibbs",
+            **{name: getattr(engine, name) for name in opt.GIBBS if name != "checkpoint"},
+        }
     return told
 
 
@@ -137,11 +113,6 @@ def numbers_of_factors(text: str) -> list[int]:
 def names_of(text: str) -> list[str]:
     """Names of an option such as ``R-L-BSVM,L-SVM``."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _text(value: Any) -> Any:
-    """Value of a choice as the library has it."""
-    return str(value) if isinstance(value, str) else value
 
 
 def _number_or_auto(option: str, text: str) -> float | str:
@@ -193,7 +164,7 @@ def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
 
 
 def _engine(options: Mapping[str, Any]) -> Any:
-    given = {name: options[name] for name in _GIBBS if options.get(name) is not None}
+    given = {name: options[name] for name in opt.GIBBS if options.get(name) is not None}
     if str(options["engine"]) == "gibbs":
         from rankfactor.engine.chain import Gibbs
 

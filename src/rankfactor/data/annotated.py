@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rankfactor.data.classes import classes_of_frame
-from rankfactor.data.grid import Grid, Table, check_cells, check_names
-from rankfactor.data.opening import foreign_reader
-from rankfactor.data.packages import need
+from rankfactor.data.grid import Grid, Table, values_of_grid
+from rankfactor.data.labels import classes_of_frame
+from rankfactor.data.opening import foreign_reader, need
 from rankfactor.errors import InputError, did_you_mean, listed
 
-__all__ = ["annotated_names", "from_anndata", "from_mudata", "read_annotated", "write_back"]
+__all__ = ["AnnotatedTable", "from_anndata", "from_mudata", "write_back"]
 
 
 def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the AnnData") -> Table:
@@ -71,19 +71,12 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     features = [str(name) for name in adata.var_names]
     # An AnnData has no rows of text: count its samples from 1.
     grid = Grid(source, samples, features, values.astype(np.float64), first_row=1)
-    check_names(grid, "sample", "feature")
-    check_cells(grid, range(len(samples)), range(len(features)))
-    index = pd.Index(samples, name="sample", dtype=object)
-    annotations = classes_of_frame(adata.obs.set_axis(index, axis=0))
+    table = values_of_grid(grid)
+    annotations = classes_of_frame(adata.obs.set_axis(table.index, axis=0))
     notes = [f"the table is {what}" + (", sparse: its zeros are values" if is_sparse else "")]
     if layer is None and len(adata.layers):
         notes.append(f"other layers: {listed(list(adata.layers), 3)}")
-    return Table(
-        pd.DataFrame(grid.values, index=index, columns=pd.Index(features, dtype=object)),
-        annotations,
-        source,
-        tuple(notes),
-    )
+    return Table(table, annotations, source, tuple(notes))
 
 
 def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuData") -> Table:
@@ -137,28 +130,34 @@ def _prefixer(modality: str) -> Any:
     return lambda feature: feature if feature.startswith(start) else start + feature
 
 
-def read_annotated(path: Path, *, layer: str | None = None) -> Table:
-    """Read an ``.h5ad`` or ``.h5mu`` file."""
-    if path.suffix.lower() == ".h5mu":
-        with _opening(path, "mudata") as mudata:
-            mdata = mudata.read_h5mu(path)
-        return from_mudata(mdata, layer, source=str(path))
-    with _opening(path, "anndata") as anndata:
-        adata = anndata.read_h5ad(path)
-    return from_anndata(adata, layer, source=str(path))
+class AnnotatedTable:
+    """An ``.h5ad`` or ``.h5mu`` file."""
 
+    def __init__(self, path: Path, layer: str | None = None) -> None:
+        is_mudata = path.suffix.lower() == ".h5mu"
+        with _opening(path, "mudata" if is_mudata else "anndata") as package:
+            self._data = package.read_h5mu(path) if is_mudata else package.read_h5ad(path)
+        self._source, self._layer = str(path), layer
 
-def annotated_names(path: Path) -> list[str]:
-    """Names of the columns of ``obs`` and of the features of a file."""
-    if path.suffix.lower() == ".h5mu":
-        table = read_annotated(path)
-        return [*table.annotations.columns, *table.values.columns]
-    with _opening(path, "anndata") as anndata:
-        adata = anndata.read_h5ad(path, backed="r")
-        try:
-            return [*map(str, adata.obs.columns), *map(str, adata.var_names)]
-        finally:
-            adata.file.close()
+    @cached_property
+    def _table(self) -> Table:
+        make = from_mudata if hasattr(self._data, "mod") else from_anndata
+        return make(self._data, self._layer, source=self._source)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of ``obs`` and of the features."""
+        if hasattr(self._data, "mod"):
+            return [*self._table.annotations.columns, *self._table.values.columns]
+        return [*map(str, self._data.obs.columns), *map(str, self._data.var_names)]
+
+    def table(self) -> Table:
+        """The table."""
+        return self._table
+
+    def annotations(self) -> pd.DataFrame:
+        """What the file says about its samples."""
+        return self._table.annotations
 
 
 @contextmanager
@@ -211,21 +210,13 @@ def write_back(
     names = [str(name) for name in data.obs_names]
     placed = _placed(scores, names if samples is None else samples, names, "scores", "sample")
     modalities: Mapping[str, Any] = getattr(data, "mod", {})
-    if not modalities:
-        own = [str(name) for name in data.var_names]
-        varm = {"": (data, _placed(loadings, features, own, "loadings", "feature"))}
-    else:
-        own = [_prefixer(name)(str(f)) for name, one in modalities.items() for f in one.var_names]
-        whole = _placed(loadings, features, own, "loadings", "feature")
-        ends = np.cumsum([one.n_vars for one in modalities.values()])[:-1]
-        varm = {
-            name: (one, part)
-            for (name, one), part in zip(
-                modalities.items(), np.split(whole, ends, axis=0), strict=True
-            )
-        }
+    holders = list(modalities.values()) or [data]
+    own = [_prefixer(name)(str(f)) for name, one in modalities.items() for f in one.var_names]
+    own = own or [str(name) for name in data.var_names]
+    whole = _placed(loadings, features, own, "loadings", "feature")
+    ends = np.cumsum([one.n_vars for one in holders])[:-1]
     data.obsm["X_rankfactor"] = placed
-    for holder, part in varm.values():
+    for holder, part in zip(holders, np.split(whole, ends, axis=0), strict=True):
         holder.varm["rankfactor_loadings"] = part
     data.uns["rankfactor"] = dict(settings or {})
 

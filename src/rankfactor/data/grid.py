@@ -23,14 +23,14 @@ a note. Rank models need no more; others refuse them (`rankfactor.features.match
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rankfactor.data.classes import as_classes
+from rankfactor.data.labels import as_classes
 from rankfactor.data.names import (
     FEATURE_HEADINGS,
     check_unique,
@@ -45,10 +45,10 @@ from rankfactor.errors import InputError, counted, did_you_mean, listed
 __all__ = [
     "Grid",
     "Table",
-    "check_cells",
     "check_names",
     "check_orientation",
     "table_of_grid",
+    "values_of_grid",
 ]
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d{3})+|[+-]?\d*,\d+|[+-]?\d*\.\d+")
@@ -85,6 +85,10 @@ class Table:
     views: pd.Series[str] | None = None
     words: tuple[str, ...] = ()
 
+    def with_words(self, names: Collection[str]) -> pd.DataFrame:
+        """Features of a fit: the numbers, and these of the columns of text."""
+        return self.values.join(self.annotations[list(names)])
+
 
 @dataclass(frozen=True, eq=False)
 class Grid:
@@ -108,6 +112,9 @@ class Grid:
         What was detected.
     style : Style
         How numbers are written.
+    written : dict
+        Numbers as the file writes them, by row and column, in rows and columns that also have
+        text: "01" is not "1" where it is a name.
     """
 
     source: str
@@ -119,6 +126,7 @@ class Grid:
     first_row: int = 2
     notes: tuple[str, ...] = ()
     style: Style = field(default_factory=Style)
+    written: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def place(self, row: int, column: int) -> str:
         """Name a cell as its file has it."""
@@ -140,7 +148,7 @@ def table_of_grid(
     text_columns: Collection[str] = (),
     exclude: Collection[str] = (),
     sample_names: Collection[str] | None = None,
-) -> Table:
+) -> tuple[Table, list[str]]:
     """Make a table of a grid.
 
     Parameters
@@ -158,8 +166,9 @@ def table_of_grid(
 
     Returns
     -------
-    Table
-        The table.
+    table : Table
+    lost : list of str
+        Annotations some of whose cells were read as numbers and are not in ``grid.written``.
 
     Raises
     ------
@@ -204,23 +213,25 @@ def table_of_grid(
     index = pd.Index([sample_labels[n] for n in samples], name="sample", dtype=object)
     names = pd.Index([feature_labels[i] for i in measured], dtype=object)
     kept = np.ascontiguousarray(values[np.ix_(samples, measured)])
-    annotations = {
-        feature_labels[i]: as_classes(_words(grid, samples, i, turned)) for i in described_by
-    }
+    annotations, lost = {}, []
+    for i in described_by:
+        cells, whole = _words(grid, samples, i, turned)
+        annotations[feature_labels[i]] = as_classes(cells)
+        lost += [] if whole else [feature_labels[i]]
     dates = dates_among(names)
     if dates:
         notes.append(
             f"{counted(len(dates), 'feature is', 'features are')} called like dates, as "
             f"spreadsheets rename genes: {listed(dates, 3)}"
         )
-    automatic = [name for name in annotations if name not in wanted]
-    return Table(
+    table = Table(
         pd.DataFrame(kept, index=index, columns=names),
         pd.DataFrame(annotations, index=index, dtype=object),
         grid.source,
         tuple(notes),
-        words=tuple(automatic),
+        words=tuple(name for name in annotations if name not in wanted),
     )
+    return table, lost
 
 
 def _orientation(
@@ -329,6 +340,15 @@ def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
     return rows, columns
 
 
+def values_of_grid(grid: Grid) -> pd.DataFrame:
+    """Samples x features of a grid that is a table of numbers as it stands."""
+    check_names(grid, "sample", "feature")
+    rows, columns = grid.values.shape
+    check_cells(grid, range(rows), range(columns))
+    index = pd.Index(grid.row_names, name="sample", dtype=object)
+    return pd.DataFrame(grid.values, index, pd.Index(grid.column_names, dtype=object))
+
+
 def check_cells(grid: Grid, rows: Collection[int], columns: Collection[int]) -> None:
     """Refuse text and infinite values in the given rows and columns."""
     in_rows, in_columns = set(rows), set(columns)
@@ -344,10 +364,12 @@ def check_cells(grid: Grid, rows: Collection[int], columns: Collection[int]) -> 
             )
 
 
-def _words(grid: Grid, samples: list[int], feature: int, turned: bool) -> Iterable[object]:
-    for n in samples:
-        place = (feature, n) if turned else (n, feature)
-        yield grid.text.get(place, grid.values[place])
+def _words(grid: Grid, samples: list[int], i: int, turned: bool) -> tuple[list[object], bool]:
+    """Cells of a feature as the file has them, and whether all of them are known as written."""
+    places = [(i, n) if turned else (n, i) for n in samples]
+    cells = [grid.text.get(one, grid.written.get(one, grid.values[one])) for one in places]
+    whole = all(isinstance(cell, str) or np.isnan(cell) for cell in cells)
+    return cells, whole
 
 
 def _not_a_number(grid: Grid, row: int, column: int, text: str) -> str:

@@ -1,16 +1,55 @@
-"""Labels: classes as text, aligned with a table by sample name."""
+"""Labels: classes of any kind as text, NaN where missing, aligned with a table by sample name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
-from rankfactor.data.classes import classes_of_frame
+from rankfactor.data.numbers import MISSING_MARKERS
 from rankfactor.errors import InputError, listed
 
-__all__ = ["align_labels"]
+__all__ = ["align_labels", "as_classes", "classes_of_frame", "refuse_one_class"]
+
+_MISSING = frozenset(MISSING_MARKERS)
+
+
+def as_classes(values: Iterable[Any]) -> list[str | float]:
+    """Return class labels as text, NaN where missing.
+
+    Parameters
+    ----------
+    values : iterable
+        Labels of any kind. The missing markers of tables are missing here too; whole numbers lose
+        the ".0" that a missing neighbour gives them in pandas.
+
+    Returns
+    -------
+    list of str or NaN
+        One entry per label.
+    """
+    return [_as_class(value) for value in values]
+
+
+def classes_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the same frame with every column as classes."""
+    # Object columns hold str and NaN under every version of pandas.
+    classes = {str(name): as_classes(frame[name]) for name in frame.columns}
+    return pd.DataFrame(classes, index=frame.index, dtype=object)
+
+
+def _as_class(value: Any) -> str | float:
+    if isinstance(value, str):
+        text = value.strip()
+        return np.nan if text in _MISSING else text
+    if pd.isna(value):
+        return np.nan
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def align_labels(
@@ -70,11 +109,16 @@ def align_labels(
     aligned = classes_of_frame(labels.set_axis(given, axis=0).reindex(wanted))
     aligned.index = table_index
     for task in aligned.columns:
-        classes = aligned[task].dropna().unique()
-        if len(classes) < 2:
-            found = f"only the class '{classes[0]}'" if len(classes) else "no label at all"
-            raise InputError(
-                f"{source}, column '{task}' has {found} among the table's samples; "
-                "a task needs two classes or more, so leave the column out or add labels."
-            )
+        refuse_one_class(aligned[task], source)
     return aligned
+
+
+def refuse_one_class(labels: pd.Series[Any], source: str | Path) -> None:
+    """Refuse a column of labels with fewer than two classes."""
+    classes = labels.dropna().unique()
+    if len(classes) < 2:
+        found = f"only the class {classes[0]!r}" if len(classes) else "no label at all"
+        raise InputError(
+            f"{source}, column {labels.name!r} has {found} among the table's samples; "
+            "a task needs two classes or more, so leave the column out or add labels."
+        )

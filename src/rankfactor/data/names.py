@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rankfactor.errors import InputError, listed
+from rankfactor.errors import InputError, did_you_mean, listed
 
 __all__ = [
     "FEATURE_HEADINGS",
@@ -17,6 +17,7 @@ __all__ = [
     "is_heading_of_names",
     "looks_like_features",
     "looks_like_samples",
+    "no_id_column",
     "plain",
 ]
 
@@ -108,6 +109,14 @@ def check_unique(names: Iterable[str], what: str, source: str | Path) -> None:
         raise InputError(
             f"{source} has a repeated {what}: {listed(repeated, 3)}; make every name unique."
         )
+
+
+def no_id_column(source: str | Path, name: object, known: Sequence[str]) -> InputError:
+    """The error about a column of names that a file does not have."""
+    return InputError(
+        f"{source} has no column '{name}' to take as id_column; its columns begin with "
+        f"{listed(known, 3)}.{did_you_mean(name, known)}"
+    )
 
 
 def _most_match(pattern: re.Pattern[str], names: Sequence[str]) -> bool:

@@ -8,8 +8,6 @@ zeros are values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,54 +15,56 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rankfactor.data.classes import as_classes
 from rankfactor.data.dataset import Dataset
-from rankfactor.data.grid import Grid, Table, check_cells, check_names
+from rankfactor.data.grid import Grid, Table, values_of_grid
+from rankfactor.data.labels import as_classes
 from rankfactor.data.opening import foreign_reader
 from rankfactor.errors import InputError
 
-__all__ = ["archive_names", "read_archive", "read_npz_dataset", "read_npz_split"]
+__all__ = ["Archive", "read_npz_dataset", "read_npz_split"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def read_archive(path: Path) -> Table:
-    """Read an archive of any of the forms as a table.
+class Archive:
+    """An archive of any of the forms.
 
-    Parameters
-    ----------
-    path : Path
-        The ``.npz`` file. Of a given split both parts are read, and the annotation ``part`` says
-        "train" or "test".
-
-    Returns
-    -------
-    Table
-        Annotations ``y`` and, without their prefix, the arrays ``lab_*``.
+    The annotations of its table are ``y`` and, without their prefix, the arrays ``lab_*``. Of a
+    given split both parts are read, and the annotation ``part`` says "train" or "test".
     """
-    arrays = _read_arrays(path)
-    if "X" not in arrays and "X_train" in arrays:
-        parts = [_build_part(path, arrays, part) for part in ("train", "test")]
-        annotations = pd.concat([part.labels for part in parts])
-        annotations["part"] = np.repeat(["train", "test"], [part.n_samples for part in parts])
-        values = pd.concat([part.table for part in parts])
-        note = "the given split is in the annotation 'part'"
-        return Table(values, annotations.astype(object), str(path), (note,))
-    notes: tuple[str, ...] = ()
-    if "X" not in arrays and {"format", "shape", "data"} <= set(arrays):
-        arrays = {"X": _dense(path)}
-        notes = ("a sparse matrix: its zeros are values",)
-    data = _dataset(path, arrays)
-    return Table(data.table, data.labels, str(path), notes)
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._arrays = _read_arrays(path)
 
-def archive_names(path: Path) -> list[str]:
-    """Names of the annotations and features of an archive, without reading its table."""
-    with _opened(path) as archive:
-        labels = ["y"] if {"y", "y_train"} & set(archive.files) else []
-        labels += [name.removeprefix("lab_") for name in archive.files if name.startswith("lab_")]
-        features = archive["feature_names"].tolist() if "feature_names" in archive.files else []
-    return [*labels, *map(str, features)]
+    @property
+    def names(self) -> list[str]:
+        """Names of the annotations and features."""
+        arrays = self._arrays
+        labels = ["y"] if {"y", "y_train"} & set(arrays) else []
+        labels += [name.removeprefix("lab_") for name in arrays if name.startswith("lab_")]
+        return [*labels, *map(str, arrays.get("feature_names", ()))]
+
+    def table(self) -> Table:
+        """The table."""
+        path, arrays = self._path, self._arrays
+        if "X" not in arrays and "X_train" in arrays:
+            parts = [_build_part(path, arrays, part) for part in ("train", "test")]
+            annotations = pd.concat([part.labels for part in parts])
+            annotations["part"] = np.repeat(["train", "test"], [part.n_samples for part in parts])
+            values = pd.concat([part.table for part in parts])
+            note = "the given split is in the annotation 'part'"
+            return Table(values, annotations.astype(object), str(path), (note,))
+        notes: tuple[str, ...] = ()
+        if "X" not in arrays and {"format", "shape", "data"} <= set(arrays):
+            arrays = {"X": _dense(path)}
+            notes = ("a sparse matrix: its zeros are values",)
+        data = _dataset(path, arrays)
+        return Table(data.table, data.labels, str(path), notes)
+
+    def annotations(self) -> pd.DataFrame:
+        """What the archive says about its samples."""
+        return self.table().annotations
 
 
 def read_npz_dataset(path: str | Path) -> Dataset:
@@ -155,13 +155,9 @@ def _build(
             raise InputError(
                 f"{path} has {length} {what} where '{key}' has {expected}; make them agree."
             )
-    grid = Grid(str(path), samples, features, X.astype(np.float64))
-    check_names(grid, "sample", "feature")
-    check_cells(grid, range(n_samples), range(n_features))
-    index = pd.Index(samples, name="sample", dtype=object)
-    table = pd.DataFrame(grid.values, index=index, columns=pd.Index(features, dtype=object))
+    table = values_of_grid(Grid(str(path), samples, features, X.astype(np.float64)))
     classes = {task: as_classes(column.tolist()) for task, column in labels.items()}
-    return Dataset(name, table, pd.DataFrame(classes, index=index, dtype=object), source=path.name)
+    return Dataset(name, table, pd.DataFrame(classes, table.index, dtype=object), path.name)
 
 
 def _names_or(names: npt.NDArray[Any] | None, prefix: str, count: int) -> list[str]:
@@ -193,22 +189,14 @@ def _dense(path: Path) -> npt.NDArray[Any]:
 
 def _read_arrays(path: Path) -> Arrays:
     """Read all arrays of an archive, refusing pickled objects: they could run code."""
-    with _opened(path) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-_ADVICE = "save it with numpy.savez_compressed from arrays of numbers and text"
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
+    advice = "save it with numpy.savez_compressed from arrays of numbers and text"
     # NumPy leaves a file that it opened itself open when the archive is broken.
     with (
-        foreign_reader(path, f"is not an archive without pickles; {_ADVICE}."),
+        foreign_reader(path, f"is not an archive without pickles; {advice}."),
         path.open("rb") as file,
     ):
         archive = np.load(file, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise InputError(f"{path} holds one array, not an archive of them; {_ADVICE}.")
+            raise InputError(f"{path} holds one array, not an archive of them; {advice}.")
         with archive:
-            yield archive
+            return dict(archive)

@@ -182,23 +182,10 @@ def as_numbers(cells: Iterable[str | float]) -> list[float] | None:
 def parse_row(
     cells: Sequence[str], style: Style, often_text: Iterable[int] = ()
 ) -> tuple[npt.NDArray[np.float64], dict[int, str]]:
-    """Read the numbers of a row, fast where all cells are numbers.
+    """Return the numbers of a row, NaN where a cell is missing or text, and the cells of text.
 
-    Parameters
-    ----------
-    cells : sequence of str
-        The cells.
-    style : Style
-        How numbers are written.
-    often_text : iterable of int
-        Positions that are likely no numbers, to keep the rest of the row fast.
-
-    Returns
-    -------
-    values : array of float64, shape (cells,)
-        NaN where a cell is missing or no number.
-    odd : dict
-        The cells that are no numbers, by position.
+    Fast where all cells are numbers; positions in `often_text` are read one by one to keep the rest
+    of the row so.
     """
     odd: dict[int, str] = {}
     known: dict[int, float] = {}

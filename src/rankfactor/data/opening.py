@@ -16,19 +16,13 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, Self, TypeVar, cast
 
-from rankfactor.data.packages import need
 from rankfactor.errors import InputError
 
-__all__ = [
-    "first_bytes",
-    "foreign_reader",
-    "name_suffixes",
-    "read_as_text",
-    "translate_read_errors",
-]
+__all__ = ["TextStream", "foreign_reader", "name_suffixes", "need", "read_as_text"]
 
 _PACKED = {
     b"\x1f\x8b": ".gz",
@@ -41,7 +35,24 @@ _PACKED_SUFFIXES = frozenset({".gz", ".xz", ".bz2", ".zst", ".zstd"})
 _CONTROLS = frozenset(range(32)) - {9, 10, 11, 12, 13, 26, 27}
 _HEAD = 4096
 
+Begun = TypeVar("Begun")
 Result = TypeVar("Result")
+
+
+def need(package: str, *, extra: str, path: str | Path = "this") -> Any:
+    """Import a package that only some formats need, or say which extra of rankfactor installs it.
+
+    `path` is what needs the package, for the message: as a rule the file that is read.
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        whole = package.partition(".")[0]
+        if error.name is not None and error.name.partition(".")[0] != whole:
+            raise
+        raise InputError(
+            f"{path} needs the package {whole}; install it with: pip install 'rankfactor[{extra}]'"
+        ) from error
 
 
 def name_suffixes(path: Path) -> tuple[str, str]:
@@ -52,7 +63,7 @@ def name_suffixes(path: Path) -> tuple[str, str]:
 
 
 @contextmanager
-def translate_read_errors(path: Path) -> Iterator[None]:
+def _translated_errors(path: Path) -> Iterator[None]:
     """Turn what can go wrong when reading `path` into an `InputError` of one sentence."""
     try:
         yield
@@ -79,7 +90,7 @@ def foreign_reader(path: Path, complaint: str) -> Iterator[None]:
 
     Such packages fail on a damaged file in as many ways as there are bytes to damage.
     """
-    with translate_read_errors(path):
+    with _translated_errors(path):
         path.open("rb").close()
     try:
         yield
@@ -89,45 +100,87 @@ def foreign_reader(path: Path, complaint: str) -> Iterator[None]:
         raise InputError(f"{path} {complaint}") from error
 
 
-def first_bytes(path: Path) -> bytes:
-    """Return the first bytes of a file, unpacked."""
-    with translate_read_errors(path), _unpacked(path) as file:
-        return _read_head(file, path)
+class TextStream:
+    """An open file, plain or compressed, as text in the encoding that it turns out to have.
 
+    It is opened once and walked through once: `begin` reads its start and `read_on` what follows.
+    Only a wrong guess of the encoding, or a second `read_on`, goes back to the start.
 
-def read_as_text(path: Path, read: Callable[[IO[str]], Result]) -> tuple[Result, str]:
-    """Give a file to a function as text, in the encoding that it turns out to have.
-
-    Parameters
+    Attributes
     ----------
     path : Path
-        The file, plain or compressed.
-    read : callable
-        What to do with the open file. It is called again from the start if the encoding tried
-        first was wrong.
-
-    Returns
-    -------
-    result
-        What `read` returned.
+    head : bytes
+        The first bytes, unpacked.
     encoding : str
         The encoding; "utf-8-sig" for UTF-8 with or without a byte-order mark.
     """
-    head = first_bytes(path)
-    encoding = _encoding_by_mark(head)
-    if encoding == "utf-8-sig" and any(byte in _CONTROLS for byte in head):
-        raise InputError(f"{path} is not a text file; {_what_it_may_be(head)}.")
-    for attempt in (encoding, "cp1252", "latin-1"):
-        with translate_read_errors(path), _unpacked(path) as file:
-            try:
-                text = io.TextIOWrapper(file, encoding=attempt, newline="")
-                return read(text), attempt
-            except UnicodeDecodeError as error:
-                if encoding != "utf-8-sig":
-                    raise InputError(
-                        f"{path} is not whole UTF-16 text; copy it, or save it as UTF-8."
-                    ) from error
-    raise AssertionError("Latin-1 has a character for every byte")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _translated_errors(path):
+            self._file = path.open("rb")
+        try:
+            with _translated_errors(path):
+                self.head = _unpacked(self._file, path).read(_HEAD)
+            if not self.head:
+                raise InputError(f"{path} is empty; it needs a header and one row per sample.")
+            self.encoding = _encoding_by_mark(self.head)
+            if self.encoding == "utf-8-sig" and any(byte in _CONTROLS for byte in self.head):
+                raise InputError(f"{path} is not a text file; {_what_it_may_be(self.head)}.")
+        except BaseException:
+            self._file.close()
+            raise
+        self._others = ["cp1252", "latin-1"] if self.encoding == "utf-8-sig" else []
+        self._text: io.TextIOWrapper | None = None
+        self._begun: Any = None
+
+    def begin(self, start: Callable[[IO[str]], Begun]) -> Begun:
+        """Return what `start` makes of the file's beginning, the rest of it being unread."""
+        if self._begun is None:
+            self._begun = self.read_on(start, lambda begun: begun)
+        begun: Begun = self._begun
+        return begun
+
+    def read_on(self, start: Callable[[IO[str]], Begun], read: Callable[[Begun], Result]) -> Result:
+        """Give what `start` made of the file's beginning to `read`, and return its result.
+
+        Both are called again from the start of the file if the encoding was wrong.
+        """
+        while True:
+            with _translated_errors(self.path):
+                try:
+                    begun, self._begun = self._begun, None
+                    return read(start(self._rewound()) if begun is None else begun)
+                except UnicodeDecodeError as error:
+                    if not self._others:
+                        raise InputError(
+                            f"{self.path} is not whole UTF-16 text; copy it, or save it as UTF-8."
+                        ) from error
+                    self.encoding = self._others.pop(0)
+
+    def _rewound(self) -> IO[str]:
+        if self._text is not None:
+            self._text.detach()  # or it would close the file
+        self._text = io.TextIOWrapper(
+            _unpacked(self._file, self.path), encoding=self.encoding, newline=""
+        )
+        return self._text
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def read_as_text(path: Path, read: Callable[[IO[str]], Result]) -> Result:
+    """Return what a function makes of an open file, in the encoding that it turns out to have."""
+    with TextStream(path) as stream:
+        return stream.read_on(read, lambda result: result)
 
 
 def _encoding_by_mark(head: bytes) -> str:
@@ -150,20 +203,22 @@ def _what_it_may_be(head: bytes) -> str:
     return "export the table as CSV"
 
 
-def _unpacked(path: Path) -> IO[bytes]:
-    with path.open("rb") as file:
-        head = file.read(8)
+def _unpacked(file: IO[bytes], path: Path) -> IO[bytes]:
+    """An open file from its start, unpacked as its first bytes say."""
+    file.seek(0)
+    head = file.read(8)
+    file.seek(0)
     kind = next((kind for magic, kind in _PACKED.items() if head.startswith(magic)), "")
     if kind == ".gz":
-        return cast(IO[bytes], gzip.open(path, "rb"))
+        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
     if kind == ".xz":
-        return lzma.open(path, "rb")
+        return lzma.LZMAFile(file)
     if kind == ".bz2":
-        return bz2.open(path, "rb")
+        return bz2.BZ2File(file)
     if kind == ".zst":
         zstandard = need("zstandard", extra="zstd", path=path)
-        return cast(IO[bytes], io.BufferedReader(_ZstandardFile(path.open("rb"), zstandard)))
-    return path.open("rb")
+        return cast(IO[bytes], io.BufferedReader(_ZstandardFile(file, zstandard)))
+    return file
 
 
 class _ZstandardFile(io.RawIOBase):
@@ -203,14 +258,3 @@ class _ZstandardFile(io.RawIOBase):
             packed = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
                 self._frame = None
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def _read_head(file: IO[bytes], path: Path) -> bytes:
-    head = file.read(_HEAD)
-    if not head:
-        raise InputError(f"{path} is empty; it needs a header and one row per sample.")
-    return head

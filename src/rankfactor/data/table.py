@@ -17,32 +17,29 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal, Self
 
 import pandas as pd
 
-from rankfactor.data.annotated import annotated_names, read_annotated
-from rankfactor.data.classes import as_classes
-from rankfactor.data.excel import open_sheet, read_sheet_grid
-from rankfactor.data.frames import grid_of_frame, parquet_names, read_parquet_frame
-from rankfactor.data.geo import is_series_matrix, read_series_annotations, read_series_matrix
-from rankfactor.data.grid import (
-    Grid,
-    Table,
-    check_names,
-    check_orientation,
-    table_of_grid,
-)
-from rankfactor.data.names import check_unique
-from rankfactor.data.npz import archive_names, read_archive
-from rankfactor.data.opening import first_bytes, name_suffixes, read_as_text
-from rankfactor.data.textfile import open_records, read_text_grid
+from rankfactor.data.annotated import AnnotatedTable
+from rankfactor.data.excel import Sheet
+from rankfactor.data.frames import ParquetTable
+from rankfactor.data.geo import SeriesMatrix, is_series_matrix
+from rankfactor.data.grid import Table, check_names, check_orientation, table_of_grid
+from rankfactor.data.labels import as_classes
+from rankfactor.data.names import check_unique, no_id_column
+from rankfactor.data.npz import Archive
+from rankfactor.data.opening import TextStream, name_suffixes
+from rankfactor.data.textfile import TextTable
 from rankfactor.errors import InputError, did_you_mean, listed
 
-__all__ = ["column_names", "read_annotations", "read_table"]
+__all__ = ["TableFile", "column_names", "read_annotations", "read_table"]
 
 Kind = Literal["text", "geo", "excel", "parquet", "npz", "annotated"]
+_Cells = TextTable | Sheet | ParquetTable  # of which a table has to be made
+_Described = SeriesMatrix | Archive | AnnotatedTable  # a table and annotations of its samples
 _KINDS: dict[str, Kind] = {
     ".csv": "text",
     ".tsv": "text",
@@ -56,7 +53,120 @@ _KINDS: dict[str, Kind] = {
     ".h5ad": "annotated",
     ".h5mu": "annotated",
 }
-_SELF_DESCRIBING = ("geo", "npz", "annotated")
+
+
+class TableFile:
+    """A file of any format, opened once: its header is read once, and its body once.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; its name says the format.
+    layer : str, optional
+        The layer of an AnnData file to take in place of ``X``.
+    sheet : str, optional
+        The sheet of an Excel workbook; by default the first.
+
+    Attributes
+    ----------
+    path : Path
+    """
+
+    def __init__(
+        self, path: str | Path, *, layer: str | None = None, sheet: str | None = None
+    ) -> None:
+        self.path = path = Path(path)
+        kind = _kind(path)
+        self._stream = TextStream(path) if kind == "text" else None
+        if self._stream is not None and is_series_matrix(self._stream.head):
+            kind = "geo"
+        for argument, value, of in (("layer", layer, "annotated"), ("sheet", sheet, "excel")):
+            if value is not None and kind != of:
+                self.close()
+                raise InputError(
+                    f"{argument} means nothing for {path}, by the format of the file: drop it."
+                )
+        self._source: _Cells | _Described
+        if self._stream is not None:
+            self._source = (SeriesMatrix if kind == "geo" else TextTable)(self._stream)
+        elif kind == "excel":
+            self._source = Sheet(path, sheet)
+        elif kind == "annotated":
+            self._source = AnnotatedTable(path, layer)
+        else:
+            self._source = (ParquetTable if kind == "parquet" else Archive)(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns, as `column_names` gives them."""
+        return self._source.names
+
+    def table(
+        self,
+        *,
+        id_column: str | int | None = None,
+        orient: str | None = None,
+        text_columns: Collection[str] = (),
+        exclude: Collection[str] = (),
+        sample_names: Collection[str] | None = None,
+    ) -> Table:
+        """Read the table, as `read_table` does."""
+        check_orientation(orient)
+        source = self._source
+        if isinstance(source, _Described):
+            if isinstance(source, SeriesMatrix):
+                table = source.table(orient)
+            elif orient == "features-in-rows":
+                raise InputError(f"{self.path} has samples in rows, by its format: drop orient.")
+            else:
+                table = source.table()
+            if id_column is not None:
+                annotations = _indexed(table.annotations, id_column, self.path)
+                values = table.values.set_axis(annotations.index, axis=0)
+                table = replace(table, values=values, annotations=annotations)
+            return _without(_take_text_columns(table, text_columns), exclude)
+
+        def read(kept: Collection[str]) -> tuple[Table, list[str]]:
+            return table_of_grid(
+                source.grid(id_column, kept),
+                orient=orient,
+                text_columns=kept,
+                exclude=exclude,
+                sample_names=sample_names,
+            )
+
+        table, lost = read(text_columns)
+        _check_found(table, text_columns)
+        if lost:  # "01" must not become "1"
+            again, _ = read([*text_columns, *table.words])
+            table = replace(again, notes=table.notes, words=table.words)
+        return table
+
+    def annotations(self, id_column: str | int | None = None) -> pd.DataFrame:
+        """Read every cell as text, as `read_annotations` does."""
+        if isinstance(self._source, _Described):
+            frame = self._source.annotations()
+            return frame if id_column is None else _indexed(frame, id_column, self.path)
+        grid = self._source.grid(id_column, None)
+        check_names(grid, "sample", "column")
+        rows = range(len(grid.row_names))
+        words = {
+            name: as_classes(grid.text.get((n, i), "") for n in rows)
+            for i, name in enumerate(grid.column_names)
+        }
+        index = pd.Index(grid.row_names, name="sample", dtype=object)
+        return pd.DataFrame(words, index=index, dtype=object)
 
 
 def read_table(
@@ -103,40 +213,14 @@ def read_table(
     InputError
         If the file cannot be read as such a table.
     """
-    path = Path(path)
-    check_orientation(orient)
-    kind = _kind(path)
-    _check_arguments(path, kind, layer=layer, sheet=sheet)
-    if kind == "geo":
-        table = read_series_matrix(path, orient=orient)
-    elif kind in ("npz", "annotated"):
-        if orient == "features-in-rows":
-            raise InputError(f"{path} has samples in rows, by its format: drop orient.")
-        table = read_archive(path) if kind == "npz" else read_annotated(path, layer=layer)
-    if kind in _SELF_DESCRIBING:
-        if id_column is not None:
-            annotations = _indexed(table.annotations, id_column, path)
-            values = table.values.set_axis(annotations.index, axis=0)
-            table = replace(table, values=values, annotations=annotations)
-        return _without(_take_text_columns(table, text_columns), exclude)
-
-    def read(kept: Collection[str]) -> tuple[Grid, Table]:
-        grid = _grid(path, kind, id_column, kept, sheet)
-        table = table_of_grid(
-            grid, orient=orient, text_columns=kept, exclude=exclude, sample_names=sample_names
+    with TableFile(path, layer=layer, sheet=sheet) as file:
+        return file.table(
+            id_column=id_column,
+            orient=orient,
+            text_columns=text_columns,
+            exclude=exclude,
+            sample_names=sample_names,
         )
-        return grid, table
-
-    grid, table = read(text_columns)
-    _check_found(table, text_columns)
-    found = [name for name in table.annotations.columns if name not in text_columns]
-    n_words = sum(int(table.annotations[name].notna().sum()) for name in table.annotations.columns)
-    if found and n_words > len(grid.text):
-        # Some cells of a column of text were read as numbers: "01" must not become "1".
-        notes, words = table.notes, table.words
-        _, table = read([*text_columns, *found])
-        table = replace(table, notes=notes, words=words)
-    return table
 
 
 def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
@@ -155,23 +239,8 @@ def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
         Headings as the file has them, the one of the names too; annotations and features of
         formats that tell them apart, annotations first.
     """
-    path = Path(path)
-    kind = _kind(path)
-    if kind == "geo":
-        return [str(name) for name in read_series_annotations(path).columns]
-    if kind == "npz":
-        return archive_names(path)
-    if kind == "annotated":
-        return annotated_names(path)
-    if kind == "parquet":
-        return parquet_names(path)
-    if kind == "excel":
-        return open_sheet(path, sheet)[0].names
-
-    def read(file: IO[str]) -> list[str]:
-        return open_records(file, path).names
-
-    return read_as_text(path, read)[0]
+    with TableFile(path, sheet=sheet) as file:
+        return file.names
 
 
 def read_annotations(
@@ -198,43 +267,8 @@ def read_annotations(
     InputError
         If the file cannot be read, or its names are missing or repeated.
     """
-    path = Path(path)
-    kind = _kind(path)
-    if kind in _SELF_DESCRIBING:
-        if kind == "geo":
-            frame = read_series_annotations(path)
-        else:
-            frame = (read_archive(path) if kind == "npz" else read_annotated(path)).annotations
-        return frame if id_column is None else _indexed(frame, id_column, path)
-    _check_arguments(path, kind, layer=None, sheet=sheet)
-    every = column_names(path, sheet=sheet)
-    # The first column may hold the names; if it turns out that it does not, it is text as well.
-    grid = _grid(path, kind, id_column, every[1:] if id_column is None else every, sheet)
-    if grid.heading is None:
-        grid = _grid(path, kind, id_column, every, sheet)
-    check_names(grid, "sample", "column")
-    rows = range(len(grid.row_names))
-    words = {
-        name: as_classes(grid.text.get((n, i), "") for n in rows)
-        for i, name in enumerate(grid.column_names)
-    }
-    index = pd.Index(grid.row_names, name="sample", dtype=object)
-    return pd.DataFrame(words, index=index, dtype=object)
-
-
-def _grid(
-    path: Path,
-    kind: Kind,
-    id_column: str | int | None,
-    text_columns: Collection[str],
-    sheet: str | None,
-) -> Grid:
-    if kind == "excel":
-        return read_sheet_grid(path, sheet=sheet, id_column=id_column, text_columns=text_columns)
-    if kind == "parquet":
-        frame = read_parquet_frame(path)
-        return grid_of_frame(frame, source=path, id_column=id_column, text_columns=text_columns)
-    return read_text_grid(path, id_column=id_column, text_columns=text_columns)
+    with TableFile(path, sheet=sheet) as file:
+        return file.annotations(id_column)
 
 
 def _kind(path: Path) -> Kind:
@@ -249,24 +283,7 @@ def _kind(path: Path) -> Kind:
             f"{path} has an unknown extension; name it .csv, .tsv or .txt (with .gz, .xz, .bz2 or "
             ".zst after it if it is compressed), .xlsx, .parquet, .npz, .h5ad or .h5mu."
         )
-    return "geo" if kind == "text" and is_series_matrix(first_bytes(path)) else kind
-
-
-def _check_arguments(
-    path: Path,
-    kind: Kind,
-    *,
-    layer: str | None,
-    sheet: str | None,
-) -> None:
-    for argument, value, allowed in (
-        ("layer", layer, ("annotated",)),
-        ("sheet", sheet, ("excel",)),
-    ):
-        if value is not None and kind not in allowed:
-            raise InputError(
-                f"{argument} means nothing for {path}, by the format of the file: drop it."
-            )
+    return kind
 
 
 def _take_text_columns(table: Table, text_columns: Collection[str]) -> Table:
@@ -320,11 +337,7 @@ def _without(table: Table, exclude: Collection[str]) -> Table:
 
 def _indexed(frame: pd.DataFrame, id_column: str | int, path: Path) -> pd.DataFrame:
     if id_column not in frame.columns:
-        raise InputError(
-            f"{path} has no column '{id_column}' to take as id_column; "
-            f"its columns begin with {listed(frame.columns, 3)}."
-            f"{did_you_mean(id_column, frame.columns)}"
-        )
+        raise no_id_column(path, id_column, list(frame.columns))
     names = frame[id_column]
     if bool(names.isna().any()):
         raise InputError(f"{path}, column '{id_column}' has a gap; choose another id_column.")

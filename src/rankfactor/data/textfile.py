@@ -20,6 +20,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO
@@ -28,13 +29,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rankfactor.data.grid import Grid
-from rankfactor.data.names import is_heading_of_names
+from rankfactor.data.names import is_heading_of_names, no_id_column
 from rankfactor.data.numbers import Evidence, Style, parse_number, parse_row
-from rankfactor.data.opening import name_suffixes, read_as_text
-from rankfactor.errors import InputError, did_you_mean, listed
+from rankfactor.data.opening import TextStream, name_suffixes
+from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import unescaped
 
-__all__ = ["Records", "grid_of_records", "holds_names", "open_records", "read_text_grid"]
+__all__ = ["Records", "TextTable", "grid_of_records", "holds_names", "open_records"]
 
 _SEPARATORS = (",", ";", "\t", " ")
 _SAMPLED_ROWS = 20
@@ -97,58 +98,37 @@ class Records:
         )
 
 
-def read_text_grid(
-    path: Path,
-    *,
-    id_column: str | int | None = None,
-    text_columns: Collection[str] = (),
-) -> Grid:
-    """Read all cells of a text table.
+class TextTable:
+    """A text table in an open file: its header, then its cells."""
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    id_column : str or int, optional
-        The column of the names of the rows, by heading or by position from 0.
-    text_columns : collection of str
-        Columns, or rows, to keep as written.
+    def __init__(self, stream: TextStream) -> None:
+        self._stream = stream
+        self._start = partial(open_records, path=stream.path)
 
-    Returns
-    -------
-    Grid
-        The cells.
-    """
-    style: Style | None = None
+    @property
+    def names(self) -> list[str]:
+        """Headings of all columns."""
+        return self._stream.begin(self._start).names
 
-    def read(file: IO[str]) -> tuple[Grid, Style]:
-        return grid_of_records(
-            open_records(file, path), id_column=id_column, text_columns=text_columns, style=style
-        )
+    def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
+        """Read all cells, as `grid_of_records` does."""
 
-    (grid, better), encoding = read_as_text(path, read)
-    if better != grid.style:
-        style = better
-        (grid, _), encoding = read_as_text(path, read)
-    if encoding in _ENCODINGS:
-        grid = replace(grid, notes=(*grid.notes, f"encoding {_ENCODINGS[encoding]}"))
-    return grid
+        def read(records: Records, style: Style | None = None) -> tuple[Grid, Style]:
+            return grid_of_records(
+                records, id_column=id_column, text_columns=text_columns, style=style
+            )
+
+        grid, style = self._stream.read_on(self._start, read)
+        if style != grid.style:
+            grid, _ = self._stream.read_on(self._start, partial(read, style=style))
+        encoding = _ENCODINGS.get(self._stream.encoding)
+        return replace(grid, notes=(*grid.notes, f"encoding {encoding}")) if encoding else grid
 
 
 def open_records(file: IO[str], path: Path) -> Records:
-    """Find separator and header of an open text file.
+    """Find separator and header of a text file that is open at its start.
 
-    Parameters
-    ----------
-    file : text file
-        At its start.
-    path : Path
-        What to call it in messages; ``.tsv`` in its name speaks for tabs.
-
-    Returns
-    -------
-    Records
-        Names, and the rows below them.
+    `path` is for messages, and ``.tsv`` in its name speaks for tabs.
     """
     skipped = 0
     line = file.readline()
@@ -217,7 +197,9 @@ class _Cells:
     kept_columns: list[int]
     values: list[npt.NDArray[np.float64]] = field(default_factory=list)
     text: dict[tuple[int, int], str] = field(default_factory=dict)
-    often_text: set[int] = field(default_factory=set)
+    written: dict[tuple[int, int], str] = field(default_factory=dict)
+    # Columns with text in them: how many more cells were text than numbers.
+    often_text: dict[int, int] = field(default_factory=dict)
 
     def add(self, name: str, cells: list[str]) -> None:
         n = len(self.values)
@@ -235,7 +217,16 @@ class _Cells:
         for i, cell in odd.items():
             self.text[n, i] = unescaped(cell)
         if len(odd) < 50:
-            self.often_text.update(odd)
+            for i in odd:
+                self.often_text[i] = self.often_text.get(i, 0) + 1
+        if odd and len(odd) > np.count_nonzero(~np.isnan(row)):  # a row of words
+            numbers = np.flatnonzero(~np.isnan(row)).tolist()
+            self.written |= {(n, i): unescaped(cells[i]) for i in numbers}
+        for i, more in self.often_text.items():
+            if not np.isnan(row[i]):
+                self.often_text[i] = more - 1
+                if more >= 0:
+                    self.written[n, i] = unescaped(cells[i])
 
     def _keep(self, n: int, cells: list[str], positions: Collection[int]) -> None:
         for i in positions:
@@ -247,7 +238,7 @@ def grid_of_records(
     records: Records,
     *,
     id_column: str | int | None = None,
-    text_columns: Collection[str] = (),
+    text_columns: Collection[str] | None = (),
     style: Style | None = None,
 ) -> tuple[Grid, Style]:
     """Read all rows.
@@ -256,8 +247,10 @@ def grid_of_records(
     ----------
     records : Records
         Header and rows.
-    id_column, text_columns
-        As for `read_text_grid`.
+    id_column : str or int, optional
+        The column of the names of the rows, by heading or by position from 0.
+    text_columns : collection of str or None
+        Columns, or rows, to keep as written; None is all.
     style : Style, optional
         How numbers are written; by default the first rows tell.
 
@@ -270,7 +263,8 @@ def grid_of_records(
     """
     names, source = records.names, records.source
     lead = _id_position(names, id_column, source)
-    if lead is None and names[0] not in text_columns:
+    kept = set(names if text_columns is None else text_columns)
+    if lead is None and (text_columns is None or names[0] not in kept):
         lead = 0  # whether it holds names is known once it is read
     columns = [name for i, name in enumerate(names) if i != lead]
     rows = records.checked()
@@ -279,7 +273,6 @@ def grid_of_records(
         raise InputError(f"{source} has a header but no rows; add one row per sample.")
     evidence = Evidence()
     evidence.look(chain.from_iterable(row for _, row in sample))
-    kept = set(text_columns)
     by_column = [i for i, name in enumerate(columns) if name in kept]
     cells = _Cells(
         evidence.style(records.separator) if style is None else style,
@@ -296,13 +289,19 @@ def grid_of_records(
 
     # A way of writing numbers may show only below the rows looked at first.
     evidence.look(cell for (n, _), cell in cells.text.items() if n >= len(sample))
-    values, text = np.array(cells.values), cells.text
+    values, text, written = np.array(cells.values), cells.text, cells.written
+    for i, more in cells.often_text.items():
+        # Of a column that is mostly text, the first cells may have been taken for numbers.
+        for n, (_, row) in enumerate(sample if more > 0 else ()):
+            if not np.isnan(values[n, i]):
+                written[n, i] = unescaped(row[i if lead is None or i < lead else i + 1])
     if lead == 0 and id_column is None and not holds_names(names, leading):
-        column = _Cells(cells.style, set(), [])
+        column = _Cells(cells.style, set(), [0] if names[0] in kept else [])
         for cell in leading:
             column.add("", [cell])
         values = np.hstack([np.array(column.values), values])
         text = column.text | {(n, i + 1): cell for (n, i), cell in text.items()}
+        written = column.written | {(n, i + 1): cell for (n, i), cell in written.items()}
         columns, lead = names, None
     elif not columns:
         raise InputError(f"{source} has sample names but no other column; add one per feature.")
@@ -317,6 +316,7 @@ def grid_of_records(
         sample[0][0],
         _notes(records.separator, cells.style, len(columns) - width),
         cells.style,
+        written,
     )
     return grid, evidence.style(records.separator)
 
@@ -366,14 +366,11 @@ def _id_position(names: list[str], id_column: str | int | None, source: str) -> 
                 f"give a position from 0 to {len(names) - 1}."
             )
         return id_column
-    if id_column is not None:
-        if id_column not in names:
-            raise InputError(
-                f"{source} has no column '{id_column}' to take as id_column; "
-                f"its columns begin with {listed(names, 3)}.{did_you_mean(id_column, names)}"
-            )
-        return names.index(id_column)
-    return None
+    if id_column is None:
+        return None
+    if id_column not in names:
+        raise no_id_column(source, id_column, names)
+    return names.index(id_column)
 
 
 def _notes(separator: str, style: Style, dropped: int) -> tuple[str, ...]:

@@ -35,15 +35,15 @@ class Gibbs:
 
     Attributes
     ----------
-    n_draws : int
+    n_draws : int, default 500
         Draws of a chain that count.
-    burn_in : int
+    burn_in : int, default 500
         Sweeps before the first of them.
-    thin : int
+    thin : int, default 1
         Sweeps from one of them to the next.
-    n_chains : int
+    n_chains : int, default 2
         Chains, each from a draw of its own from the variational posterior.
-    n_predict : int
+    n_predict : int, default 20
         Draws, spread over all chains, that predictions average over.
     memory : float
         Megabytes for the draws kept of loadings, coefficients, parameters and scales. Where all

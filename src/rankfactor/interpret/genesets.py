@@ -50,7 +50,7 @@ def read_gmt(path: str | Path) -> dict[str, frozenset[str]]:
             sets[name] = frozenset(part for part in rest[1:] if part)
         return sets
 
-    sets, _ = read_as_text(path, read)
+    sets = read_as_text(path, read)
     if not any(sets.values()):
         raise InputError(f"{path} has no gene set with members: is it a GMT file?")
     return sets

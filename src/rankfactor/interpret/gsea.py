@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from rankfactor.data.packages import need
+from rankfactor.data.opening import need
 from rankfactor.errors import InputError
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched

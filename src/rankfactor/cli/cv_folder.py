@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankfactor.cli.spoken import in_options
+from rankfactor.cli.console import in_options
 from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import frame_of
 
@@ -38,21 +38,13 @@ class Folder(NamedTuple):
 
 
 def read_folder(path: Path, model: Path, name: str | None) -> Folder:
-    """Read the folder of a cross-validation that has results of a model.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    model : Path
-        The model file, for messages.
-    name : str or None
-        The name that the model has in the cross-validation.
+    """Read the folder of a cross-validation that has results of a model, by the name it has there.
 
     Raises
     ------
     InputError
-        If a file is missing or cannot be read, or there is no result of the model.
+        If a file is missing or cannot be read, or there is no result of the model; `model` is the
+        model file, for the message.
     """
     frames = []
     for part in ("summary.csv", "predictions.csv"):
@@ -90,15 +82,6 @@ def check_folder(
     folder: Folder, model: Path, posterior: Posterior, header: Mapping[str, Any]
 ) -> Validation:
     """Say where the numbers come from and what limits them, if they belong to the model.
-
-    Parameters
-    ----------
-    folder : Folder
-    model : Path
-        The model file, for messages.
-    posterior : Posterior
-    header : mapping
-        Header of the model file.
 
     Raises
     ------
