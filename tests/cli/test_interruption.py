@@ -16,9 +16,9 @@ from tests.estimators.test_interruption import at
 
 import rankfactor.cli.fit
 from rankfactor.cli import start
+from rankfactor.engine import fit as fitting
 from rankfactor.engine import vb
 from rankfactor.engine.interruption import FINISHING
-from rankfactor.estimators import base
 from rankfactor.evaluation import watch
 from rankfactor.storage import model_file
 from rankfactor.storage.model_file import load_model
@@ -28,7 +28,7 @@ QUICK = ("--n-factors", "2", "--threads", "1")
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(base, "classify"), (model_file, "save_model"), (model_file, "write_container")],
+    [(fitting, "fit_classifier"), (model_file, "save_model"), (model_file, "write_archive")],
 )
 @pytest.mark.parametrize("early", [True, False])
 def test_neither_the_final_step_nor_the_saving_can_be_interrupted(

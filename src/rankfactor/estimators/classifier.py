@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.fit import FitSettings, Labels, fit_posterior
+from rankfactor.engine.fit import DEFAULT_PREDICTIVE, FitSettings, Labels, fit_posterior
 from rankfactor.engine.predictive import Predictive, why_not_predictive
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError
@@ -228,7 +228,7 @@ class RankFactorClassifier(Deciding):
             raise InputError(
                 f"training must be one of {', '.join(TRAINING)}, not {self.training!r}."
             )
-        predictive = Predictive()
+        predictive = DEFAULT_PREDICTIVE
         if self.training != "bayes" and self.label_weight != "auto":
             if isinstance(self.label_weight, str):
                 raise InputError(
