@@ -107,6 +107,10 @@ class Model:
         if self.experts is not None and self.latent.n_components is not None:
             raise InputError("mixed experts have standard normal scores: leave latent out.")
 
+    def for_blocks(self, blocks: Strings | None) -> Model:
+        """The model for a table whose columns belong to these blocks."""
+        return replace(self, data=self.data.for_blocks(blocks))
+
     def for_coding(self, coding: Any) -> Model:
         """The model for a table of this coding: an "auto" margin is settled."""
         return replace(self, data=self.data.for_coding(coding))

@@ -74,10 +74,10 @@ def test_a_view_of_covariates(likelihood):
     model = small("view", likelihood=likelihood).fit(table, y)
     names = [*GENES, "age", "batch=y"]
     assert_array_equal(model.posterior_.feature_names, names)
-    assert_array_equal(model.views_, ["features"] * 20 + ["covariates"] * 2)
-    assert list(model.view_shares_.index) == ["features", "covariates"]
+    assert_array_equal(model.blocks_, ["features"] * 20 + ["covariates"] * 2)
+    assert list(model.block_shares_.index) == ["features", "covariates"]
     plain = table[GENES].assign(age=table["age"], **{"batch=y": table["batch"] == "y"})
-    expected = small(covariates=None, views=list(model.views_), likelihood=likelihood).fit(
+    expected = small(covariates=None, blocks=list(model.blocks_), likelihood=likelihood).fit(
         plain.astype(float), y
     )
     assert_array_equal(model.loadings_, expected.loadings_)
@@ -194,11 +194,11 @@ def test_views_and_covariates_together():
     table, y = people()
     views = {name: "a" if i < 12 else "b" for i, name in enumerate(GENES)}
     # Scores of joint training hardly correlate, so their shares are parts of a whole.
-    model = small("view", views=views, max_iter=30, training="bayes").fit(table, y)
-    assert list(model.view_shares_.index) == ["a", "b", "covariates"]
-    assert_allclose(model.view_shares_.to_numpy().sum(axis=1) <= 1.0, True)
-    other = small("regress", views=views).fit(table, y)
-    assert list(other.view_shares_.index) == ["a", "b"]
+    model = small("view", blocks=views, max_iter=30, training="bayes").fit(table, y)
+    assert list(model.block_shares_.index) == ["a", "b", "covariates"]
+    assert_allclose(model.block_shares_.to_numpy().sum(axis=1) <= 1.0, True)
+    other = small("regress", blocks=views).fit(table, y)
+    assert list(other.block_shares_.index) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

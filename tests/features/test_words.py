@@ -108,8 +108,8 @@ def test_words_that_training_did_not_have_are_missing():
 def test_views_go_with_their_columns():
     table, y = people()
     for views in ({"sex": "p", "a": "q", "pain": "p", "b": "q"}, ["p", "q", "p", "q"]):
-        model = RankFactorClassifier(views=views, **QUICK).fit(table, y)
-        assert model.views_.tolist() == ["q", "q", "p", "p", "p", "p"]
+        model = RankFactorClassifier(blocks=views, **QUICK).fit(table, y)
+        assert model.blocks_.tolist() == ["q", "q", "p", "p", "p", "p"]
 
 
 def test_a_name_that_exists_is_refused():

@@ -241,7 +241,7 @@ def test_methods_name_the_blocks():
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = RankFactorAnalysis(n_factors=2, views=["a"] * 2 + ["b"] * 3, max_iter=3)
+        fitted = RankFactorAnalysis(n_factors=2, blocks=["a"] * 2 + ["b"] * 3, max_iter=3)
         posterior = fitted.fit(rng.standard_normal((20, 5))).posterior_
     said = sentences.methods(posterior, 0)[0]
     assert "Loadings have a three-parameter beta normal shrinkage prior" in said

@@ -155,7 +155,7 @@ np.save(f"{folder}/p.npy", model.predict_proba(pd.read_csv(f"{folder}/table.csv"
 def test_draws_for_arviz_come_from_the_estimator_too(fitted):
     model, _ = fitted
     if model.posterior_.draws is None:
-        with pytest.raises(InputError, match="fit it with engine=.gibbs"):
+        with pytest.raises(InputError, match=r"fit it with engine=.gibbs"):
             model.to_arviz()
     else:
         assert "loadings" in model.to_arviz()["posterior"]

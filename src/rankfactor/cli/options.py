@@ -148,7 +148,16 @@ READING: Options = {
 
 # Arguments without an option, or with one that is not made here.
 _EXCLUDED = {
-    *("model", "views", "covariates", "missing_features", "random_state", "n_threads", "progress"),
+    *(
+        "model",
+        "blocks",
+        "views",
+        "covariates",
+        "missing_features",
+        "random_state",
+        "n_threads",
+        "progress",
+    ),
     *("memory", "block", "checkpoint_every", "store", "align"),
 }
 # These come first in the help, in this order.

@@ -75,7 +75,7 @@ class Labelled:
         """Arguments of the estimator that come with the table."""
         return {
             "covariates": list(self.covariates) or None,
-            "views": None if self.views is None else self.views.to_dict(),
+            "blocks": None if self.views is None else self.views.to_dict(),
         }
 
 

@@ -85,7 +85,7 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         name: value
         for name, value in settings.items()
         if value is not None
-        and name != "views"  # one name a feature: the model file has them
+        and name != "blocks"  # one name a feature: the model file has them
         and (name != "covariate_use" or settings.get("covariates"))
     }
     engine = told.get("engine")

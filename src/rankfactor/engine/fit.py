@@ -145,6 +145,7 @@ def fit_posterior(
     n, n_features = table.values.shape
     check_size(model, n)
     with interruptible_once() as ctrl_c, workers(settings.n_threads) as pool:
+        model = model.for_blocks(plan.blocks)
         coding = model.data.learn(table.values)
         report_constant(n_features - len(coding.columns), n_features)
         if labels is not None:

@@ -9,9 +9,9 @@ from typing import Any, Self
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.vb import Settings
-from rankfactor.estimators.base import FactorModel
+from rankfactor.estimators.base import FactorModel, LikelihoodArgument
 from rankfactor.features.plan import Blocks
-from rankfactor.likelihoods import DataLikelihood, MarginRank
+from rankfactor.likelihoods import MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.typing import Floats
@@ -22,9 +22,10 @@ class RankFactorAnalysis(FactorModel):
 
     Parameters
     ----------
-    likelihood : name or DataLikelihood, default "margin_rank"
+    likelihood : name, DataLikelihood or dict, default "margin_rank"
         "margin_rank", "gaussian", "ordinal_probit", "ordinary_rank" or "neighbour_rank".
-        How features relate to factors; ranks need no transform of the data.
+        How features relate to factors; ranks need no transform of the data. With ``blocks`` also a
+        dictionary from block to any of these.
     n_factors : int, default 20
         Most factors; those that the data do not need switch off.
     margin : float or "auto", default 0.05
@@ -36,10 +37,11 @@ class RankFactorAnalysis(FactorModel):
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
-    views : None, list or dict, default None
-        The view (source, modality) of every feature, in their order or by feature name. Each view
+    blocks : None, list or dict, default None
+        The block (source, modality) of every feature, in their order or by feature name. Each block
         has shrinkage scales of its own, so that a factor can be switched off in one and not in
-        another; ``view_shares_`` says how much of each view a factor explains.
+        another, and may have a likelihood of its own; ``block_shares_`` says how much of each block
+        a factor explains.
     covariates : list of str or None, default None
         Columns of X (or of an AnnData's obs) that are no features, such as age, sex or batch; text
         is one level per value. New tables need them as well.
@@ -64,6 +66,8 @@ class RankFactorAnalysis(FactorModel):
         Threads; None uses every core. The answer does not depend on it.
     progress : callable or None
         Called with iteration, ELBO and its relative change.
+    views : None, list or dict, default None
+        Deprecated: the former name of ``blocks``.
 
     Attributes
     ----------
@@ -73,27 +77,27 @@ class RankFactorAnalysis(FactorModel):
     n_iter_ : int
     n_active_ : int
         Factors in use.
-    views_ : array of str, shape (n_features,), or None
-        The view of every feature of the model.
-    view_shares_ : DataFrame, views x factors
-        Share of each view's variance that each factor has.
+    blocks_ : array of str, shape (n_features,), or None
+        The block of every feature of the model.
+    block_shares_ : DataFrame, blocks x factors
+        Share of each block's variance that each factor has.
     posterior_ : Posterior
     n_features_in_ : int
     feature_names_in_ : array
         Only if fitted to a table with names.
     """
 
-    likelihood: str | DataLikelihood[Any]
+    likelihood: LikelihoodArgument
 
     def __init__(
         self,
-        likelihood: str | DataLikelihood[Any] = "margin_rank",
+        likelihood: LikelihoodArgument = "margin_rank",
         *,
         n_factors: int = 20,
         margin: float | str = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",
-        views: Blocks = None,
+        blocks: Blocks = None,
         covariates: Sequence[str] | None = None,
         covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
@@ -104,13 +108,14 @@ class RankFactorAnalysis(FactorModel):
         random_state: Any = None,
         n_threads: int | None = None,
         progress: Callable[[int, float, float], None] | None = None,
+        views: Blocks = None,
     ) -> None:
         self.likelihood = likelihood
         self.n_factors = n_factors
         self.margin = margin
         self.max_cuts = max_cuts
         self.shrinkage = shrinkage
-        self.views = views
+        self.blocks = blocks
         self.covariates = covariates
         self.covariate_use = covariate_use
         self.engine = engine
@@ -121,6 +126,7 @@ class RankFactorAnalysis(FactorModel):
         self.random_state = random_state
         self.n_threads = n_threads
         self.progress = progress
+        self.views = views
 
     def _build_model(self) -> Model:
         return Model(

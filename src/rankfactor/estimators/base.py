@@ -7,8 +7,9 @@ An estimator holds arguments: it checks them, builds a `Model` of parts and hand
 from __future__ import annotations
 
 import numbers
+import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from rankfactor.engine.fit import FitSettings
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError, check_count, did_you_mean
 from rankfactor.features.plan import Blocks, FeaturePlan, TrainingTable, remember_columns
-from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood
+from rankfactor.likelihoods import DATA_LIKELIHOODS, ByBlock, DataLikelihood
 from rankfactor.model import Model
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.convergence import Convergence
@@ -32,6 +33,7 @@ from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
 from rankfactor.steps.workers import workers
 from rankfactor.typing import Floats, Strings
 
+LikelihoodArgument = str | DataLikelihood[Any] | Mapping[str, str | DataLikelihood[Any]]
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
 
 
@@ -41,9 +43,10 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # Set by the constructors of the estimators.
     n_factors: int
     margin: float | str
-    likelihood: str | DataLikelihood[Any] | None
+    likelihood: LikelihoodArgument | None
     max_cuts: int
     shrinkage: str | AnyShrinkage
+    blocks: Blocks
     views: Blocks
     covariates: Sequence[str] | None
     covariate_use: str
@@ -87,13 +90,25 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             X,
             covariates=None if covariates is None or not len(covariates) else covariates,
             covariate_use=self.covariate_use,
-            blocks=self.views,
+            blocks=self._blocks(),
             estimator=self,
             sparse=model.takes_sparse,
             exact=model.exact,
         )
 
-    def _data_part(self, likelihood: str | DataLikelihood[Any]) -> DataLikelihood[Any]:
+    def _blocks(self) -> Blocks:
+        """The blocks, be they given by the argument's former name."""
+        if self.views is None:
+            return self.blocks
+        if self.blocks is not None:
+            raise InputError("blocks and views are the same: leave views out.")
+        warnings.warn("views is called blocks now: use blocks=.", FutureWarning, stacklevel=4)
+        return self.views
+
+    def _data_part(self, likelihood: LikelihoodArgument) -> DataLikelihood[Any]:
+        if isinstance(likelihood, Mapping):
+            names = tuple(str(name) for name in likelihood)
+            return ByBlock(names, tuple(self._data_part(one) for one in likelihood.values()))
         if not isinstance(likelihood, str):
             return likelihood
         kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)
@@ -185,15 +200,27 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.posterior_.scores.mean
 
     @property
-    def views_(self) -> Strings | None:
-        """The view of every feature of the model, shape (n_features,); None without views."""
+    def blocks_(self) -> Strings | None:
+        """The block of every feature of the model, shape (n_features,); None without blocks."""
         return self.posterior_.views
 
     @property
-    def view_shares_(self) -> pd.DataFrame:
-        """Share of each view's variance that each factor has, views x factors."""
+    def block_shares_(self) -> pd.DataFrame:
+        """Share of each block's variance that each factor has, blocks x factors."""
         posterior = self.posterior_
         return pd.DataFrame(posterior.view_shares, posterior.view_names, posterior.factor_names)
+
+    @property
+    def views_(self) -> Strings | None:
+        """Deprecated: the former name of `blocks_`."""
+        warnings.warn("views_ is called blocks_ now.", FutureWarning, stacklevel=2)
+        return self.blocks_
+
+    @property
+    def view_shares_(self) -> pd.DataFrame:
+        """Deprecated: the former name of `block_shares_`."""
+        warnings.warn("view_shares_ is called block_shares_ now.", FutureWarning, stacklevel=2)
+        return self.block_shares_
 
     @property
     def elbo_(self) -> float:

@@ -14,7 +14,7 @@ from rankfactor.engine.fit import DEFAULT_PREDICTIVE, FitSettings, Labels, fit_p
 from rankfactor.engine.predictive import Predictive, why_not_predictive
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError
-from rankfactor.estimators.base import registered
+from rankfactor.estimators.base import LikelihoodArgument, registered
 from rankfactor.estimators.deciding import Deciding
 from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
@@ -22,7 +22,7 @@ from rankfactor.features.matching import opened_labels, refuse_shuffled
 from rankfactor.features.plan import Blocks
 from rankfactor.folds import group_numbers
 from rankfactor.latent import MixedExperts
-from rankfactor.likelihoods import LABEL_LIKELIHOODS, DataLikelihood, LabelLikelihood, MarginRank
+from rankfactor.likelihoods import LABEL_LIKELIHOODS, LabelLikelihood, MarginRank
 from rankfactor.model import Model
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.tasks import (
@@ -87,13 +87,15 @@ class RankFactorClassifier(Deciding):
         Predicted classes are the same. A label column with fewer than five labels of a class is
         not calibrated.
     likelihood, classifier : part or name, optional
-        In place of the model's own data likelihood or classifier.
+        In place of the model's own data likelihood or classifier. With ``blocks`` the likelihood
+        may be a dictionary, such as ``{"survey": "ordinal_probit", "proteins": "margin_rank"}``.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
-    views : None, list or dict, default None
-        The view (source, modality) of every feature, in their order or by feature name. Each view
+    blocks : None, list or dict, default None
+        The block (source, modality) of every feature, in their order or by feature name. Each block
         has shrinkage scales of its own, so that a factor can be switched off in one and not in
-        another; ``view_shares_`` says how much of each view a factor explains.
+        another, and may have a likelihood of its own; ``block_shares_`` says how much of each block
+        a factor explains.
     covariates : list of str or None, default None
         Columns of X (or of an AnnData's obs) that are no features, such as age, sex or batch; text
         is one level per value. New tables need them as well.
@@ -118,6 +120,8 @@ class RankFactorClassifier(Deciding):
         Threads; None uses every core. The answer does not depend on it.
     progress : callable or None
         Called with iteration, ELBO and its relative change.
+    views : None, list or dict, default None
+        Deprecated: the former name of ``blocks``.
 
     Attributes
     ----------
@@ -136,10 +140,10 @@ class RankFactorClassifier(Deciding):
         Factors in use.
     n_components_used_ : int
         Components of a nonlinear model with at least 1 % of the training samples.
-    views_ : array of str, shape (n_features,), or None
-        The view of every feature of the model.
-    view_shares_ : DataFrame, views x factors
-        Share of each view's variance that each factor has.
+    blocks_ : array of str, shape (n_features,), or None
+        The block of every feature of the model.
+    block_shares_ : DataFrame, blocks x factors
+        Share of each block's variance that each factor has.
     posterior_ : Posterior
     n_features_in_ : int
     feature_names_in_ : array
@@ -168,10 +172,10 @@ class RankFactorClassifier(Deciding):
         experts: str = "mixed",
         n_components: int = MixedExperts.n_components,
         calibration: str = "refit",
-        likelihood: str | DataLikelihood[Any] | None = None,
+        likelihood: LikelihoodArgument | None = None,
         classifier: str | LabelLikelihood | None = None,
         shrinkage: str | AnyShrinkage = "tpbn",
-        views: Blocks = None,
+        blocks: Blocks = None,
         covariates: Sequence[str] | None = None,
         covariate_use: str = "regress",
         engine: str | Gibbs = "vb",
@@ -182,6 +186,7 @@ class RankFactorClassifier(Deciding):
         random_state: Any = None,
         n_threads: int | None = None,
         progress: Callable[[int, float, float], None] | None = None,
+        views: Blocks = None,
     ) -> None:
         self.model = model
         self.n_factors = n_factors
@@ -196,7 +201,7 @@ class RankFactorClassifier(Deciding):
         self.likelihood = likelihood
         self.classifier = classifier
         self.shrinkage = shrinkage
-        self.views = views
+        self.blocks = blocks
         self.covariates = covariates
         self.covariate_use = covariate_use
         self.engine = engine
@@ -207,6 +212,7 @@ class RankFactorClassifier(Deciding):
         self.random_state = random_state
         self.n_threads = n_threads
         self.progress = progress
+        self.views = views
 
     def _build_model(self) -> Model:
         preset = registered("model", self.model, PRESETS)

@@ -15,6 +15,7 @@ from rankfactor.likelihoods.base import (
     RowArrays,
     Tile,
 )
+from rankfactor.likelihoods.by_block import ByBlock
 from rankfactor.likelihoods.gaussian import Gaussian
 from rankfactor.likelihoods.hinge import Hinge
 from rankfactor.likelihoods.margin_rank import MarginRank, margin_for
@@ -29,6 +30,7 @@ LABEL_LIKELIHOODS = LabelLikelihood.choices
 __all__ = [
     "DATA_LIKELIHOODS",
     "LABEL_LIKELIHOODS",
+    "ByBlock",
     "Coding",
     "DataLikelihood",
     "Gaussian",

@@ -30,7 +30,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.parts import Part
-from rankfactor.typing import Floats, Index
+from rankfactor.typing import Floats, Index, Strings
 
 Statistics = dict[str, Floats]
 _SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8 digits
@@ -366,6 +366,18 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
     def for_coding(self, coding: Any) -> Self:
         """The likelihood with the defaults that depend on how many features vary."""
         return self
+
+    def for_blocks(self, blocks: Strings | None) -> Self:
+        """The likelihood of a table whose columns belong to these blocks; here the same for all."""
+        return self
+
+    def coding_of(self, arrays: dict[str, Any]) -> Any:
+        """The coding whose fields these are, as a model file has them."""
+        return self.coding(**arrays)
+
+    def params_of(self, arrays: dict[str, Any]) -> Any:
+        """The parameters whose fields these are, as a model file has them."""
+        return self.parameters(**arrays)
 
     @abstractmethod
     def learn(self, values: Floats) -> Any:

@@ -35,7 +35,7 @@ from rankfactor.likelihoods.base import (
     Statistics,
     Tile,
 )
-from rankfactor.typing import Floats, Index
+from rankfactor.typing import Floats, Index, Strings
 
 NO_INTERCEPT = 1e12
 
@@ -148,6 +148,20 @@ class BlockParams(RowArrays):
         blocks = zip(*(one.parts for one in draws), strict=True)
         return replace(draws[-1], parts=tuple(type(one[0]).pool(one) for one in blocks))
 
+    def named(self) -> dict[str, NDArray[Any]]:
+        """What draws are reported by, with NaN in the rows of other blocks."""
+        whole: dict[str, NDArray[Any]] = {}
+        starts = (0, *self.ends[:-1])
+        for part, start, end in zip(self.parts, starts, self.ends, strict=True):
+            for name, values in part.named().items():
+                old = whole.get(name, np.full((self.ends[-1], *values.shape[1:]), np.nan))
+                shape = np.maximum(old.shape, (self.ends[-1], *values.shape[1:]))
+                new = np.full(shape, np.nan)
+                new[tuple(map(slice, old.shape))] = old
+                new[(slice(start, end), *map(slice, values.shape[1:]))] = values
+                whole[name] = new
+        return whole
+
     def copy(self) -> Self:
         """Parameters with arrays of their own, as a posterior keeps them."""
         return replace(self, parts=tuple(part.copy() for part in self.parts))
@@ -199,7 +213,24 @@ class ByBlock(DataLikelihood[BlockParams]):
         named = zip(self.names, self.parts, strict=True)
         return "; ".join(f"{part.in_words()} for the block {name}" for name, part in named)
 
-    def for_blocks(self, blocks: Sequence[str]) -> ByBlock:
+    def coding_of(self, arrays: dict[str, Any]) -> BlockCoding:
+        """The codings of all blocks, by number."""
+        found = enumerate(self.parts)
+        return BlockCoding(
+            tuple(part.coding_of(arrays["parts"][str(block)]) for block, part in found)
+        )
+
+    def params_of(self, arrays: dict[str, Any]) -> BlockParams:
+        """The parameters of all blocks, by number."""
+        parts, ends = arrays["parts"], arrays["ends"]
+        numbers = [str(block) for block in range(len(self.parts))]
+        found = zip(self.parts, numbers, strict=True)
+        return BlockParams(
+            tuple(part.params_of(parts.get(number, {})) for part, number in found),
+            tuple(int(ends[number]) for number in numbers),
+        )
+
+    def for_blocks(self, blocks: Strings | None) -> ByBlock:
         """The likelihood of a table whose columns belong to these blocks.
 
         Raises
@@ -207,7 +238,12 @@ class ByBlock(DataLikelihood[BlockParams]):
         InputError
             If a block has no likelihood, or a likelihood no block.
         """
-        given = list(dict.fromkeys(blocks))
+        if blocks is None:
+            raise InputError(
+                "likelihood is given by block, but there are no blocks: set blocks, or give one "
+                "likelihood for all features."
+            )
+        given = list(dict.fromkeys(blocks.tolist()))
         for name in given:
             if name not in self.names:
                 raise InputError(
@@ -220,7 +256,7 @@ class ByBlock(DataLikelihood[BlockParams]):
                     f"likelihood has an entry for {name!r}, but the blocks are "
                     f"{', '.join(map(repr, given))}: mend its name or leave it out."
                 )
-        numbers = [self.names.index(name) for name in blocks]
+        numbers = [self.names.index(name) for name in blocks.tolist()]
         runs = tuple((block, len(list(columns))) for block, columns in groupby(numbers))
         return replace(self, runs=runs)
 

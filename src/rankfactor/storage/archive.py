@@ -373,10 +373,12 @@ def unstacked(value: Any, count: int) -> list[Any]:
 
 
 def _mapped(function: Callable[..., Any], *values: Any) -> Any:
-    """What a function makes of the leaves of dictionaries and dataclasses of one structure."""
+    """What a function makes of the leaves of nested values of one structure."""
     first = values[0]
     if isinstance(first, dict):
         return {key: _mapped(function, *(one[key] for one in values)) for key in first}
+    if isinstance(first, tuple):
+        return tuple(_mapped(function, *some) for some in zip(*values, strict=True))
     if not is_dataclass(first) or isinstance(first, type):
         return function(*values)
     names = [field.name for field in fields(first)]

@@ -24,7 +24,6 @@ from rankfactor.features.plan import FeaturePlan
 from rankfactor.features.words import Words
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import RowArrays
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
@@ -248,11 +247,13 @@ def _laws(prior: Mixture) -> dict[str, Any]:
 
 
 def _named(parts: dict[str, Any], prefix: str = "") -> Arrays:
-    """All arrays within dictionaries and dataclasses, their names joined by dots."""
+    """All arrays within dictionaries, dataclasses and tuples, their names joined by dots."""
     result: Arrays = {}
     for name, value in parts.items():
         if is_dataclass(value):
             value = {field.name: getattr(value, field.name) for field in fields(value)}
+        elif isinstance(value, tuple):
+            value = {str(number): one for number, one in enumerate(value)}
         if isinstance(value, dict):
             result |= _named(value, f"{prefix}{name}.")
         else:
@@ -311,16 +312,16 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
             adjustment,
         ),
         sample_names=parts["sample_names"],
-        coding=model.data.coding(**parts["coding"]),
+        coding=model.data.coding_of(parts["coding"]),
         rows=Normal(**parts["rows"]),
-        params=model.data.parameters(**parts.get("params", {})),
+        params=model.data.params_of(parts.get("params", {})),
         scores=Normal(**parts["scores"]),
         classifiers=classifiers,
         elbo=parts["elbo"],
         sd_w=parts["sd_w"],
         n_active=parts["n_active"],
         convergence=_convergence(header),
-        draws=_drawn(model, model.data.parameters, parts["draws"]) if header["draws"] else None,
+        draws=_drawn(model, parts["draws"]) if header["draws"] else None,
         prior=prior,
         training=str(header.get("training", "bayes")),
         codes_sha256=str(header.get("codes_sha256", "")),
@@ -356,7 +357,7 @@ def _convergence(header: dict[str, Any]) -> Convergence:
     return Convergence(CONVERGED if header["converged"] else NOT_CONVERGED, "", older)
 
 
-def _drawn(model: Model, kind: type[RowArrays], parts: dict[str, Any]) -> Draws:
+def _drawn(model: Model, parts: dict[str, Any]) -> Draws:
     n_draws, n_chosen = len(parts["chain"]), len(parts["chosen"])
 
     def several(count: int, *names: str) -> list[dict[str, Any]]:
@@ -366,7 +367,7 @@ def _drawn(model: Model, kind: type[RowArrays], parts: dict[str, Any]) -> Draws:
 
     return Draws(
         **{name: parts[name] for name in _DRAWN},
-        params=tuple(kind(**one) for one in unstacked(parts.get("params", {}), n_draws)),
+        params=tuple(map(model.data.params_of, unstacked(parts.get("params", {}), n_draws))),
         classifiers=tuple(Normal(**one["classifiers"]) for one in several(n_chosen, "classifiers")),
         # Files written before scales were kept have none of them.
         scales=ScaleDraws.of(model, parts.get("scales", {})),

@@ -48,7 +48,7 @@ def shares_of(model, scores):
     k = scores.shape[1]
     found = np.abs(np.corrcoef(scores.T, model.scores_.T)[:k, k:]).argmax(axis=1)
     assert len(set(found)) == k
-    return model.view_shares_.to_numpy()[:, found]
+    return model.block_shares_.to_numpy()[:, found]
 
 
 @pytest.mark.parametrize("likelihood", ["margin_rank", "gaussian"])
@@ -56,8 +56,8 @@ def test_a_private_factor_is_found_as_such(likelihood):
     X, scores = two_sources()
     settings = {"n_factors": 6, "shrinkage": "normal", "random_state": 0}
     X = X if likelihood == "margin_rank" else np.log(X)
-    model = RankFactorAnalysis(likelihood, views=VIEWS, **settings).fit(X)
-    assert list(model.view_shares_.index) == ["rna", "protein"]
+    model = RankFactorAnalysis(likelihood, blocks=VIEWS, **settings).fit(X)
+    assert list(model.block_shares_.index) == ["rna", "protein"]
     rna, protein = shares_of(model, scores)
     assert min(rna[0], protein[0]) > 0.2
     assert rna[1] > 0.3
@@ -73,9 +73,9 @@ def test_a_private_factor_is_found_as_such(likelihood):
 
 def test_shares_are_those_of_the_variance():
     X, _ = two_sources()
-    model = RankFactorAnalysis("gaussian", n_factors=4, views=VIEWS, random_state=0)
+    model = RankFactorAnalysis("gaussian", n_factors=4, blocks=VIEWS, random_state=0)
     model.fit(np.log(X))
-    total = model.view_shares_.sum(axis=1)
+    total = model.block_shares_.sum(axis=1)
     # What the factors explain of standardised features, by their residuals.
     noise = model.posterior_.noise_variance
     assert_allclose(total, [1 - noise[:40].mean(), 1 - noise[40:].mean()], atol=0.03)
@@ -85,46 +85,46 @@ def test_shares_are_those_of_the_variance():
 def test_a_single_view_changes_no_bit(engine):
     table, y = table_and_labels()
     one = small(engine=engine).fit(table, y)
-    other = small(engine=engine, views=["a"] * 12).fit(table, y)
+    other = small(engine=engine, blocks=["a"] * 12).fit(table, y)
     assert_array_equal(one.loadings_, other.loadings_)
     assert_array_equal(one.predict_proba(table), other.predict_proba(table))
     assert one.elbo_ == other.elbo_
-    assert one.views_ is None
-    assert_array_equal(other.views_, ["a"] * 12)
+    assert one.blocks_ is None
+    assert_array_equal(other.blocks_, ["a"] * 12)
 
 
 def test_two_views_are_not_one():
     table, y = table_and_labels()
-    one, two = small().fit(table, y), small(views=["a", "b"] * 6).fit(table, y)
+    one, two = small().fit(table, y), small(blocks=["a", "b"] * 6).fit(table, y)
     assert isinstance(two.posterior_.model.loading_shrinkage, ByView)
     assert np.abs(one.loadings_ - two.loadings_).max() > 1e-4
 
 
 def test_the_order_and_names_of_views_do_not_matter():
     table, y = table_and_labels()
-    one = small(views=["a", "b"] * 6).fit(table, y)
-    other = small(views=["b", "a"] * 6).fit(table, y)
+    one = small(blocks=["a", "b"] * 6).fit(table, y)
+    other = small(blocks=["b", "a"] * 6).fit(table, y)
     assert_array_equal(one.loadings_, other.loadings_)
-    assert_array_equal(one.view_shares_.loc[["a", "b"]], other.view_shares_.loc[["b", "a"]])
-    assert (one.view_shares_.loc["a"] != one.view_shares_.loc["b"]).all()
+    assert_array_equal(one.block_shares_.loc[["a", "b"]], other.block_shares_.loc[["b", "a"]])
+    assert (one.block_shares_.loc["a"] != one.block_shares_.loc["b"]).all()
 
 
 def test_views_are_given_by_name():
     table, y = table_and_labels()
-    listed = small(views=["a"] * 5 + ["b"] * 7).fit(table, y)
+    listed = small(blocks=["a"] * 5 + ["b"] * 7).fit(table, y)
     by_name = {f"g{i}": "a" if i < 5 else "b" for i in range(11, -1, -1)}
     for views in (by_name, pd.Series(by_name)):
-        assert_array_equal(small(views=views).fit(table, y).loadings_, listed.loadings_)
+        assert_array_equal(small(blocks=views).fit(table, y).loadings_, listed.loadings_)
 
 
 def test_a_feature_that_does_not_vary_takes_no_part():
     table, y = table_and_labels()
     views = ["a", "b"] * 6
-    one = small(views=views).fit(table, y)
+    one = small(blocks=views).fit(table, y)
     with pytest.warns(UserWarning, match="1 of 13 features are constant"):
-        other = small(views=["c", *views]).fit(table.assign(zero=0.0)[["zero", *table]], y)
+        other = small(blocks=["c", *views]).fit(table.assign(zero=0.0)[["zero", *table]], y)
     assert_array_equal(one.loadings_, other.loadings_[1:])
-    assert_array_equal(other.view_shares_.loc["c"], np.zeros(3))
+    assert_array_equal(other.block_shares_.loc["c"], np.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_feature_that_does_not_vary_takes_no_part():
 def test_views_that_do_not_fit_are_refused(views, message):
     table, y = table_and_labels()
     with pytest.raises(InputError, match=message):
-        small(views=views).fit(table, y)
+        small(blocks=views).fit(table, y)
 
 
 @pytest.mark.parametrize("engine", ["vb", "gibbs"])
@@ -146,11 +146,11 @@ def test_views_are_saved_and_loaded(engine, tmp_path):
     table, y = table_and_labels()
     if engine == "gibbs":
         engine = Gibbs(n_draws=4, burn_in=2, n_chains=2, checkpoint=tmp_path / "chain")
-    model = small(views=["a", "b"] * 6, engine=engine).fit(table, y)
+    model = small(blocks=["a", "b"] * 6, engine=engine).fit(table, y)
     loaded = load_model(save_model(model.posterior_, tmp_path / "m"))
     assert loaded.model == model.posterior_.model
-    assert_array_equal(loaded.views, model.views_)
-    assert_array_equal(loaded.view_shares, model.view_shares_)
+    assert_array_equal(loaded.views, model.blocks_)
+    assert_array_equal(loaded.view_shares, model.block_shares_)
     assert_array_equal(
         loaded.decide(table.to_numpy(), Workers())[0][:, 0], model.decision_function(table)
     )
@@ -158,13 +158,13 @@ def test_views_are_saved_and_loaded(engine, tmp_path):
         scales, expected = loaded.draws.scales, model.posterior_.draws.scales
         assert scales.values["loading_phi_1"].shape == (8, 3)
         assert scales.dims == expected.dims
-        again = small(views=["a", "b"] * 6, engine=engine).fit(table, y)  # resumed
+        again = small(blocks=["a", "b"] * 6, engine=engine).fit(table, y)  # resumed
         assert_array_equal(again.loadings_, model.loadings_)
 
 
 def test_predictive_training_has_views():
     table, y = table_and_labels()
-    one = small(training="predictive", views=["a", "b"] * 6).fit(table, y)
+    one = small(training="predictive", blocks=["a", "b"] * 6).fit(table, y)
     other = small(training="predictive").fit(table, y)
     assert np.abs(one.loadings_ - other.loadings_).max() > 1e-4
 
@@ -184,7 +184,7 @@ def test_modalities_are_views():
         RankFactorAnalysis().fit(whole)
     table = from_mudata(whole)
     settings = {"n_factors": 3, "max_iter": 20, "random_state": 0}
-    model = RankFactorAnalysis(views=table.views, **settings).fit(table.values)
-    assert_array_equal(model.views_, VIEWS)
-    expected = RankFactorAnalysis(views=VIEWS, **settings).fit(X)
+    model = RankFactorAnalysis(blocks=table.views, **settings).fit(table.values)
+    assert_array_equal(model.blocks_, VIEWS)
+    expected = RankFactorAnalysis(blocks=VIEWS, **settings).fit(X)
     assert_array_equal(model.loadings_, expected.loadings_)
