@@ -110,7 +110,7 @@ def test_saved_loaded_and_reported(likelihood, engine, tmp_path):
     again = save_model(loaded, tmp_path / "again.rankfactor")
     assert again.read_bytes() == path.read_bytes()
     page = tmp_path / "report.html"
-    write_report(loaded, page, title="Blocks")
+    write_report(page, loaded, title="Blocks")
     text = page.read_text()
     assert "for the block survey" in text
     assert "ordinal probit likelihood" in text
