@@ -56,7 +56,7 @@ from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]  # sweeps done, sweeps in all
+Sweeps = Callable[[int, int], None]  # called with the sweeps done and those in all
 
 
 def start_chain(model: Model, fit: Fit, stream: Stream) -> Chain:
@@ -88,7 +88,7 @@ def run_chain(
     settings: Gibbs,
     stream: Stream,
     pool: Workers,
-    progress: Progress | None = None,
+    progress: Sweeps | None = None,
     stop: Callable[[], bool] = lambda: False,
     save: Callable[[Chain], None] = lambda chain: None,
 ) -> Chain:
@@ -251,7 +251,7 @@ def sample(
     settings: Gibbs,
     stream: Stream,
     n_threads: int,
-    progress: Progress | None = None,
+    progress: Sweeps | None = None,
     store: Checkpoint | None = None,
     records: Sequence[ChainRecord] | None = None,
 ) -> list[Chain]:

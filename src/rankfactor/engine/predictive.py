@@ -30,7 +30,7 @@ from __future__ import annotations
 import logging
 import numbers
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -41,7 +41,7 @@ from rankfactor.classifiers import Classifier, begin_classifier, fit_classifier,
 from rankfactor.classifiers.fitting import FIRST_STEP, STEP
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.vb import Fit, Settings, record
+from rankfactor.engine.vb import Fit, Progress, Settings, record
 from rankfactor.errors import InputError, counted
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import StandardNormal
@@ -64,8 +64,6 @@ START_ITERATIONS = 50
 # steps were seen to be taken back again and again until training gave up.
 LOCAL_STEPS = 3
 GROWTH = 1.2  # of the step after one that has raised the objective
-
-Progress = Callable[[int, float, float], None]  # step, objective, relative change
 
 
 @dataclass(frozen=True)
