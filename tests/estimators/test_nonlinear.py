@@ -292,7 +292,7 @@ def test_draws_of_a_mixture_part_crossed_classes(classifier):
     assert model.score(new, truth) > 0.95
     # The mean draw's own classifiers decide, too: scores and mixture have one unit.
     posterior = model.posterior_
-    mean, _ = posterior.classifiers.decisions(posterior.encode(new, Workers()))
+    mean, _ = posterior.classifiers.decide(posterior.encode(new, Workers()))
     assert (np.sign(mean[:, 0]) == truth).mean() > 0.95
 
 
