@@ -312,9 +312,9 @@ def no_jacobian(self, statistics, rows):
     return diagonal, beside, linear, 0.0 * within
 
 
-def short_of_w(self, observed, tile, w, params, chance=None):
+def short_of_w(self, observed, rows, tile):
     """Latent values around 0.9 w."""
-    return refresh(self, observed, tile, 0.9 * w, params, chance)
+    return refresh(self, observed, rows, tile._replace(w=0.9 * tile.w))
 
 
 target, refresh = OrdinalProbit._target, OrdinaryRank.refresh
