@@ -24,8 +24,6 @@ from rankfactor.data.labels import classes_of_frame
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.errors import InputError, did_you_mean, listed
 
-__all__ = ["AnnotatedTable", "from_anndata", "from_mudata", "write_back"]
-
 
 def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the AnnData") -> Table:
     """Make a table of an AnnData object.

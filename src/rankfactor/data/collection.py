@@ -26,8 +26,6 @@ from rankfactor.data.opening import need
 from rankfactor.data.table import read_table
 from rankfactor.errors import InputError, did_you_mean
 
-__all__ = ["DatasetInfo", "data_directory", "fetch", "list_datasets", "load", "load_alzheimer"]
-
 _ALZHEIMER_SOURCE = (
     "Craig-Schapiro et al. (2011), PLoS ONE 6(4): e18850 (CC BY); "
     "ad_data of the R package modeldata (MIT)"

@@ -9,8 +9,6 @@ import pandas as pd
 
 from rankfactor.errors import InputError
 
-__all__ = ["Dataset"]
-
 
 # Equality of frames is elementwise, so the generated comparison could not give one truth value.
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,6 @@ from rankfactor.data.opening import TextStream
 from rankfactor.data.textfile import Records, grid_of_records
 from rankfactor.errors import InputError
 
-__all__ = ["SeriesMatrix", "is_series_matrix"]
-
 _BEGIN, _END = "!series_matrix_table_begin", "!series_matrix_table_end"
 _PLAIN = ("title", "source_name", "organism", "description", "platform_id", "type")
 

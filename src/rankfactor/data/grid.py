@@ -42,15 +42,6 @@ from rankfactor.data.names import (
 from rankfactor.data.numbers import Style, parse_limit
 from rankfactor.errors import InputError, counted, did_you_mean, listed
 
-__all__ = [
-    "Grid",
-    "Table",
-    "check_names",
-    "check_orientation",
-    "table_of_grid",
-    "values_of_grid",
-]
-
 _LIKE_A_NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d{3})+|[+-]?\d*,\d+|[+-]?\d*\.\d+")
 _ORIENTATIONS = ("samples-in-rows", "features-in-rows")
 

@@ -12,8 +12,6 @@ import pandas as pd
 from rankfactor.data.numbers import MISSING_MARKERS
 from rankfactor.errors import InputError, listed
 
-__all__ = ["align_labels", "as_classes", "classes_of_frame", "refuse_one_class"]
-
 _MISSING = frozenset(MISSING_MARKERS)
 
 

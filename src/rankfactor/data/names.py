@@ -10,17 +10,6 @@ import pandas as pd
 
 from rankfactor.errors import InputError, did_you_mean, listed
 
-__all__ = [
-    "FEATURE_HEADINGS",
-    "check_unique",
-    "dates_among",
-    "is_heading_of_names",
-    "looks_like_features",
-    "looks_like_samples",
-    "no_id_column",
-    "plain",
-]
-
 # Headings of a column that can but hold names, whatever its cells; letters and digits only.
 _NAME_HEADINGS = frozenset({"", "id", "sample", "sampleid", "rownames", "rowname", "unnamed0"})
 # fmt: off

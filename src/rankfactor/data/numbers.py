@@ -21,17 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "LIMIT",
-    "MISSING_MARKERS",
-    "Evidence",
-    "Style",
-    "as_numbers",
-    "parse_limit",
-    "parse_number",
-    "parse_row",
-]
-
 MISSING_MARKERS = (
     "", "NA", "NaN", "nan", "null", "NULL", ".", "N/A", "n/a", "#N/A", "<NA>",
 )  # fmt: skip

@@ -22,8 +22,6 @@ from typing import IO, Any, Self, TypeVar, cast
 
 from rankfactor.errors import InputError
 
-__all__ = ["TextStream", "foreign_reader", "name_suffixes", "need", "read_as_text"]
-
 _PACKED = {
     b"\x1f\x8b": ".gz",
     b"\xfd7zXZ\x00": ".xz",

@@ -35,8 +35,6 @@ from rankfactor.data.opening import TextStream, name_suffixes
 from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import unescaped
 
-__all__ = ["Records", "TextTable", "grid_of_records", "holds_names", "open_records"]
-
 _SEPARATORS = (",", ";", "\t", " ")
 _SAMPLED_ROWS = 20
 _SAMPLED_CELLS = 200_000
@@ -84,18 +82,12 @@ class Records:
                 continue
             if blank is not None:
                 raise InputError(f"{self.source}, row {blank} is empty; remove it.")
-            if len(row) != width:
-                row = self._fit(row, number)
-            yield number, row
-
-    def _fit(self, row: list[str], number: int) -> list[str]:
-        width = len(self.names)
-        if len(row) > width and not any(cell.strip() for cell in row[width:]):
-            return row[:width]
-        raise InputError(
-            f"{self.source}, row {number} has {len(row)} cells where {width} are expected; "
-            "add or remove cells so that every row is as long as the header."
-        )
+            if len(row) < width or any(cell.strip() for cell in row[width:]):
+                raise InputError(
+                    f"{self.source}, row {number} has {len(row)} cells where {width} are expected; "
+                    "add or remove cells so that every row is as long as the header."
+                )
+            yield number, row[:width]
 
 
 class TextTable:
@@ -112,12 +104,7 @@ class TextTable:
 
     def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
         """Read all cells, as `grid_of_records` does."""
-
-        def read(records: Records, style: Style | None = None) -> tuple[Grid, Style]:
-            return grid_of_records(
-                records, id_column=id_column, text_columns=text_columns, style=style
-            )
-
+        read = partial(grid_of_records, id_column=id_column, text_columns=text_columns)
         grid, style = self._stream.read_on(self._start, read)
         if style != grid.style:
             grid, _ = self._stream.read_on(self._start, partial(read, style=style))
@@ -257,12 +244,11 @@ def grid_of_records(
     Returns
     -------
     grid : Grid
-        The cells.
     style : Style
         How numbers are written in the light of all rows: if it is not that of the grid, read again.
     """
     names, source = records.names, records.source
-    lead = _id_position(names, id_column, source)
+    lead = id_position(names, id_column, source)
     kept = set(names if text_columns is None else text_columns)
     if lead is None and (text_columns is None or names[0] not in kept):
         lead = 0  # whether it holds names is known once it is read
@@ -326,11 +312,11 @@ def _filled_width(
 ) -> int:
     """How many columns there are without those at the end that have neither name nor content."""
     width = len(columns)
-    if columns and columns[-1]:
+    if columns[-1]:
         return width
     with_text = {i for _, i in text}
-    while width > 1 and not columns[width - 1]:
-        if width - 1 in with_text or not np.isnan(values[:, width - 1]).all():
+    while width > 1 and not columns[width - 1] and width - 1 not in with_text:
+        if not np.isnan(values[:, width - 1]).all():
             break
         width -= 1
     return width
@@ -357,7 +343,7 @@ def _is_missing(cell: str) -> bool:
     return number is not None and number != number
 
 
-def _id_position(names: list[str], id_column: str | int | None, source: str) -> int | None:
+def id_position(names: list[str], id_column: str | int | None, source: str) -> int | None:
     """Return the position of the names of the rows, or None if the cells have to decide."""
     if isinstance(id_column, int):
         if not 0 <= id_column < len(names):
@@ -374,10 +360,9 @@ def _id_position(names: list[str], id_column: str | int | None, source: str) -> 
 
 
 def _notes(separator: str, style: Style, dropped: int) -> tuple[str, ...]:
-    shown = {"\t": "tab", " ": "space", "": ""}.get(separator, f"'{separator}'")
+    shown = {"\t": "tab", " ": "space"}.get(separator, f"'{separator}'")
     parts = [f"separator {shown}"] if separator not in (",", "") else []
-    if style.describe():
-        parts.append(style.describe())
+    parts += [style.describe()] if style.describe() else []
     notes = [", ".join(parts)] if parts else []
     if dropped:
         notes.append(f"{dropped} empty columns at the end are dropped")

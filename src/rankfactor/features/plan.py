@@ -31,8 +31,6 @@ from rankfactor.features.matching import (
 from rankfactor.features.words import Words
 from rankfactor.typing import Objects, Strings
 
-__all__ = ["Blocks", "FeaturePlan", "TrainingTable", "remember_columns"]
-
 COVARIATE_BLOCK, FEATURE_BLOCK = "covariates", "features"
 Blocks = None | Sequence[str] | Mapping[str, str] | pd.Series
 

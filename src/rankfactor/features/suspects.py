@@ -25,8 +25,6 @@ from rankfactor.features.words import is_of_words
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
-__all__ = ["LabelWarning", "Suspect", "check_labels", "look_alikes", "suspects"]
-
 EXPECTED = 0.01  # columns that separate by chance, at most, for one to be named
 _COLUMNS_AT_A_TIME = 256
 

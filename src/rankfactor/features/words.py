@@ -15,8 +15,6 @@ import pandas as pd
 
 from rankfactor.features.covariates import Design
 
-__all__ = ["MOST_LEVELS", "Words", "is_of_words"]
-
 MOST_LEVELS = 10
 
 
