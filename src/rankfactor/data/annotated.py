@@ -9,8 +9,7 @@ is missing in it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,26 +40,19 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     -------
     Table
         Columns of ``obs`` are the annotations.
-
-    Raises
-    ------
-    InputError
-        If there is no such matrix, a name is repeated, or a value is infinite.
     """
+    others = listed(list(adata.layers), 3)
     if layer is None:
         matrix, what = adata.X, "X"
         if matrix is None:
-            raise InputError(
-                f"{source} has no X; choose a layer: "
-                f"{listed(list(adata.layers), 3) or 'there is none'}."
-            )
-    else:
-        if layer not in adata.layers:
-            raise InputError(
-                f"{source} has no layer '{layer}'; it has "
-                f"{listed(list(adata.layers), 3) or 'none'}.{did_you_mean(layer, adata.layers)}"
-            )
+            raise InputError(f"{source} has no X; choose a layer: {others or 'there is none'}.")
+    elif layer in adata.layers:
         matrix, what = adata.layers[layer], f"layer '{layer}'"
+    else:
+        raise InputError(
+            f"{source} has no layer '{layer}'; it has {others or 'none'}."
+            f"{did_you_mean(layer, adata.layers)}"
+        )
     is_sparse = hasattr(matrix, "toarray")
     values = np.asarray(matrix.toarray() if is_sparse else matrix)
     if values.dtype.kind not in "fiub":
@@ -72,8 +64,8 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     table = values_of_grid(grid)
     annotations = classes_of_frame(adata.obs.set_axis(table.index, axis=0))
     notes = [f"the table is {what}" + (", sparse: its zeros are values" if is_sparse else "")]
-    if layer is None and len(adata.layers):
-        notes.append(f"other layers: {listed(list(adata.layers), 3)}")
+    if layer is None and others:
+        notes.append(f"other layers: {others}")
     return Table(table, annotations, source, tuple(notes))
 
 
@@ -98,9 +90,9 @@ def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuDa
         raise InputError(f"{source} has no modality; add at least one.")
     if layer is not None and not any(layer in one.layers for one in mdata.mod.values()):
         raise InputError(f"{source} has no modality with a layer '{layer}'; leave layer out.")
+    annotations = classes_of_frame(mdata.obs)
     index = pd.Index([str(name) for name in mdata.obs_names], name="sample", dtype=object)
-    columns = {str(name): mdata.obs[name].to_numpy() for name in mdata.obs.columns}
-    annotations = classes_of_frame(pd.DataFrame(columns, index=index))
+    annotations.index = index
     parts, views, notes = [], [], []
     for name, adata in mdata.mod.items():
         own = layer if layer is not None and layer in adata.layers else None
@@ -132,9 +124,14 @@ class AnnotatedTable:
     """An ``.h5ad`` or ``.h5mu`` file."""
 
     def __init__(self, path: Path, layer: str | None = None) -> None:
-        is_mudata = path.suffix.lower() == ".h5mu"
-        with _opening(path, "mudata" if is_mudata else "anndata") as package:
-            self._data = package.read_h5mu(path) if is_mudata else package.read_h5ad(path)
+        package = "mudata" if path.suffix.lower() == ".h5mu" else "anndata"
+        module = need(package, extra="anndata", path=path)
+        complaint = f"is not a whole {path.suffix} file; copy or write it again."
+        with foreign_reader(path, complaint), warnings.catch_warnings():
+            # What these packages say of their own future is no concern of the reader of a table.
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", UserWarning)
+            self._data = (module.read_h5mu if package == "mudata" else module.read_h5ad)(path)
         self._source, self._layer = str(path), layer
 
     @cached_property
@@ -158,17 +155,6 @@ class AnnotatedTable:
         return self._table.annotations
 
 
-@contextmanager
-def _opening(path: Path, package: str) -> Iterator[Any]:
-    module = need(package, extra="anndata", path=path)
-    complaint = f"is not a whole {path.suffix} file; copy or write it again."
-    with foreign_reader(path, complaint), warnings.catch_warnings():
-        # What these packages say of their own future is no concern of the reader of a table.
-        warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", UserWarning)
-        yield module
-
-
 def write_back(
     data: Any,
     *,
@@ -189,20 +175,13 @@ def write_back(
         Changed in place. Of a MuData, loadings go to its modalities, by features named
         "modality:feature".
     scores : array, shape (samples, factors)
-        Factor scores.
     loadings : array, shape (features, factors)
-        Loadings.
     features : sequence of str
         The feature of every row of `loadings`.
     samples : sequence of str, optional
         The sample of every row of `scores`; by default those of `data`, in order.
     settings : mapping, optional
         Plain values to keep beside, such as hyper-parameters.
-
-    Raises
-    ------
-    InputError
-        If shapes do not agree, or a sample or feature is unknown to `data`.
     """
     scores, loadings = np.asarray(scores, dtype=float), np.asarray(loadings, dtype=float)
     names = [str(name) for name in data.obs_names]

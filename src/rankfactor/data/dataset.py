@@ -17,15 +17,13 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        What to call the data in messages and reports.
+    name, source : str
+        What to call the data in messages and reports, and where they come from.
     table : pandas.DataFrame
         Samples x features, float64; NaN is a missing value.
     labels : pandas.DataFrame
         The same index, one column per task; classes as str, NaN where a label is missing. It may
         have no columns.
-    source : str
-        Where the data come from.
     """
 
     name: str

@@ -75,7 +75,7 @@ class TableFile:
             reader = _OTHERS[path.suffix.lower()]
         else:
             reader = SeriesMatrix if is_series_matrix(self._stream.head) else TextTable
-        options = {}
+        options: dict[str, str] = {}
         for name, value, of in (("layer", layer, AnnotatedTable), ("sheet", sheet, Sheet)):
             if value is not None and reader is not of:
                 self.close()
