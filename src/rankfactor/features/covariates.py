@@ -168,7 +168,7 @@ class Design:
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Design:
-        """Design of `to_list`'s values."""
+        """Design of `to_list`'s values, whose tuples may have become lists."""
 
         def whole(name: str, levels: Any, centre: Any, scale: Any) -> Covariate:
             levels = None if levels is None else tuple(levels)
@@ -230,13 +230,7 @@ class RankRegression:
 
     @classmethod
     def learn(cls, values: Floats, design: Floats, max_knots: int = MAX_KNOTS) -> RankRegression:
-        """Regression of a table (N, D), NaN where missing, on a centred design (N, p).
-
-        Raises
-        ------
-        InputError
-            If the covariates have as many columns as there are samples.
-        """
+        """Regression of a table (N, D), NaN where missing, on a centred design (N, p)."""
         n_samples, n_features = values.shape
         full = np.column_stack([np.ones(n_samples), design])
         width = full.shape[1]

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.errors import InputError, counted, listed
-from rankfactor.features.covariates import MAX_KNOTS, USES, Adjustment, dense
+from rankfactor.features.covariates import MAX_KNOTS, USES, Adjustment, Design, dense
 from rankfactor.features.matching import (
     NamedSparse,
     column_names,
@@ -28,7 +28,7 @@ from rankfactor.features.matching import (
     split_covariates,
     table_values,
 )
-from rankfactor.features.words import Words
+from rankfactor.features.words import find_words, origins, with_indicators
 from rankfactor.typing import Objects, Strings
 
 COVARIATE_BLOCK, FEATURE_BLOCK = "covariates", "features"
@@ -71,7 +71,7 @@ class FeaturePlan:
         Their names, where all are text.
     blocks : array of str, shape (D,), or None
         The block (modality) of every feature.
-    words : Words or None
+    words : Design or None
         How columns of words become features.
     covariates : Adjustment or None
         What is done with covariates; those that become features come last.
@@ -82,7 +82,7 @@ class FeaturePlan:
     n_given: int
     given_names: Objects | None = None
     blocks: Strings | None = None
-    words: Words | None = None
+    words: Design | None = None
     covariates: Adjustment | None = None
 
     @classmethod
@@ -121,14 +121,14 @@ class FeaturePlan:
             table, frame = split_covariates(given, wanted)
             if not len(table.columns):
                 raise InputError("every column of the table is a covariate: there are no features.")
-        words = Words.learn(table)
-        coded = table if words is None else words.apply(table)
+        words = find_words(table)
+        coded = table if words is None else with_indicators(words, table)
         values = table_values(coded, estimator=estimator)
         names, given_names = column_names(coded), column_names(given)
         n_given = values.shape[1] if words is None else len(table.columns)
         of_blocks = feature_blocks(blocks, column_names(table), n_given)
         if of_blocks is not None and words is not None:
-            of_blocks = of_blocks[words.origins(table.columns)]
+            of_blocks = of_blocks[origins(words, table.columns)]
         if wanted is not None:
             if names is None:
                 raise InputError("with covariates every feature needs a name that is text.")
@@ -164,12 +164,12 @@ class FeaturePlan:
         names: Strings,
         named: bool,
         blocks: Strings | None,
-        words: Words | None,
+        words: Design | None,
         covariates: Adjustment | None,
     ) -> FeaturePlan:
         """Plan of what a model file keeps; columns are given as numbers, words, covariates."""
         plan = cls(names, named, 0, None, blocks, words, covariates)
-        n_words = 0 if words is None else len(words.design.feature_names)
+        n_words = 0 if words is None else len(words.feature_names)
         numbers = plan.table_features[: len(plan.table_features) - n_words].tolist()
         given = np.array([*numbers, *plan.word_columns, *plan.covariate_names], object)
         return replace(plan, n_given=len(given), given_names=given if named else None)
@@ -232,7 +232,7 @@ class FeaturePlan:
         """Features of the model that are not in a table with names, nor made of its words."""
         found = set(X.columns)
         if self.words is not None and isinstance(X, pd.DataFrame):
-            for column in self.words.design.columns:
+            for column in self.words.columns:
                 found.update(column.feature_names if column.name in found else ())
         return [name for name in self.table_features.tolist() if name not in found]
 
@@ -253,7 +253,7 @@ class FeaturePlan:
             )
         if self.words is not None and isinstance(X, pd.DataFrame):
             refuse_duplicates(X.columns)
-            X = self.words.apply(X)
+            X = with_indicators(self.words, X)
         return selected(X, pd.Index(known.astype(object)))
 
     def _adjusted(self, values: Any, frame: pd.DataFrame, sparse: bool, exact: str) -> Any:
@@ -278,7 +278,7 @@ class FeaturePlan:
     @property
     def word_columns(self) -> list[str]:
         """Names of the columns of words that features are made of."""
-        return [] if self.words is None else self.words.design.names
+        return [] if self.words is None else self.words.names
 
 
 def remember_columns(estimator: Any, plan: FeaturePlan) -> None:
@@ -342,9 +342,8 @@ def _with_covariates(blocks: Strings | None, n_features: int, added: list[str]) 
 
 def _names_or(names: Any, prefix: str, count: int) -> Strings:
     """Names as text, or prefix0, prefix1, ... where there are none."""
-    if names is None:
-        names = [f"{prefix}{number}" for number in range(count)]
-    return np.array([str(name) for name in names], np.str_)
+    default = [f"{prefix}{number}" for number in range(count)]
+    return np.array([str(name) for name in (default if names is None else names)], np.str_)
 
 
 def _called(estimator: Any) -> str:

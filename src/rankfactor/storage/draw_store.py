@@ -77,16 +77,11 @@ class DrawStore:
     path : path
         Of the group. Made if it does not exist; its folder must exist.
     problem : dict
-        Plain values; a group of another problem is refused.
+        Plain values; a path that holds anything but draws of this problem is refused.
     n_chains, n_draws : int
         Chains, and the draws of each.
     features : sequence of str, length d
         Names along the dimension ``feature``.
-
-    Raises
-    ------
-    InputError
-        If zarr is not installed, or the path holds anything but draws of this problem.
     """
 
     def __init__(

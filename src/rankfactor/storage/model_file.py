@@ -21,7 +21,6 @@ from rankfactor.classifiers import Gated
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.plan import FeaturePlan
-from rankfactor.features.words import Words
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import RowArrays
@@ -123,13 +122,7 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
 
 
 def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a model file says of itself: versions, parts, summary and provenance.
-
-    Raises
-    ------
-    InputError
-        As `load_model`.
-    """
+    """Read what a model file says of itself: versions, parts, summary and provenance."""
     return read_header(Path(path), FORMAT, KNOWN)
 
 
@@ -234,7 +227,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             parts[COVARIATES] = adjustment.regression
     if words is not None:
         needs.append(INDICATORS)
-        header[INDICATORS] = words.design.to_list()
+        header[INDICATORS] = words.to_list()
     return header, _named(parts)
 
 
@@ -307,7 +300,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
             parts["feature_names"],
             bool(header["named_features"]),
             parts.get("views"),
-            None if indicators is None else Words(Design.from_list(indicators)),
+            None if indicators is None else Design.from_list(indicators),
             adjustment,
         ),
         sample_names=parts["sample_names"],
