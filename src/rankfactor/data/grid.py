@@ -84,39 +84,20 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells of a file.
+    """Cells of a file."""
 
-    Attributes
-    ----------
-    source : str
-        What to call the file in messages.
-    row_names, column_names : list of str
-    values : array of float64, shape (rows, columns)
-        NaN where a cell is missing or no number.
-    text : dict
-        Cells that are no numbers, or are to stay as written, by row and column.
-    heading : str or None
-        The heading of the names of the rows, None if the file has no such names.
-    first_row : int
-        The number in the file of the first row.
-    notes : tuple of str
-        What was detected.
-    style : Style
-        How numbers are written.
-    written : dict
-        Numbers as the file writes them, by row and column, in rows and columns that also have
-        text: "01" is not "1" where it is a name.
-    """
-
-    source: str
+    source: str  # what messages call the file
     row_names: list[str]
     column_names: list[str]
-    values: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]  # (rows, columns); NaN where a cell is missing or no number
+    # Cells that are no numbers, or are to stay as written, by row and column.
     text: dict[tuple[int, int], str] = field(default_factory=dict)
-    heading: str | None = ""
-    first_row: int = 2
-    notes: tuple[str, ...] = ()
+    heading: str | None = ""  # of the names of the rows, None if the file has no such names
+    first_row: int = 2  # its number in the file
+    notes: tuple[str, ...] = ()  # what was detected
     style: Style = field(default_factory=Style)
+    # Numbers as the file writes them, in rows and columns that also have text: "01" is not "1"
+    # where it is a name.
     written: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def place(self, row: int, column: int) -> str:

@@ -77,7 +77,9 @@ def is_heading_of_names(heading: str, cells: Sequence[str]) -> bool:
 
 def looks_like_features(names: Sequence[str]) -> bool:
     """Tell whether names are those of genes, probes and the like."""
-    return _most_match(_FEATURE, names) or _common_genes(names) >= 2
+    return _most_match(_FEATURE, names) or (
+        len(_COMMON_GENES.intersection(name.upper() for name in names)) >= 2
+    )
 
 
 def looks_like_samples(names: Sequence[str]) -> bool:
@@ -111,7 +113,3 @@ def no_id_column(source: str | Path, name: object, known: Sequence[str]) -> Inpu
 def _most_match(pattern: re.Pattern[str], names: Sequence[str]) -> bool:
     looked_at = names[:_LOOKED_AT]
     return sum(bool(pattern.fullmatch(name)) for name in looked_at) * 2 > len(looked_at)
-
-
-def _common_genes(names: Sequence[str]) -> int:
-    return len(_COMMON_GENES & {name.upper() for name in names})

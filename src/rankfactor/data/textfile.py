@@ -49,27 +49,13 @@ _ENCODINGS = {
 
 @dataclass
 class Records:
-    """The rows of a text table, below its header.
+    """The rows of a text table, below its header."""
 
-    Attributes
-    ----------
-    source : str
-        What to call the file in messages.
-    separator : str
-        The character between cells; "" if cells do not come from text.
-    names : list of str
-        The heading of every column, stripped.
-    rows : iterator of list of str
-        The rows, each to be checked against the header.
-    header_row : int
-        The number of the header's row in the file.
-    """
-
-    source: str
-    separator: str
-    names: list[str]
-    rows: Iterator[list[str]]
-    header_row: int = 1
+    source: str  # what messages call the file
+    separator: str  # between cells; "" if they do not come from text
+    names: list[str]  # the heading of every column, stripped
+    rows: Iterator[list[str]]  # each to be checked against the header
+    header_row: int = 1  # the number of the header's row in the file
 
     def checked(self) -> Iterator[tuple[int, list[str]]]:
         """Give every row with its number, without blank ones at the end."""
@@ -233,7 +219,6 @@ def grid_of_records(
     Parameters
     ----------
     records : Records
-        Header and rows.
     id_column : str or int, optional
         The column of the names of the rows, by heading or by position from 0.
     text_columns : collection of str or None
@@ -257,8 +242,7 @@ def grid_of_records(
     sample = list(islice(rows, max(1, _SAMPLED_CELLS // len(names))))
     if not sample:
         raise InputError(f"{source} has a header but no rows; add one row per sample.")
-    evidence = Evidence()
-    evidence.look(chain.from_iterable(row for _, row in sample))
+    evidence = Evidence(chain.from_iterable(row for _, row in sample))
     by_column = [i for i, name in enumerate(columns) if name in kept]
     cells = _Cells(
         evidence.style(records.separator) if style is None else style,

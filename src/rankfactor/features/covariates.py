@@ -45,20 +45,12 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class Covariate:
-    """How one column becomes numbers.
-
-    Attributes
-    ----------
-    name : str
-    levels : tuple of str or None
-        Levels of a text column in increasing order; None for a numeric one.
-    centre, scale : tuple of float
-        Training mean and standard deviation of a numeric column; of a text column the shares of
-        the levels but the first, and ones.
-    """
+    """How one column becomes numbers."""
 
     name: str
-    levels: tuple[str, ...] | None
+    levels: tuple[str, ...] | None  # of a text column in increasing order; None for a numeric one
+    # Training mean and standard deviation of a numeric column; of a text column the shares of the
+    # levels but the first, and ones.
     centre: tuple[float, ...]
     scale: tuple[float, ...]
 
@@ -212,21 +204,12 @@ def _numbers(name: str, column: pd.Series[Any]) -> Floats:
 
 @dataclass(frozen=True)
 class RankRegression:
-    """What is taken from every feature: normal scores less what covariates say of them.
+    """What is taken from every feature: normal scores less what covariates say of them."""
 
-    Attributes
-    ----------
-    knots, scores : array, shape (D, J)
-        Observed values in increasing order, +inf past ``n_knots``, and their normal scores.
-    n_knots : int array, shape (D,)
-    coefficients : array, shape (D, 1 + p)
-        Intercept and slopes of the normal scores.
-    """
-
-    knots: Floats
-    scores: Floats
-    n_knots: NDArray[np.int64]
-    coefficients: Floats
+    knots: Floats  # (D, J), observed values in increasing order, +inf past ``n_knots``
+    scores: Floats  # (D, J), their normal scores
+    n_knots: NDArray[np.int64]  # (D,)
+    coefficients: Floats  # (D, 1 + p), intercept and slopes of the normal scores
 
     @classmethod
     def learn(cls, values: Floats, design: Floats, max_knots: int = MAX_KNOTS) -> RankRegression:
@@ -301,19 +284,11 @@ def _knots(column: Floats, most: int) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """What a model does with covariates, as learned in training.
+    """What a model does with covariates, as learned in training."""
 
-    Attributes
-    ----------
-    use : {"regress", "view"}
-    design : Design
-    regression : RankRegression or None
-        With ``"regress"`` only.
-    """
-
-    use: str
+    use: str  # "regress" or "view"
     design: Design
-    regression: RankRegression | None = None
+    regression: RankRegression | None = None  # with "regress" only
 
     @classmethod
     def learn(

@@ -23,21 +23,12 @@ from rankfactor.features.words import MOST_LEVELS
 
 @dataclass(frozen=True)
 class NamedSparse:
-    """A sparse table with names.
+    """A sparse table with names."""
 
-    Attributes
-    ----------
-    matrix : sparse matrix, shape (N, D)
-    index, columns : Index
-        Names of the samples and of the features.
-    extra : DataFrame
-        Further columns of the same samples, which are no features.
-    """
-
-    matrix: Any
-    index: pd.Index[Any]
-    columns: pd.Index[Any]
-    extra: pd.DataFrame
+    matrix: Any  # sparse, (N, D)
+    index: pd.Index[Any]  # names of the samples
+    columns: pd.Index[Any]  # names of the features
+    extra: pd.DataFrame  # further columns of the same samples, which are no features
 
     def take(self, rows: NDArray[np.int64]) -> NamedSparse:
         """Some of the samples."""
@@ -107,12 +98,7 @@ def split_covariates(
 ) -> tuple[Any, pd.DataFrame]:
     """A table without its covariates, and the covariates.
 
-    Parameters
-    ----------
-    X : DataFrame or NamedSparse
-    names : sequence of str
-    on_missing : {"error", "missing"}
-        What to do about covariates that the table lacks.
+    Those that the table lacks are refused or, if ``on_missing`` is "missing", all missing.
     """
     if not isinstance(X, pd.DataFrame | NamedSparse):
         raise InputError(

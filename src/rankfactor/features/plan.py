@@ -37,21 +37,13 @@ Blocks = None | Sequence[str] | Mapping[str, str] | pd.Series
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table that a plan was learned from.
+    """A table that a plan was learned from."""
 
-    Attributes
-    ----------
-    values : array or CSC array, shape (N, D)
-        What the model sees, NaN where missing: `FeaturePlan.apply` gives the same.
-    given : DataFrame, NamedSparse, array or CSC array
-        The table as given, checked; a plan can be learned from a part of its samples.
-    sample_names : array of str, shape (N,)
-        sample0, sample1, ... where the table has none.
-    """
-
+    # What the model sees, (N, D), NaN where missing: `FeaturePlan.apply` gives the same.
     values: Any
+    # The table as given, checked; a plan can be learned from a part of its samples.
     given: Any
-    sample_names: Strings
+    sample_names: Strings  # sample0, sample1, ... where the table has none
 
 
 @dataclass(frozen=True)
