@@ -135,7 +135,8 @@ class AnnotatedTable:
         self._source, self._layer = str(path), layer
 
     @cached_property
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """The table."""
         make = from_mudata if hasattr(self._data, "mod") else from_anndata
         return make(self._data, self._layer, source=self._source)
 
@@ -143,16 +144,13 @@ class AnnotatedTable:
     def names(self) -> list[str]:
         """Names of the columns of ``obs`` and of the features."""
         if hasattr(self._data, "mod"):
-            return [*self._table.annotations.columns, *self._table.values.columns]
+            return [*self.table.annotations.columns, *self.table.values.columns]
         return [*map(str, self._data.obs.columns), *map(str, self._data.var_names)]
 
-    def table(self) -> Table:
-        """The table."""
-        return self._table
-
+    @property
     def annotations(self) -> pd.DataFrame:
         """What the file says about its samples."""
-        return self._table.annotations
+        return self.table.annotations
 
 
 def write_back(

@@ -44,7 +44,6 @@ from rankfactor.data.numbers import Style, parse_limit
 from rankfactor.errors import InputError, counted, did_you_mean, listed
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d{3})+|[+-]?\d*,\d+|[+-]?\d*\.\d+")
-_ORIENTATIONS = ("samples-in-rows", "features-in-rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +104,6 @@ class Grid:
         return f"{self.source}, row {row + self.first_row}, column '{self.column_names[column]}'"
 
 
-def check_orientation(orient: str | None) -> None:
-    """Refuse an orientation that is none."""
-    if orient is not None and orient not in _ORIENTATIONS:
-        raise InputError(
-            f"orient='{orient}' is not a choice; pass 'samples-in-rows' or 'features-in-rows'."
-        )
-
-
 def table_of_grid(
     grid: Grid,
     *,
@@ -137,7 +128,6 @@ def table_of_grid(
     lost : list of str
         Annotations some of whose cells were read as numbers and are not in ``grid.written``.
     """
-    check_orientation(orient)
     turned, reason = _orientation(grid, orient, set(text_columns), sample_names)
     notes = [*grid.notes]
     if turned:

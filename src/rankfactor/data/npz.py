@@ -8,6 +8,7 @@ zeros are values.
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class Archive:
         labels += [name.removeprefix("lab_") for name in arrays if name.startswith("lab_")]
         return [*labels, *map(str, arrays.get("feature_names", ()))]
 
+    @cached_property
     def table(self) -> Table:
         """The table."""
         arrays, source = self._arrays, str(self._path)
@@ -58,9 +60,10 @@ class Archive:
         data = self.dataset()
         return Table(data.table, data.labels, source, notes)
 
+    @property
     def annotations(self) -> pd.DataFrame:
         """What the archive says about its samples."""
-        return self.table().annotations
+        return self.table.annotations
 
     def dataset(self, part: str = "") -> Dataset:
         """The whole archive, or a part of a given split: "train" or "test"."""

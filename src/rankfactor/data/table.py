@@ -27,7 +27,7 @@ from rankfactor.data.annotated import AnnotatedTable
 from rankfactor.data.excel import Sheet
 from rankfactor.data.frames import ParquetTable
 from rankfactor.data.geo import SeriesMatrix, is_series_matrix
-from rankfactor.data.grid import Table, check_names, check_orientation, table_of_grid
+from rankfactor.data.grid import Table, check_names, table_of_grid
 from rankfactor.data.labels import as_classes, classes_of_frame
 from rankfactor.data.names import check_unique, no_id_column
 from rankfactor.data.npz import Archive
@@ -111,15 +111,21 @@ class TableFile:
         sample_names: Collection[str] | None = None,
     ) -> Table:
         """Read the table, as `read_table` does."""
-        check_orientation(orient)
+        if orient not in (None, "samples-in-rows", "features-in-rows"):
+            raise InputError(
+                f"orient='{orient}' is not a choice; pass 'samples-in-rows' or 'features-in-rows'."
+            )
         source = self._source
         if isinstance(source, _Described):
             if isinstance(source, SeriesMatrix):
-                table = source.table(orient)
+                if orient == "samples-in-rows":
+                    raise InputError(
+                        f"{self.path} is a GEO series matrix, which has features in rows: drop "
+                        "orient."
+                    )
             elif orient == "features-in-rows":
                 raise InputError(f"{self.path} has samples in rows, by its format: drop orient.")
-            else:
-                table = source.table()
+            table = source.table
             if id_column is not None:
                 annotations = _indexed(table.annotations, id_column, self.path)
                 values = table.values.set_axis(annotations.index, axis=0)
@@ -145,7 +151,7 @@ class TableFile:
     def annotations(self, id_column: str | int | None = None) -> pd.DataFrame:
         """Read every cell as text, as `read_annotations` does."""
         if isinstance(self._source, _Described):
-            frame = self._source.annotations()
+            frame = self._source.annotations
             return frame if id_column is None else _indexed(frame, id_column, self.path)
         grid = self._source.grid(id_column, None)
         check_names(grid, "sample", "column")

@@ -176,19 +176,15 @@ class _Cells:
 
     def add(self, name: str, cells: list[str]) -> None:
         n = len(self.values)
-        if name in self.kept:
-            self.values.append(np.full(len(cells), np.nan))
-            self._keep(n, cells, range(len(cells)))
-            return
-        if self.kept_columns:
-            written, cells = cells, list(cells)
-            for i in self.kept_columns:
+        as_written = range(len(cells)) if name in self.kept else self.kept_columns
+        self.text |= {(n, i): unescaped(cells[i]) for i in as_written if not _is_missing(cells[i])}
+        if as_written:
+            cells = list(cells)
+            for i in as_written:
                 cells[i] = "nan"
-            self._keep(n, written, self.kept_columns)
         row, odd = parse_row(cells, self.style, self.often_text)
         self.values.append(row)
-        for i, cell in odd.items():
-            self.text[n, i] = unescaped(cell)
+        self.text |= {(n, i): unescaped(cell) for i, cell in odd.items()}
         if len(odd) < 50:
             for i in odd:
                 self.often_text[i] = self.often_text.get(i, 0) + 1
@@ -200,11 +196,6 @@ class _Cells:
                 self.often_text[i] = more - 1
                 if more >= 0:
                     self.written[n, i] = unescaped(cells[i])
-
-    def _keep(self, n: int, cells: list[str], positions: Collection[int]) -> None:
-        for i in positions:
-            if not _is_missing(cells[i]):
-                self.text[n, i] = unescaped(cells[i])
 
 
 def grid_of_records(

@@ -44,8 +44,7 @@ _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
-    NotImplementedError,  # an unknown method of compression
-    RuntimeError,  # a member marked as encrypted
+    RuntimeError,  # an unknown method of compression, or a member marked as encrypted
     LookupError,
     TypeError,
     ValueError,
