@@ -24,17 +24,11 @@ ClassWeight = str | Mapping[Any, Any] | None
 
 @dataclass(frozen=True)
 class Task:
-    """One label column.
-
-    Attributes
-    ----------
-    name : str
-    classes : array, shape (n_classes,)
-        The labels in increasing order; of two classes the second is the positive one, and the
-        order may be the other (`rankfactor.posterior.Posterior.with_positive`).
-    """
+    """One label column."""
 
     name: str
+    # The labels in increasing order; of two classes the second is the positive one, and the order
+    # may be the other (`rankfactor.posterior.Posterior.with_positive`).
     classes: NDArray[Any]
 
     @property

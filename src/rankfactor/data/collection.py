@@ -33,28 +33,18 @@ _ALZHEIMER_SOURCE = (
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known about a data set: its name, its shape, what was measured, and so on.
-
-    Attributes
-    ----------
-    labels : tuple of str
-        Columns of labels; further columns group or describe the samples.
-    source, licence : str
-        Where it comes from, and on what terms the source gives it.
-    files : dict
-        Files that are not bundled, with their SHA-256; empty if the set is bundled.
-    words : tuple of str
-        Columns of words that are features, although `load` has them beside the labels.
-    """
+    """What is known about a data set."""
 
     name: str
     n_samples: int
     n_features: int
-    what: str
-    labels: tuple[str, ...]
+    what: str  # was measured
+    labels: tuple[str, ...]  # columns of labels; further columns group or describe the samples
     source: str
     licence: str = "not stated by the source"
+    # Files that are not bundled, with their SHA-256; empty if the set is bundled.
     files: dict[str, str] = field(default_factory=dict)
+    # Columns of words that are features, although `load` has them beside the labels.
     words: tuple[str, ...] = ()
 
     @property

@@ -53,9 +53,7 @@ class Dataset:
                     f"The column '{feature}' of {self.name} is {dtype}, not float64; "
                     "convert the table with numeric_table."
                 )
-        infinite = np.isinf(self.table.to_numpy())
-        if infinite.any():
-            n, i = (int(position[0]) for position in np.nonzero(infinite))
+        for n, i in np.argwhere(np.isinf(self.table.to_numpy()))[:1]:
             raise InputError(
                 f"The value of '{self.table.columns[i]}' in sample '{self.table.index[n]}' of "
                 f"{self.name} is infinite; correct it, or make it NaN if it is missing."

@@ -52,18 +52,7 @@ _OTHERS: dict[str, type[Any]] = {
 class TableFile:
     """A file of any format, opened once: its header is read once, and its body once.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; its name says the format.
-    layer : str, optional
-        The layer of an AnnData file to take in place of ``X``.
-    sheet : str, optional
-        The sheet of an Excel workbook; by default the first.
-
-    Attributes
-    ----------
-    path : Path
+    Arguments as for `read_table`.
     """
 
     def __init__(
@@ -230,21 +219,10 @@ def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
 def read_annotations(
     path: str | Path, id_column: str | int | None = None, *, sheet: str | None = None
 ) -> pd.DataFrame:
-    """Read a file that describes samples, every cell as text.
+    """Read a file that describes samples, every cell as text; arguments as for `read_table`.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file of any format, samples in rows; of GEO, AnnData and NPZ the annotations.
-    id_column : str or int, optional
-        The column of sample names, by heading or, in tables, by position from 0.
-    sheet : str, optional
-        The sheet of an Excel workbook.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Sample names as index; classes as str, NaN where a cell is missing.
+    Samples are in rows; of GEO, AnnData and NPZ these are the annotations. The frame has sample
+    names as index, classes as str, and NaN where a cell is missing.
     """
     with TableFile(path, sheet=sheet) as file:
         return file.annotations(id_column)

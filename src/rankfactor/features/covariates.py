@@ -57,20 +57,28 @@ class Covariate:
     @classmethod
     def learn(cls, name: str, column: pd.Series[Any]) -> Covariate:
         """The kind, levels and moments of a training column."""
+        levels: tuple[str, ...] | None = None
         if _is_numeric(column):
             seen = _numbers(name, column)
             seen = seen[~np.isnan(seen)]
             spread = float(seen.std()) if seen.size else 0.0
-            if not spread > 0:
-                _say_constant(name)
-            centre = float(seen.mean()) if seen.size else 0.0
-            return cls(name, None, (centre,), (spread if spread > 0 else 1.0,))
-        known = column.dropna().astype(str)
-        levels = tuple(sorted(known.unique()))
-        if len(levels) < 2:
-            _say_constant(name)
-        shares = tuple(float((known == level).mean()) for level in levels[1:])
-        return cls(name, levels, shares, (1.0,) * len(shares))
+            varies = spread > 0
+            centre: tuple[float, ...] = (float(seen.mean()) if seen.size else 0.0,)
+            scale: tuple[float, ...] = (spread if varies else 1.0,)
+        else:
+            known = column.dropna().astype(str)
+            levels = tuple(sorted(known.unique()))
+            varies = len(levels) > 1
+            centre = tuple(float((known == level).mean()) for level in levels[1:])
+            scale = (1.0,) * len(centre)
+        if not varies:
+            warnings.warn(
+                f"the column {name!r} does not vary among the training samples, so nothing is "
+                "learned of it.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return cls(name, levels, centre, scale)
 
     @property
     def feature_names(self) -> list[str]:
@@ -167,15 +175,6 @@ class Design:
             return Covariate(name, levels, tuple(centre), tuple(scale))
 
         return cls(tuple(whole(**one) for one in columns))
-
-
-def _say_constant(name: str) -> None:
-    warnings.warn(
-        f"the column {name!r} does not vary among the training samples, so nothing is learned "
-        "of it.",
-        UserWarning,
-        stacklevel=2,
-    )
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:

@@ -77,7 +77,12 @@ def save_model(
         their number, their class counts and the moments of their scores only. Single observed
         values of features (cuts, knots of covariates) are kept either way: docs/model-file.md.
     """
-    path, posterior = Path(path), _posterior_of(model)
+    path, posterior = Path(path), getattr(model, "posterior_", model)
+    if not isinstance(posterior, Posterior):
+        name = type(model).__name__
+        if hasattr(model, "fit"):
+            raise InputError(f"this {name} is not fitted: fit it before it is saved.")
+        raise InputError(f"{name} cannot be saved: give an estimator or a posterior.")
     if not training_samples:
         posterior = posterior.without_training_samples()
     header, arrays = _disassemble(posterior)
@@ -89,15 +94,6 @@ def save_model(
     return path
 
 
-def _posterior_of(model: Any) -> Posterior:
-    found = getattr(model, "posterior_", model)
-    if isinstance(found, Posterior):
-        return found
-    if hasattr(model, "fit"):
-        raise InputError(f"this {type(model).__name__} is not fitted: fit it before it is saved.")
-    raise InputError(f"{type(model).__name__} cannot be saved: give an estimator or a posterior.")
-
-
 def load_model(path: str | os.PathLike[str]) -> Posterior:
     """Read a fitted model from a file.
 
@@ -106,12 +102,6 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
     Posterior
         With ``predict``, ``predict_proba``, ``decision_function``, ``transform`` and ``explain``;
         `RankFactorClassifier.from_posterior` makes an estimator of it.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is truncated, damaged, edited, foreign, or of a newer
-        format.
     """
     path = Path(path)
     header, arrays = read_archive(path, FORMAT, KNOWN)
@@ -193,6 +183,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "scales": draws.scales.values,
         }
     needs: list[str] = []
+    summary = _summary(posterior)
     header: dict[str, Any] = {
         "format": FORMAT.name,
         "version": FORMAT.version,
@@ -200,12 +191,10 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "library": __version__,
         "model": posterior.model.to_dict(),
         "tasks": [task.name for task in tasks],
-        "converged": posterior.converged,
-        "convergence": asdict(posterior.convergence),
-        "training": posterior.training,
+        **{name: summary[name] for name in ("converged", "convergence", "training")},
         "named_features": posterior.named_features,
         "draws": draws is not None,
-        "summary": _summary(posterior),
+        "summary": summary,
         "codes_sha256": posterior.codes_sha256,
     }
     if left_out is not None:
