@@ -36,8 +36,8 @@ class Choice(Generic[Candidate]):
         """The first of the best candidates; the first of all if none was compared."""
         known = [number for number, score in enumerate(self.scores) if not math.isnan(score)]
         # Rounded, so that equally good candidates are equal whatever the order of their sums.
-        rounded = {number: round(self.scores[number], DIGITS) for number in known}
-        return self.candidates[max(known, key=rounded.__getitem__, default=0)]
+        best = max(known, key=lambda number: round(self.scores[number], DIGITS), default=0)
+        return self.candidates[best]
 
 
 def choose(

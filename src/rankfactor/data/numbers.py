@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -183,10 +184,7 @@ def _all_numbers(cells: list[str], style: Style) -> npt.NDArray[np.float64] | No
         if "." in whole:
             return None
         cells = [cell.replace(",", ".") for cell in cells]
-    for attempt in range(2):
-        try:
-            return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
-        except ValueError:
-            if attempt == 0:
-                cells = ["nan" if cell in _MISSING else cell for cell in cells]
+    for given in (cells, ("nan" if cell in _MISSING else cell for cell in cells)):
+        with suppress(ValueError):
+            return np.fromiter(map(float, given), dtype=np.float64, count=len(cells))
     return None

@@ -35,13 +35,11 @@ from rankfactor.data.opening import TextStream, name_suffixes
 from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import unescaped
 
-_SEPARATORS = (",", ";", "\t", " ")
+_SEPARATORS = (",", ";", "\t")
 _SAMPLED_ROWS = 20
 _SAMPLED_CELLS = 200_000
 _ENCODINGS = {
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16",
+    **dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), "UTF-16"),
     "cp1252": "Windows-1252",
     "latin-1": "Latin-1",
 }
@@ -131,7 +129,7 @@ def open_records(file: IO[str], path: Path) -> Records:
 
 def _is_header(line: str) -> bool:
     # "#OTU ID<tab>s1<tab>s2" is a header, "# made by a program" is not.
-    return any(line.count(separator) >= 2 for separator in ("\t", ";")) or line.count(",") >= 2
+    return any(line.count(separator) >= 2 for separator in _SEPARATORS)
 
 
 def _find_separator(lines: list[str], suffix: str) -> str:
@@ -146,15 +144,12 @@ def _find_separator(lines: list[str], suffix: str) -> str:
         header, *below = widths
         if max(widths) == 1:
             return -1, 0
-        if all(width == header for width in below):
-            return 2, header
-        if all(width == header + 1 for width in below):
-            return 1, header
-        return 0, header
+        fits = (2 - more for more in (0, 1) if all(width == header + more for width in below))
+        return next(fits, 0), header
 
     if suffix in (".tsv", ".tab") and "\t" in lines[0]:
         return "\t"
-    merits = {separator: merit(separator) for separator in _SEPARATORS[:-1]}
+    merits = {separator: merit(separator) for separator in _SEPARATORS}
     # Spaces stand in names and text, so they separate only where nothing else can.
     if max(merits.values())[0] < 0:
         return " " if merit(" ")[0] > 0 else ","

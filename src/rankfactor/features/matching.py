@@ -224,14 +224,6 @@ def refuse_duplicates(names: pd.Index[Any]) -> None:
         raise InputError(f"duplicate feature names: {listed(twice)}; make every name unique.")
 
 
-def selected(X: Any, known: pd.Index[Any]) -> Any:
-    """The columns of these names in this order; those that the table lacks are all missing."""
-    refuse_duplicates(X.columns)
-    if isinstance(X, NamedSparse):
-        return X.select(known)
-    return X if X.columns.equals(known) else X.reindex(columns=known)
-
-
 def refuse_shuffled(X: Any, y: Any) -> None:
     """Labels with the table's sample names in another order are surely a mistake."""
     if not isinstance(X, pd.DataFrame | NamedSparse) or not isinstance(y, pd.Series | pd.DataFrame):

@@ -24,7 +24,6 @@ from rankfactor.features.matching import (
     opened,
     refuse_duplicates,
     refuse_limits,
-    selected,
     split_covariates,
     table_values,
 )
@@ -243,10 +242,14 @@ class FeaturePlan:
                 f"{listed(absent)}; add them, or set missing_features='missing' to treat them as "
                 "missing values."
             )
-        if self.words is not None and isinstance(X, pd.DataFrame):
-            refuse_duplicates(X.columns)
+        refuse_duplicates(X.columns)
+        columns = pd.Index(known.astype(object))
+        if isinstance(X, NamedSparse):
+            return X.select(columns)
+        if self.words is not None:
             X = with_indicators(self.words, X)
-        return selected(X, pd.Index(known.astype(object)))
+            refuse_duplicates(X.columns)
+        return X if X.columns.equals(columns) else X.reindex(columns=columns)
 
     def _adjusted(self, values: Any, frame: pd.DataFrame, sparse: bool, exact: str) -> Any:
         """Values (N, D) of checked values of the table's features, and of its covariates."""
