@@ -79,12 +79,9 @@ def _grid(
     text: dict[tuple[int, int], str] = {}
     numbers: dict[tuple[int, int], str] = {}
     # All numbers at once: one column at a time takes seconds for 28,000 of them.
-    numeric = np.array(
-        [
-            name not in kept and pd.api.types.is_numeric_dtype(dtype)
-            for name, dtype in zip(columns, frame.dtypes, strict=True)
-        ]
-    )
+    pairs = zip(columns, frame.dtypes, strict=True)
+    is_number = pd.api.types.is_numeric_dtype
+    numeric = np.array([name not in kept and is_number(kind) for name, kind in pairs], bool)
     values = np.full(frame.shape, np.nan)
     values[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
     for i in np.flatnonzero(~numeric).tolist():
