@@ -23,14 +23,9 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Choice(Generic[Candidate]):
-    """Candidates and what was found of them.
+    """Candidates, and the measure of each: higher is better, NaN for one that was not compared.
 
-    Attributes
-    ----------
-    candidates : sequence
-    scores : list of float
-        Measure of every candidate, higher is better; NaN for one that was not compared. Empty if
-        there was nothing to choose by.
+    There are no scores if there was nothing to choose by.
     """
 
     candidates: Sequence[Candidate]
@@ -41,8 +36,8 @@ class Choice(Generic[Candidate]):
         """The first of the best candidates; the first of all if none was compared."""
         known = [number for number, score in enumerate(self.scores) if not math.isnan(score)]
         # Rounded, so that equally good candidates are equal whatever the order of their sums.
-        rounded = {number: round(self.scores[number], DIGITS) for number in known}
-        return self.candidates[max(known, key=rounded.__getitem__, default=0)]
+        best = max(known, key=lambda number: round(self.scores[number], DIGITS), default=0)
+        return self.candidates[best]
 
 
 def choose(
@@ -50,21 +45,11 @@ def choose(
     folds: Iterable[AFold],
     measure: Callable[[AFold], Iterable[float]],
 ) -> Choice[Candidate]:
-    """Compare candidates on the same folds.
+    """Compare candidates on the same folds: those that can tell something of every candidate.
 
-    Parameters
-    ----------
-    candidates : sequence
-    folds : iterable
-        Those that can tell something of every candidate.
-    measure : callable
-        Gives the measures of all candidates on a fold, one after the other: what they share, such
-        as the preparation of a table, is then done once a fold.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        At Ctrl-C, also if a fit answers it with what it has so far.
+    ``measure`` gives the measures of all candidates on a fold, one after the other: what they
+    share, such as the preparation of a table, is then done once a fold. Ctrl-C ends it, also if a
+    fit answers it with what it has so far.
     """
     table = []
     with interruptible_once() as ctrl_c:

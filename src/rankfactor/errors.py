@@ -38,10 +38,10 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     return f" Did you mean {' or '.join(repr(by_lower[one]) for one in near)}?" if near else ""
 
 
-def check_count(name: str, value: object, most: int | None = None) -> int:
-    """Return ``value`` if it is a whole number from 1 to ``most``, else say what is wrong."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
+def check_count(name: str, value: object, most: int | None = None, *, least: int = 1) -> int:
+    """Return ``value`` if it is a whole number from ``least`` to ``most``, else refuse it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
     if most is not None and int(value) > most:
         raise InputError(f"{name} must be at most {most}, not {value!r}.")
     return int(value)

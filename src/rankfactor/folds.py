@@ -12,7 +12,6 @@ The rule of stratification, the same for every seed:
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import resample
 
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import InputError, check_count, counted
 from rankfactor.tasks import Task
 from rankfactor.typing import Integers
 
@@ -53,20 +52,13 @@ def make_folds(
 ) -> list[Fold]:
     """Folds of all repeats.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-    class_index : int array, shape (n_samples, n_tasks)
-        Class numbers, -1 where a label is missing.
-    n_folds, n_repeats : int
-    groups : int array, shape (n_samples,), or None
-        Group numbers; a group is never divided.
-    random_state : int or None
+    Class numbers have shape (n_samples, n_tasks), -1 where a label is missing; a group, by its
+    number in shape (n_samples,), is never divided.
     """
-    _check_whole("n_folds", n_folds, least=2)
-    _check_whole("n_repeats", n_repeats, least=1)
+    check_count("n_folds", n_folds, least=2)
+    check_count("n_repeats", n_repeats)
     if random_state is not None:
-        _check_whole("random_state", random_state, least=0)
+        check_count("random_state", random_state, least=0)
     _check_class_sizes(tasks, class_index, n_folds)
     if groups is not None and groups.max() + 1 < n_folds:
         raise InputError(
@@ -95,13 +87,7 @@ def divided(
 def possible_folds(class_index: Integers, groups: Integers | None, n_folds: int) -> int:
     """At most ``n_folds`` folds, such that every class of every task can be in each of them.
 
-    Parameters
-    ----------
-    class_index : int array, shape (n_samples, n_tasks)
-        Class numbers, -1 where a label is missing.
-    groups : int array, shape (n_samples,), or None
-        Samples that stay together count as one.
-    n_folds : int
+    Arguments as for `make_folds`: samples of a group count as one.
     """
     units = np.arange(len(class_index)) if groups is None else groups
     least = min(
@@ -120,15 +106,8 @@ def smallest_training_part(n_samples: int, groups: Integers | None, n_folds: int
 
 def drawn_by_class(levels: Any, n_samples: int, random_state: Any) -> Integers:
     """Positions of so many samples with levels (n,), drawn in proportion to the levels."""
-    return np.asarray(
-        resample(
-            np.arange(len(levels)),
-            replace=False,
-            n_samples=n_samples,
-            stratify=levels,
-            random_state=random_state,
-        )
-    )
+    options = {"n_samples": n_samples, "stratify": levels, "random_state": random_state}
+    return np.asarray(resample(np.arange(len(levels)), replace=False, **options))
 
 
 def strata(class_index: Integers, n_folds: int) -> Integers:
@@ -212,8 +191,3 @@ def _check_class_sizes(tasks: Sequence[Task], class_index: Integers, n_folds: in
                 f"task {task.name!r} has {counted(least, 'sample')} of class {label!r}, too few "
                 f"for {n_folds} folds: {advice}, or leave out the class {label!r}."
             )
-
-
-def _check_whole(name: str, value: object, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")

@@ -24,17 +24,11 @@ ClassWeight = str | Mapping[Any, Any] | None
 
 @dataclass(frozen=True)
 class Task:
-    """One label column.
-
-    Attributes
-    ----------
-    name : str
-    classes : array, shape (n_classes,)
-        The labels in increasing order; of two classes the second is the positive one, and the
-        order may be the other (`rankfactor.posterior.Posterior.with_positive`).
-    """
+    """One label column."""
 
     name: str
+    # The labels in increasing order; of two classes the second is the positive one, and the order
+    # may be the other (`rankfactor.posterior.Posterior.with_positive`).
     classes: NDArray[Any]
 
     @property
@@ -44,10 +38,8 @@ class Task:
 
     def signs(self, class_index: NDArray[np.int64]) -> Floats:
         """Signs of every row, shape (n_rows, N), of class numbers (-1 = missing)."""
-        if self.n_rows == 1:
-            sign = np.where(class_index == 1, 1.0, -1.0)[None]
-        else:
-            sign = np.where(class_index == np.arange(self.n_rows)[:, None], 1.0, -1.0)
+        positive = [1] if self.n_rows == 1 else np.arange(self.n_rows)
+        sign = np.where(class_index == np.reshape(positive, (-1, 1)), 1.0, -1.0)
         return np.asarray(sign * (class_index >= 0))
 
     def weights(self, class_index: NDArray[np.int64], class_weight: ClassWeight) -> Floats:
@@ -79,16 +71,11 @@ class Task:
 def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.int64]]:
     """Tasks of a label column or table, and class numbers of shape (n_samples, n_tasks).
 
-    Parameters
-    ----------
-    y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
-        NaN, None and pandas.NA mark a missing label; the class number is then -1.
-    n_samples : int
-        Number of samples of the table that the labels belong to.
+    NaN, None and pandas.NA mark a missing label; the class number is then -1. The table that the
+    labels belong to has ``n_samples``.
     """
-    columns = label_columns(y)
     tasks, numbers = [], []
-    for name, column in columns:
+    for name, column in label_columns(y):
         if len(column) != n_samples:
             raise InputError(
                 f"the table has {counted(n_samples, 'sample')} but {name!r} has "

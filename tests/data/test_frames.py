@@ -87,3 +87,9 @@ def test_package_missing(tmp_path: Path, without: Callable[[str], None]) -> None
     without("pyarrow")
     with pytest.raises(InputError, match=r"pip install 'rankfactor\[parquet\]'$"):
         read_table(path)
+
+
+def test_names_alone_are_no_table(tmp_path: Path) -> None:
+    path = write(tmp_path, pd.DataFrame({"who": ["a", "b"]}))
+    with pytest.raises(InputError, match="has no feature that is a number"):
+        read_table(path, id_column="who")

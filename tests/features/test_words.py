@@ -14,7 +14,7 @@ from rankfactor import (
 )
 from rankfactor.evaluation import cross_validate, named_models
 from rankfactor.evaluation.baselines import LinearSVM
-from rankfactor.features.words import MOST_LEVELS, Words, is_of_words
+from rankfactor.features.words import MOST_LEVELS, find_words, is_of_words, with_indicators
 from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -44,7 +44,7 @@ NAMES = ["a", "b", "sex=m", "pain=much", "pain=none", "pain=some"]
 
 def test_two_words_are_one_feature_and_three_are_three():
     table, _ = people()
-    found = Words.learn(table).apply(table)
+    found = with_indicators(find_words(table), table)
     assert list(found.columns) == NAMES
     assert_array_equal(found["sex=m"], (table["sex"] == "m").astype(float))
     assert_array_equal(found["pain=some"].drop("s1"), (table["pain"].drop("s1") == "some") * 1.0)

@@ -19,6 +19,7 @@ from rankfactor import (
     RankFactorClassifier,
     open_draws,
 )
+from rankfactor.engine import on_disk
 from rankfactor.likelihoods import DATA_LIKELIHOODS
 from rankfactor.storage import draw_store
 
@@ -112,6 +113,13 @@ def test_a_run_that_dies_leaves_what_it_counted(tmp_path):
     again = fitted(path, engine={"n_chains": 1})
     assert_same_tree(open_draws(path), open_draws(tmp_path / "whole.zarr"))
     assert_array_equal(again.loadings_, whole.loadings_)
+
+
+def test_a_table_is_hashed_once_for_checkpoint_and_store(tmp_path, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(on_disk, "_digest", lambda one: hashed.append(one.shape) or "")
+    fitted(tmp_path / "d.zarr", engine={"checkpoint": tmp_path / "chains"})
+    assert len(hashed) == 2  # the table and the labels
 
 
 @pytest.mark.parametrize("after", [3, 13, 20])

@@ -9,8 +9,7 @@ is missing in it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,6 @@ from rankfactor.data.grid import Grid, Table, values_of_grid
 from rankfactor.data.labels import classes_of_frame
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.errors import InputError, did_you_mean, listed
-
-__all__ = ["AnnotatedTable", "from_anndata", "from_mudata", "write_back"]
 
 
 def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the AnnData") -> Table:
@@ -43,26 +40,19 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     -------
     Table
         Columns of ``obs`` are the annotations.
-
-    Raises
-    ------
-    InputError
-        If there is no such matrix, a name is repeated, or a value is infinite.
     """
+    others = listed(list(adata.layers), 3)
     if layer is None:
         matrix, what = adata.X, "X"
         if matrix is None:
-            raise InputError(
-                f"{source} has no X; choose a layer: "
-                f"{listed(list(adata.layers), 3) or 'there is none'}."
-            )
-    else:
-        if layer not in adata.layers:
-            raise InputError(
-                f"{source} has no layer '{layer}'; it has "
-                f"{listed(list(adata.layers), 3) or 'none'}.{did_you_mean(layer, adata.layers)}"
-            )
+            raise InputError(f"{source} has no X; choose a layer: {others or 'there is none'}.")
+    elif layer in adata.layers:
         matrix, what = adata.layers[layer], f"layer '{layer}'"
+    else:
+        raise InputError(
+            f"{source} has no layer '{layer}'; it has {others or 'none'}."
+            f"{did_you_mean(layer, adata.layers)}"
+        )
     is_sparse = hasattr(matrix, "toarray")
     values = np.asarray(matrix.toarray() if is_sparse else matrix)
     if values.dtype.kind not in "fiub":
@@ -74,35 +64,24 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     table = values_of_grid(grid)
     annotations = classes_of_frame(adata.obs.set_axis(table.index, axis=0))
     notes = [f"the table is {what}" + (", sparse: its zeros are values" if is_sparse else "")]
-    if layer is None and len(adata.layers):
-        notes.append(f"other layers: {listed(list(adata.layers), 3)}")
+    if layer is None and others:
+        notes.append(f"other layers: {others}")
     return Table(table, annotations, source, tuple(notes))
 
 
 def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuData") -> Table:
     """Make a table of a MuData object, its modalities side by side.
 
-    Parameters
-    ----------
-    mdata : mudata.MuData
-        Several AnnData objects of overlapping samples.
-    layer : str, optional
-        The layer to take in place of ``X``, where a modality has it.
-    source : str
-        What to call it in messages.
-
-    Returns
-    -------
-    Table
-        `views` says which modality a feature is of.
+    Arguments as for `from_anndata`; a layer is taken where a modality has it. The `views` of the
+    table say which modality a feature is of.
     """
     if not len(mdata.mod):
         raise InputError(f"{source} has no modality; add at least one.")
     if layer is not None and not any(layer in one.layers for one in mdata.mod.values()):
         raise InputError(f"{source} has no modality with a layer '{layer}'; leave layer out.")
+    annotations = classes_of_frame(mdata.obs)
     index = pd.Index([str(name) for name in mdata.obs_names], name="sample", dtype=object)
-    columns = {str(name): mdata.obs[name].to_numpy() for name in mdata.obs.columns}
-    annotations = classes_of_frame(pd.DataFrame(columns, index=index))
+    annotations.index = index
     parts, views, notes = [], [], []
     for name, adata in mdata.mod.items():
         own = layer if layer is not None and layer in adata.layers else None
@@ -134,13 +113,19 @@ class AnnotatedTable:
     """An ``.h5ad`` or ``.h5mu`` file."""
 
     def __init__(self, path: Path, layer: str | None = None) -> None:
-        is_mudata = path.suffix.lower() == ".h5mu"
-        with _opening(path, "mudata" if is_mudata else "anndata") as package:
-            self._data = package.read_h5mu(path) if is_mudata else package.read_h5ad(path)
+        package = "mudata" if path.suffix.lower() == ".h5mu" else "anndata"
+        module = need(package, extra="anndata", path=path)
+        complaint = f"is not a whole {path.suffix} file; copy or write it again."
+        with foreign_reader(path, complaint), warnings.catch_warnings():
+            # What these packages say of their own future is no concern of the reader of a table.
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", UserWarning)
+            self._data = (module.read_h5mu if package == "mudata" else module.read_h5ad)(path)
         self._source, self._layer = str(path), layer
 
     @cached_property
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """The table."""
         make = from_mudata if hasattr(self._data, "mod") else from_anndata
         return make(self._data, self._layer, source=self._source)
 
@@ -148,27 +133,13 @@ class AnnotatedTable:
     def names(self) -> list[str]:
         """Names of the columns of ``obs`` and of the features."""
         if hasattr(self._data, "mod"):
-            return [*self._table.annotations.columns, *self._table.values.columns]
+            return [*self.table.annotations.columns, *self.table.values.columns]
         return [*map(str, self._data.obs.columns), *map(str, self._data.var_names)]
 
-    def table(self) -> Table:
-        """The table."""
-        return self._table
-
+    @property
     def annotations(self) -> pd.DataFrame:
         """What the file says about its samples."""
-        return self._table.annotations
-
-
-@contextmanager
-def _opening(path: Path, package: str) -> Iterator[Any]:
-    module = need(package, extra="anndata", path=path)
-    complaint = f"is not a whole {path.suffix} file; copy or write it again."
-    with foreign_reader(path, complaint), warnings.catch_warnings():
-        # What these packages say of their own future is no concern of the reader of a table.
-        warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", UserWarning)
-        yield module
+        return self.table.annotations
 
 
 def write_back(
@@ -191,20 +162,13 @@ def write_back(
         Changed in place. Of a MuData, loadings go to its modalities, by features named
         "modality:feature".
     scores : array, shape (samples, factors)
-        Factor scores.
     loadings : array, shape (features, factors)
-        Loadings.
     features : sequence of str
         The feature of every row of `loadings`.
     samples : sequence of str, optional
         The sample of every row of `scores`; by default those of `data`, in order.
     settings : mapping, optional
         Plain values to keep beside, such as hyper-parameters.
-
-    Raises
-    ------
-    InputError
-        If shapes do not agree, or a sample or feature is unknown to `data`.
     """
     scores, loadings = np.asarray(scores, dtype=float), np.asarray(loadings, dtype=float)
     names = [str(name) for name in data.obs_names]

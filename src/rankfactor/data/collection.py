@@ -12,21 +12,18 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from rankfactor.data.dataset import Dataset
 from rankfactor.data.opening import need
 from rankfactor.data.table import read_table
 from rankfactor.errors import InputError, did_you_mean
-
-__all__ = ["DatasetInfo", "data_directory", "fetch", "list_datasets", "load", "load_alzheimer"]
 
 _ALZHEIMER_SOURCE = (
     "Craig-Schapiro et al. (2011), PLoS ONE 6(4): e18850 (CC BY); "
@@ -36,36 +33,18 @@ _ALZHEIMER_SOURCE = (
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known about a data set.
-
-    Attributes
-    ----------
-    name : str
-        What `load` calls it.
-    n_samples, n_features : int
-        Its shape.
-    what : str
-        What was measured.
-    labels : tuple of str
-        Columns of labels; further columns group or describe the samples.
-    source : str
-        Where it comes from.
-    licence : str
-        On what terms the source gives it.
-    files : dict
-        Files that are not bundled, with their SHA-256; empty if the set is bundled.
-    words : tuple of str
-        Columns of words that are features, although `load` has them beside the labels.
-    """
+    """What is known about a data set."""
 
     name: str
     n_samples: int
     n_features: int
-    what: str
-    labels: tuple[str, ...]
+    what: str  # was measured
+    labels: tuple[str, ...]  # columns of labels; further columns group or describe the samples
     source: str
     licence: str = "not stated by the source"
+    # Files that are not bundled, with their SHA-256; empty if the set is bundled.
     files: dict[str, str] = field(default_factory=dict)
+    # Columns of words that are features, although `load` has them beside the labels.
     words: tuple[str, ...] = ()
 
     @property
@@ -100,34 +79,17 @@ def _bundled(name: str) -> AbstractContextManager[Path]:
 
 
 def load(name: str) -> Dataset:
-    """Load a data set.
+    """Load a data set, one of `list_datasets`.
 
-    Parameters
-    ----------
-    name : str
-        One of `list_datasets`.
-
-    Returns
-    -------
-    Dataset
-        Its `labels` hold all columns that describe samples: those of `DatasetInfo.labels` first.
-        Where a split is given, the column ``part`` says "train" or "test".
-
-    Raises
-    ------
-    InputError
-        If there is no such set, or its file cannot be had.
+    Its `labels` hold all columns that describe samples: those of `DatasetInfo.labels` first. Where
+    a split is given, the column ``part`` says "train" or "test".
     """
     info = _info(name)
     if info.name == "alzheimer":
         return load_alzheimer()
-    if info.bundled:
-        further = {"khan": ("part",), "bfi": ("education", "age")}[info.name]
-        with _bundled(f"{info.name}.csv.xz") as path:
-            table = read_table(path, text_columns=(*info.labels, *further))
-    else:
-        (path,) = fetch(name)
-        table = read_table(path, text_columns=info.labels)
+    further = {"khan": ("part",), "bfi": ("education", "age")}.get(info.name, ())
+    with _bundled(f"{name}.csv.xz") if info.bundled else nullcontext(fetch(name)[0]) as path:
+        table = read_table(path, text_columns=(*info.labels, *further))
     order = [*info.labels, *(c for c in table.annotations.columns if c not in info.labels)]
     return Dataset(info.name, table.values, table.annotations[order], info.source)
 
@@ -135,44 +97,23 @@ def load(name: str) -> Dataset:
 def load_alzheimer() -> Dataset:
     """Load the bundled set: proteins of the cerebrospinal fluid and two tasks.
 
-    Returns
-    -------
-    Dataset
-        333 samples x 129 features (127 measured substances, the age and the sex). The task
-        ``Impairment`` is "Impaired" (91) or "Control" (242); ``APOE4`` is "E4 carrier" if the
-        APOE genotype has an E4 allele, else "non-carrier".
-
-    Notes
-    -----
-    The values are as distributed: transformed (the age too), so many are negative.
+    It has 333 samples x 129 features (127 measured substances, the age and the sex). The task
+    ``Impairment`` is "Impaired" (91) or "Control" (242); ``APOE4`` is "E4 carrier" if the APOE
+    genotype has an E4 allele, else "non-carrier". The values are as distributed: transformed (the
+    age too), so many are negative.
     """
     with _bundled("alzheimer_csf.csv.gz") as path:
         table = read_table(path)
     labels = table.annotations[["Impairment"]].copy()
     carrier = table.annotations["Genotype"].str.contains("E4", regex=False).to_numpy(dtype=bool)
-    labels["APOE4"] = pd.Series(
-        np.where(carrier, "E4 carrier", "non-carrier").astype(object), index=labels.index
-    )
-    return Dataset("Alzheimer CSF", table.values, labels.astype(object), _ALZHEIMER_SOURCE)
+    labels["APOE4"] = np.where(carrier, "E4 carrier", "non-carrier").astype(object)
+    return Dataset("Alzheimer CSF", table.values, labels, _ALZHEIMER_SOURCE)
 
 
 def fetch(name: str) -> list[Path]:
-    """Make sure of the files of a data set, fetching them if need be.
+    """Return the files of a data set, none for a bundled one; what is absent is downloaded.
 
-    Parameters
-    ----------
-    name : str
-        One of `list_datasets`.
-
-    Returns
-    -------
-    list of Path
-        The files; none for a bundled set.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be had, with what to put where.
+    The error about a file that cannot be had says what to put where.
     """
     return [_find(file, checksum) for file, checksum in _info(name).files.items()]
 
@@ -198,19 +139,16 @@ def _find(file: str, checksum: str) -> Path:
     if folder is not None and (folder / file).is_file():
         _check(folder / file, checksum)
         return folder / file
-    url = os.environ.get("RANKFACTOR_DATA_URL", "").strip()
-    if not url:
-        raise InputError(f"{_absent(file, folder)}, or RANKFACTOR_DATA_URL to an address with it.")
-    return _download(file, checksum, url, folder)
-
-
-def _absent(file: str, folder: Path | None) -> str:
+    lacks = f"{file} is not bundled; put it into a folder and set RANKFACTOR_DATA to that folder"
     if folder is not None:
-        return (
+        lacks = (
             f"{file} is not in {folder}, the folder of RANKFACTOR_DATA; put it there"
             ", set RANKFACTOR_DATA to the folder that has it"
         )
-    return f"{file} is not bundled; put it into a folder and set RANKFACTOR_DATA to that folder"
+    url = os.environ.get("RANKFACTOR_DATA_URL", "").strip()
+    if not url:
+        raise InputError(f"{lacks}, or RANKFACTOR_DATA_URL to an address with it.")
+    return _download(file, checksum, url, advice=lacks.partition("; ")[2])
 
 
 def _check(path: Path, checksum: str) -> None:
@@ -225,18 +163,15 @@ def _check(path: Path, checksum: str) -> None:
         )
 
 
-def _download(file: str, checksum: str, url: str, folder: Path | None) -> Path:
+def _download(file: str, checksum: str, url: str, advice: str) -> Path:
     pooch = need("pooch", extra="datasets", path=f"fetching {file}")
     pooch.get_logger().setLevel("WARNING")
     cache = Path(os.environ.get("RANKFACTOR_CACHE", "").strip() or pooch.os_cache("rankfactor"))
     address = f"{url.rstrip('/')}/{file}"
     try:
         # pooch writes beside and renames, so that a broken download leaves nothing.
-        return Path(
-            pooch.retrieve(address, known_hash=f"sha256:{checksum}", fname=file, path=cache)
-        )
+        found = pooch.retrieve(address, known_hash=f"sha256:{checksum}", fname=file, path=cache)
+        return Path(found)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f"{address} cannot be had ({reason}); {_absent(file, folder).partition('; ')[2]}."
-        ) from error
+        raise InputError(f"{address} cannot be had ({reason}); {advice}.") from error

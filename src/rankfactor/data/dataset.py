@@ -9,8 +9,6 @@ import pandas as pd
 
 from rankfactor.errors import InputError
 
-__all__ = ["Dataset"]
-
 
 # Equality of frames is elementwise, so the generated comparison could not give one truth value.
 @dataclass(frozen=True, eq=False)
@@ -19,15 +17,13 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        What to call the data in messages and reports.
+    name, source : str
+        What to call the data in messages and reports, and where they come from.
     table : pandas.DataFrame
         Samples x features, float64; NaN is a missing value.
     labels : pandas.DataFrame
         The same index, one column per task; classes as str, NaN where a label is missing. It may
         have no columns.
-    source : str
-        Where the data come from.
     """
 
     name: str
@@ -57,9 +53,7 @@ class Dataset:
                     f"The column '{feature}' of {self.name} is {dtype}, not float64; "
                     "convert the table with numeric_table."
                 )
-        infinite = np.isinf(self.table.to_numpy())
-        if infinite.any():
-            n, i = (int(position[0]) for position in np.nonzero(infinite))
+        for n, i in np.argwhere(np.isinf(self.table.to_numpy()))[:1]:
             raise InputError(
                 f"The value of '{self.table.columns[i]}' in sample '{self.table.index[n]}' of "
                 f"{self.name} is infinite; correct it, or make it NaN if it is missing."

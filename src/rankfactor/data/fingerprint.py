@@ -17,12 +17,6 @@ def fingerprint(table: pd.DataFrame, labels: pd.DataFrame | None = None) -> dict
     Numbers are hashed in double precision, so that the format of the file and its type of number
     do not matter; the order of samples and features does.
 
-    Parameters
-    ----------
-    table : DataFrame, shape (n_samples, n_features)
-        Columns of numbers or of words.
-    labels : DataFrame, shape (n_samples, n_tasks), optional
-
     Returns
     -------
     dict

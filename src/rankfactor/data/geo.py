@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import IO
@@ -24,8 +24,6 @@ from rankfactor.data.labels import as_classes
 from rankfactor.data.opening import TextStream
 from rankfactor.data.textfile import Records, grid_of_records
 from rankfactor.errors import InputError
-
-__all__ = ["SeriesMatrix", "is_series_matrix"]
 
 _BEGIN, _END = "!series_matrix_table_begin", "!series_matrix_table_end"
 _PLAIN = ("title", "source_name", "organism", "description", "platform_id", "type")
@@ -88,22 +86,20 @@ class SeriesMatrix:
         self._stream = stream
         self._start = partial(_read_head, path=stream.path)
 
+    @property
     def annotations(self) -> pd.DataFrame:
-        """Read what the file says about its samples; its table may be empty."""
+        """What the file says about its samples; its table may be empty."""
         return self._stream.begin(self._start)[0].annotations(self._stream.path)
 
     @property
     def names(self) -> list[str]:
         """Names of the annotations."""
-        return [str(name) for name in self.annotations().columns]
+        return [str(name) for name in self.annotations.columns]
 
-    def table(self, orient: str | None = None) -> Table:
-        """Read expression and annotations; samples are named by their accession (GSM...)."""
+    @cached_property
+    def table(self) -> Table:
+        """Expression and annotations; samples are named by their accession (GSM...)."""
         path = self._stream.path
-        if orient == "samples-in-rows":
-            raise InputError(
-                f"{path} is a GEO series matrix, which has features in rows: drop orient."
-            )
 
         def read(begun: tuple[_Series, Iterator[list[str]], int]) -> tuple[_Series, Table]:
             series, rows, number = begun

@@ -23,6 +23,7 @@ a note. Rank models need no more; others refuse them (`rankfactor.features.match
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -42,17 +43,7 @@ from rankfactor.data.names import (
 from rankfactor.data.numbers import Style, parse_limit
 from rankfactor.errors import InputError, counted, did_you_mean, listed
 
-__all__ = [
-    "Grid",
-    "Table",
-    "check_names",
-    "check_orientation",
-    "table_of_grid",
-    "values_of_grid",
-]
-
 _LIKE_A_NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d{3})+|[+-]?\d*,\d+|[+-]?\d*\.\d+")
-_ORIENTATIONS = ("samples-in-rows", "features-in-rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,53 +83,25 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells of a file.
+    """Cells of a file."""
 
-    Attributes
-    ----------
-    source : str
-        What to call the file in messages.
-    row_names, column_names : list of str
-        Their names.
-    values : array of float64, shape (rows, columns)
-        NaN where a cell is missing or no number.
-    text : dict
-        Cells that are no numbers, or are to stay as written, by row and column.
-    heading : str or None
-        The heading of the names of the rows, None if the file has no such names.
-    first_row : int
-        The number in the file of the first row.
-    notes : tuple of str
-        What was detected.
-    style : Style
-        How numbers are written.
-    written : dict
-        Numbers as the file writes them, by row and column, in rows and columns that also have
-        text: "01" is not "1" where it is a name.
-    """
-
-    source: str
+    source: str  # what messages call the file
     row_names: list[str]
     column_names: list[str]
-    values: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]  # (rows, columns); NaN where a cell is missing or no number
+    # Cells that are no numbers, or are to stay as written, by row and column.
     text: dict[tuple[int, int], str] = field(default_factory=dict)
-    heading: str | None = ""
-    first_row: int = 2
-    notes: tuple[str, ...] = ()
+    heading: str | None = ""  # of the names of the rows, None if the file has no such names
+    first_row: int = 2  # its number in the file
+    notes: tuple[str, ...] = ()  # what was detected
     style: Style = field(default_factory=Style)
+    # Numbers as the file writes them, in rows and columns that also have text: "01" is not "1"
+    # where it is a name.
     written: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def place(self, row: int, column: int) -> str:
         """Name a cell as its file has it."""
         return f"{self.source}, row {row + self.first_row}, column '{self.column_names[column]}'"
-
-
-def check_orientation(orient: str | None) -> None:
-    """Refuse an orientation that is none."""
-    if orient is not None and orient not in _ORIENTATIONS:
-        raise InputError(
-            f"orient='{orient}' is not a choice; pass 'samples-in-rows' or 'features-in-rows'."
-        )
 
 
 def table_of_grid(
@@ -154,28 +117,17 @@ def table_of_grid(
     Parameters
     ----------
     grid : Grid
-        The cells.
-    orient : str, optional
-        Which way round it stands; by default this is detected.
+    orient, exclude, sample_names
+        As for `rankfactor.data.read_table`.
     text_columns : collection of str
         Annotations to keep, whatever they look like. Their cells have to be in ``grid.text``.
-    exclude : collection of str
-        Features, annotations or samples to leave out.
-    sample_names : collection of str, optional
-        Samples known from elsewhere, as evidence of the orientation.
 
     Returns
     -------
     table : Table
     lost : list of str
         Annotations some of whose cells were read as numbers and are not in ``grid.written``.
-
-    Raises
-    ------
-    InputError
-        If names are repeated or missing, or a cell of a feature is no finite number.
     """
-    check_orientation(orient)
     turned, reason = _orientation(grid, orient, set(text_columns), sample_names)
     notes = [*grid.notes]
     if turned:
@@ -194,14 +146,10 @@ def table_of_grid(
             notes.append(f"columns that describe features are left out: {listed(dropped, 3)}")
             columns = [i for i in columns if i not in described]
     samples, features = (columns, rows) if turned else (rows, columns)
-    sample_labels, feature_labels = (
-        (grid.column_names, grid.row_names) if turned else (grid.row_names, grid.column_names)
-    )
-    textual = set(_mostly_text(grid, axis=0 if turned else 1))
-    wanted = set(text_columns)
-    described_by = [i for i in features if i in textual or feature_labels[i] in wanted]
-    no_features = set(described_by)
-    measured = [i for i in features if i not in no_features]
+    names = (grid.column_names, grid.row_names) if turned else (grid.row_names, grid.column_names)
+    textual, wanted = set(_mostly_text(grid, axis=0 if turned else 1)), set(text_columns)
+    textual |= {i for i in features if names[1][i] in wanted}
+    measured = [i for i in features if i not in textual]
     if not samples or not measured:
         raise InputError(
             f"{grid.source} has no {'feature' if samples else 'sample'} that is a number; check "
@@ -210,22 +158,25 @@ def table_of_grid(
     check_cells(grid, *((measured, samples) if turned else (samples, measured)))
 
     values = grid.values.T if turned else grid.values
-    index = pd.Index([sample_labels[n] for n in samples], name="sample", dtype=object)
-    names = pd.Index([feature_labels[i] for i in measured], dtype=object)
+    index = pd.Index([names[0][n] for n in samples], name="sample", dtype=object)
+    measured_names = pd.Index([names[1][i] for i in measured], dtype=object)
     kept = np.ascontiguousarray(values[np.ix_(samples, measured)])
-    annotations, lost = {}, []
-    for i in described_by:
-        cells, whole = _words(grid, samples, i, turned)
-        annotations[feature_labels[i]] = as_classes(cells)
-        lost += [] if whole else [feature_labels[i]]
-    dates = dates_among(names)
+    annotations: dict[str, list[str | float]] = {}
+    lost = []
+    for i in (i for i in features if i in textual):
+        places = [(i, n) if turned else (n, i) for n in samples]
+        cells = [grid.text.get(one, grid.written.get(one, grid.values[one])) for one in places]
+        annotations[names[1][i]] = as_classes(cells)
+        if not all(isinstance(cell, str) or np.isnan(cell) for cell in cells):
+            lost.append(names[1][i])
+    dates = dates_among(measured_names)
     if dates:
         notes.append(
             f"{counted(len(dates), 'feature is', 'features are')} called like dates, as "
             f"spreadsheets rename genes: {listed(dates, 3)}"
         )
     table = Table(
-        pd.DataFrame(kept, index=index, columns=names),
+        pd.DataFrame(kept, index, measured_names),
         pd.DataFrame(annotations, index=index, dtype=object),
         grid.source,
         tuple(notes),
@@ -249,9 +200,7 @@ def _orientation(
             return turned, "the samples of the labels are its columns" if turned else ""
     if wanted & {*grid.row_names} and not wanted & {*grid.column_names}:
         return True, "the labels are a row"
-    if wanted & {*grid.column_names}:
-        return False, ""
-    if grid.heading is None:
+    if wanted & {*grid.column_names} or grid.heading is None:
         return False, ""
     if plain(grid.heading) in FEATURE_HEADINGS:
         return True, f"the first column is headed '{grid.heading}'"
@@ -298,30 +247,22 @@ def _read_limits(grid: Grid, axis: int) -> list[str]:
 
 def _mostly_text(grid: Grid, axis: int) -> list[int]:
     """Rows (0) or columns (1) more than half of whose filled cells are no numbers."""
-    counts: dict[int, int] = {}
-    for place in grid.text:
-        counts[place[axis]] = counts.get(place[axis], 0) + 1
-    found = []
-    for i, n_text in counts.items():
-        line = grid.values[i] if axis == 0 else grid.values[:, i]
-        if n_text > int(np.count_nonzero(~np.isnan(line))):
-            found.append(i)
-    return sorted(found)
+    counts = Counter(place[axis] for place in grid.text)
+    lines = grid.values if axis == 0 else grid.values.T
+    return sorted(i for i, n in counts.items() if n > np.count_nonzero(~np.isnan(lines[i])))
 
 
 def check_names(grid: Grid, row_kind: str, column_kind: str) -> None:
     """Refuse names that are missing or repeated."""
-    for position, name in enumerate(grid.column_names):
-        if not name:
-            number = position + (2 if grid.heading is not None else 1)
-            row = grid.first_row - 1
-            raise InputError(f"{grid.source}, row {row}: column {number} has no name; give it one.")
-    for position, name in enumerate(grid.row_names):
-        if not name:
-            raise InputError(
-                f"{grid.source}, row {position + grid.first_row} has no {row_kind} name; "
-                "add one or remove the row."
-            )
+    if "" in grid.column_names:
+        number = grid.column_names.index("") + (1 if grid.heading is None else 2)
+        row = grid.first_row - 1
+        raise InputError(f"{grid.source}, row {row}: column {number} has no name; give it one.")
+    if "" in grid.row_names:
+        raise InputError(
+            f"{grid.source}, row {grid.row_names.index('') + grid.first_row} has no {row_kind} "
+            "name; add one or remove the row."
+        )
     check_unique(grid.column_names, f"{column_kind} name", grid.source)
     check_unique(grid.row_names, f"{row_kind} name", grid.source)
 
@@ -343,8 +284,7 @@ def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
 def values_of_grid(grid: Grid) -> pd.DataFrame:
     """Samples x features of a grid that is a table of numbers as it stands."""
     check_names(grid, "sample", "feature")
-    rows, columns = grid.values.shape
-    check_cells(grid, range(rows), range(columns))
+    check_cells(grid, *map(range, grid.values.shape))
     index = pd.Index(grid.row_names, name="sample", dtype=object)
     return pd.DataFrame(grid.values, index, pd.Index(grid.column_names, dtype=object))
 
@@ -355,21 +295,12 @@ def check_cells(grid: Grid, rows: Collection[int], columns: Collection[int]) -> 
     for (row, column), text in sorted(grid.text.items()):
         if row in in_rows and column in in_columns:
             raise InputError(_not_a_number(grid, row, column, text))
-    infinite = np.argwhere(np.isinf(grid.values))
-    for row, column in infinite.tolist():
+    for row, column in np.argwhere(np.isinf(grid.values)).tolist():
         if row in in_rows and column in in_columns:
             raise InputError(
                 f"{grid.place(row, column)}: the value is infinite; "
                 "correct it, or leave the cell empty if the value is missing."
             )
-
-
-def _words(grid: Grid, samples: list[int], i: int, turned: bool) -> tuple[list[object], bool]:
-    """Cells of a feature as the file has them, and whether all of them are known as written."""
-    places = [(i, n) if turned else (n, i) for n in samples]
-    cells = [grid.text.get(one, grid.written.get(one, grid.values[one])) for one in places]
-    whole = all(isinstance(cell, str) or np.isnan(cell) for cell in cells)
-    return cells, whole
 
 
 def _not_a_number(grid: Grid, row: int, column: int, text: str) -> str:

@@ -12,24 +12,14 @@ import pandas as pd
 from rankfactor.data.numbers import MISSING_MARKERS
 from rankfactor.errors import InputError, listed
 
-__all__ = ["align_labels", "as_classes", "classes_of_frame", "refuse_one_class"]
-
 _MISSING = frozenset(MISSING_MARKERS)
 
 
 def as_classes(values: Iterable[Any]) -> list[str | float]:
-    """Return class labels as text, NaN where missing.
+    """Return class labels of any kind as text, NaN where missing.
 
-    Parameters
-    ----------
-    values : iterable
-        Labels of any kind. The missing markers of tables are missing here too; whole numbers lose
-        the ".0" that a missing neighbour gives them in pandas.
-
-    Returns
-    -------
-    list of str or NaN
-        One entry per label.
+    The missing markers of tables are missing here too; whole numbers lose the ".0" that a missing
+    neighbour gives them in pandas.
     """
     return [_as_class(value) for value in values]
 
@@ -76,12 +66,6 @@ def align_labels(
     -------
     pandas.DataFrame
         The table's index, one column per task; classes as str, NaN for samples without a label.
-
-    Raises
-    ------
-    InputError
-        If names are repeated or have nothing in common, a sample is unknown, or a task has fewer
-        than two classes.
     """
     if unknown not in ("error", "ignore"):
         raise InputError(f"unknown='{unknown}' is not a choice; pass 'error' or 'ignore'.")

@@ -10,17 +10,6 @@ import pandas as pd
 
 from rankfactor.errors import InputError, did_you_mean, listed
 
-__all__ = [
-    "FEATURE_HEADINGS",
-    "check_unique",
-    "dates_among",
-    "is_heading_of_names",
-    "looks_like_features",
-    "looks_like_samples",
-    "no_id_column",
-    "plain",
-]
-
 # Headings of a column that can but hold names, whatever its cells; letters and digits only.
 _NAME_HEADINGS = frozenset({"", "id", "sample", "sampleid", "rownames", "rowname", "unnamed0"})
 # fmt: off
@@ -88,7 +77,9 @@ def is_heading_of_names(heading: str, cells: Sequence[str]) -> bool:
 
 def looks_like_features(names: Sequence[str]) -> bool:
     """Tell whether names are those of genes, probes and the like."""
-    return _most_match(_FEATURE, names) or _common_genes(names) >= 2
+    return _most_match(_FEATURE, names) or (
+        len(_COMMON_GENES.intersection(name.upper() for name in names)) >= 2
+    )
 
 
 def looks_like_samples(names: Sequence[str]) -> bool:
@@ -122,7 +113,3 @@ def no_id_column(source: str | Path, name: object, known: Sequence[str]) -> Inpu
 def _most_match(pattern: re.Pattern[str], names: Sequence[str]) -> bool:
     looked_at = names[:_LOOKED_AT]
     return sum(bool(pattern.fullmatch(name)) for name in looked_at) * 2 > len(looked_at)
-
-
-def _common_genes(names: Sequence[str]) -> int:
-    return len(_COMMON_GENES & {name.upper() for name in names})

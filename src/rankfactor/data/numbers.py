@@ -15,22 +15,13 @@ Numbers are read exactly (to the nearest double), so that equal texts stay tied:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-__all__ = [
-    "LIMIT",
-    "MISSING_MARKERS",
-    "Evidence",
-    "Style",
-    "as_numbers",
-    "parse_limit",
-    "parse_number",
-    "parse_row",
-]
 
 MISSING_MARKERS = (
     "", "NA", "NaN", "nan", "null", "NULL", ".", "N/A", "n/a", "#N/A", "<NA>",
@@ -40,12 +31,20 @@ _MISSING = frozenset(MISSING_MARKERS)
 _TRUTH = {"true": 1.0, "false": 0.0}
 _END = r"(?:[eE][+-]?\d+)?"
 _GROUPS = r"[+-]?[1-9]\d{0,2}(?:%s\d{3})+"
-_COMMA_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _COMMA_GROUPS = re.compile(_GROUPS % "," + rf"(?:\.\d*)?{_END}")
-_COMMA_DECIMAL = re.compile(rf"[+-]?\d*,\d+{_END}|[+-]?\d+,{_END}")
-_POINT_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _POINT_GROUPS = re.compile(_GROUPS % r"\." + rf"(?:,\d*)?{_END}")
-_POINT_DECIMAL = re.compile(rf"[+-]?\d*\.\d+{_END}|[+-]?\d+\.{_END}")
+# Readings of a cell with a comma, and of one with a point only: the first that fits counts.
+_COMMA = {
+    "comma_either": re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
+    "comma_groups": _COMMA_GROUPS,
+    "comma_decimal": re.compile(rf"[+-]?\d*,\d+{_END}|[+-]?\d+,{_END}"),
+    "point_groups": _POINT_GROUPS,
+}
+_POINT = {
+    "point_either": re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}"),
+    "point_decimal": re.compile(rf"[+-]?\d*\.\d+{_END}|[+-]?\d+\.{_END}"),
+    "point_groups": _POINT_GROUPS,
+}
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(\S.*)")
 LIMIT = 1e38  # no measurement; numbers of three times the size fit into single precision
 _SPACES = re.compile("(?<=\\d)[ \u00a0\u2009\u202f'\u2019](?=\\d{3}(?:\\D|$))")
@@ -53,18 +52,10 @@ _SPACES = re.compile("(?<=\\d)[ \u00a0\u2009\u202f'\u2019](?=\\d{3}(?:\\D|$))")
 
 @dataclass(frozen=True)
 class Style:
-    """How a file writes numbers.
+    """How a file writes numbers; spaces and apostrophes always separate thousands."""
 
-    Attributes
-    ----------
-    decimal : str
-        "." or ",".
-    thousands : str
-        ",", "." or "" for none; spaces and apostrophes are always understood.
-    """
-
-    decimal: str = "."
-    thousands: str = ""
+    decimal: str = "."  # or ","
+    thousands: str = ""  # or "," or "."
 
     def describe(self) -> str:
         """Say what is unusual about it, or nothing."""
@@ -75,47 +66,32 @@ class Style:
         return ", ".join(parts)
 
 
-@dataclass
 class Evidence:
     """Counts of cells by how they may be read."""
 
-    comma_decimal: int = 0
-    comma_groups: int = 0
-    comma_either: int = 0
-    point_decimal: int = 0
-    point_groups: int = 0
+    def __init__(self, cells: Iterable[str] = ()) -> None:
+        self.counts: Counter[str] = Counter()
+        self.look(cells)
 
     def look(self, cells: Iterable[str]) -> None:
         """Count some cells."""
         for cell in cells:
-            if "," in cell:
-                text = cell.strip()
-                if _COMMA_EITHER.fullmatch(text):
-                    self.comma_either += 1
-                elif _COMMA_GROUPS.fullmatch(text):
-                    self.comma_groups += 1
-                elif _COMMA_DECIMAL.fullmatch(text):
-                    self.comma_decimal += 1
-                elif _POINT_GROUPS.fullmatch(text):
-                    self.point_groups += 1
-            elif "." in cell:
-                text = cell.strip()
-                if _POINT_EITHER.fullmatch(text):
-                    continue
-                if _POINT_DECIMAL.fullmatch(text):
-                    self.point_decimal += 1
-                elif _POINT_GROUPS.fullmatch(text):
-                    self.point_groups += 1
+            readings = _COMMA if "," in cell else _POINT if "." in cell else {}
+            for name, pattern in readings.items():
+                if pattern.fullmatch(cell.strip()):
+                    self.counts[name] += 1
+                    break
 
     def style(self, separator: str) -> Style:
         """Give the way of writing that the cells speak for, the majority's if they disagree."""
-        for_comma = self.comma_decimal + self.point_groups
-        for_point = self.point_decimal + self.comma_groups
+        counts = self.counts
+        for_comma = counts["comma_decimal"] + counts["point_groups"]
+        for_point = counts["point_decimal"] + counts["comma_groups"]
         if for_comma > for_point:
-            return Style(",", "." if self.point_groups else "")
-        if self.comma_groups:
+            return Style(",", "." if counts["point_groups"] else "")
+        if counts["comma_groups"]:
             return Style(".", ",")
-        if self.comma_either and not for_comma:
+        if counts["comma_either"] and not for_comma:
             if for_point or separator == ",":
                 return Style(".", ",")
             if separator == ";":
@@ -167,16 +143,9 @@ def as_numbers(cells: Iterable[str | float]) -> list[float] | None:
     How they are written is judged by the column itself.
     """
     texts = ["" if isinstance(cell, float) and cell != cell else str(cell) for cell in cells]
-    evidence = Evidence()
-    evidence.look(texts)
-    style = evidence.style("")
-    numbers: list[float] = []
-    for text in texts:
-        number = parse_number(text, style)
-        if number is None:
-            return None
-        numbers.append(number)
-    return numbers
+    style = Evidence(texts).style("")
+    numbers = [number for text in texts if (number := parse_number(text, style)) is not None]
+    return numbers if len(numbers) == len(texts) else None
 
 
 def parse_row(
@@ -188,23 +157,20 @@ def parse_row(
     of the row so.
     """
     odd: dict[int, str] = {}
-    known: dict[int, float] = {}
     plain = list(cells)
-    for i in often_text:
-        number = parse_number(plain[i], style)
+
+    def number_at(i: int) -> float:
+        number = parse_number(cells[i], style)
         if number is None:
-            odd[i] = plain[i]
-        else:
-            known[i] = number
+            odd[i] = cells[i]
+        return np.nan if number is None else number
+
+    known = {i: number_at(i) for i in often_text}
+    for i in known:
         plain[i] = "nan"
     values = _all_numbers(plain, style)
     if values is None:
-        values = np.empty(len(plain))
-        for i, cell in enumerate(plain):
-            number = parse_number(cell, style)
-            if number is None:
-                odd[i] = cell
-            values[i] = np.nan if number is None else number
+        return np.array([known[i] if i in known else number_at(i) for i in range(len(plain))]), odd
     for i, number in known.items():
         values[i] = number
     return values, odd
@@ -218,10 +184,7 @@ def _all_numbers(cells: list[str], style: Style) -> npt.NDArray[np.float64] | No
         if "." in whole:
             return None
         cells = [cell.replace(",", ".") for cell in cells]
-    for attempt in range(2):
-        try:
-            return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
-        except ValueError:
-            if attempt == 0:
-                cells = ["nan" if cell in _MISSING else cell for cell in cells]
+    for given in (cells, ("nan" if cell in _MISSING else cell for cell in cells)):
+        with suppress(ValueError):
+            return np.fromiter(map(float, given), dtype=np.float64, count=len(cells))
     return None

@@ -15,21 +15,20 @@ import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Self, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from rankfactor.errors import InputError
 
-__all__ = ["TextStream", "foreign_reader", "name_suffixes", "need", "read_as_text"]
-
-_PACKED = {
-    b"\x1f\x8b": ".gz",
-    b"\xfd7zXZ\x00": ".xz",
-    b"BZh": ".bz2",
-    b"\x28\xb5\x2f\xfd": ".zst",
+# Readers of compressed files by their first bytes; Zstandard needs a package.
+_PACKED: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"BZh": bz2.BZ2File,
 }
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _PACKED_SUFFIXES = frozenset({".gz", ".xz", ".bz2", ".zst", ".zstd"})
 # Tab, line ends, form feed and escape occur in text; the other control characters do not.
 _CONTROLS = frozenset(range(32)) - {9, 10, 11, 12, 13, 26, 27}
@@ -105,14 +104,8 @@ class TextStream:
 
     It is opened once and walked through once: `begin` reads its start and `read_on` what follows.
     Only a wrong guess of the encoding, or a second `read_on`, goes back to the start.
-
-    Attributes
-    ----------
-    path : Path
-    head : bytes
-        The first bytes, unpacked.
-    encoding : str
-        The encoding; "utf-8-sig" for UTF-8 with or without a byte-order mark.
+    ``head`` has its first bytes, unpacked; ``encoding`` is "utf-8-sig" for UTF-8 with or without a
+    byte-order mark.
     """
 
     def __init__(self, path: Path) -> None:
@@ -170,16 +163,10 @@ class TextStream:
         """Close the file."""
         self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def read_as_text(path: Path, read: Callable[[IO[str]], Result]) -> Result:
     """Return what a function makes of an open file, in the encoding that it turns out to have."""
-    with TextStream(path) as stream:
+    with closing(TextStream(path)) as stream:
         return stream.read_on(read, lambda result: result)
 
 
@@ -208,53 +195,39 @@ def _unpacked(file: IO[bytes], path: Path) -> IO[bytes]:
     file.seek(0)
     head = file.read(8)
     file.seek(0)
-    kind = next((kind for magic, kind in _PACKED.items() if head.startswith(magic)), "")
-    if kind == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
-    if kind == ".xz":
-        return lzma.LZMAFile(file)
-    if kind == ".bz2":
-        return bz2.BZ2File(file)
-    if kind == ".zst":
+    if head.startswith(_ZSTANDARD):
         zstandard = need("zstandard", extra="zstd", path=path)
-        return cast(IO[bytes], io.BufferedReader(_ZstandardFile(file, zstandard)))
-    return file
+        return cast(IO[bytes], io.BufferedReader(_File(_frames(file, zstandard))))
+    unpack = next((one for magic, one in _PACKED.items() if head.startswith(magic)), None)
+    return file if unpack is None else cast(IO[bytes], unpack(file))
 
 
-class _ZstandardFile(io.RawIOBase):
-    """A Zstandard file whose end is checked, which the package's own reader does not do."""
+class _File(io.RawIOBase):
+    """A file of what an iterator gives."""
 
-    def __init__(self, file: IO[bytes], package: Any) -> None:
-        self._file = file
-        self._package = package
-        self._frame: Any = None
-        self._ready = b""
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._ready = chunks, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        while not self._ready:
-            packed = self._file.read(io.DEFAULT_BUFFER_SIZE)
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError("a frame of the file is not whole")
-                return 0
-            self._unpack(packed)
+        self._ready = self._ready or next(filter(None, self._chunks), b"")
         n = min(len(buffer), len(self._ready))
-        buffer[:n] = self._ready[:n]
-        self._ready = self._ready[n:]
+        buffer[:n], self._ready = self._ready[:n], self._ready[n:]
         return n
 
-    def _unpack(self, packed: bytes) -> None:
-        # A file may be several frames, one after the other.
-        while packed:
-            if self._frame is None:
-                self._frame = self._package.ZstdDecompressor().decompressobj()
+
+def _frames(file: IO[bytes], package: Any) -> Iterator[bytes]:
+    """Content of a Zstandard file, whose end is checked: the package's own reader does not."""
+    frame = None
+    while packed := file.read(io.DEFAULT_BUFFER_SIZE):
+        while packed:  # a file may be several frames, one after the other
+            frame = frame or package.ZstdDecompressor().decompressobj()
             try:
-                self._ready += self._frame.decompress(packed)
-            except self._package.ZstdError as error:
+                yield frame.decompress(packed)
+            except package.ZstdError as error:
                 raise EOFError(str(error)) from error
-            packed = self._frame.unused_data if self._frame.eof else b""
-            if self._frame.eof:
-                self._frame = None
+            packed, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise EOFError("a frame of the file is not whole")

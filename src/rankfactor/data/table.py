@@ -9,8 +9,8 @@
 | ``.npz`` | NumPy archive, `rankfactor.data.npz` |
 | ``.h5ad``, ``.h5mu`` | AnnData, MuData, `rankfactor.data.annotated` (``rankfactor[anndata]``) |
 
-Text may be compressed: ``.gz``, ``.xz``, ``.bz2``, ``.zst`` (``rankfactor[zstd]``). How a table
-that stands on its side is known is said in `rankfactor.data.grid`.
+Text may be compressed: ``.gz``, ``.xz``, ``.bz2``, ``.zst`` (``rankfactor[zstd]``). See
+`rankfactor.data.grid` for how a table with features in rows is detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Self
 
 import pandas as pd
 
@@ -27,74 +27,52 @@ from rankfactor.data.annotated import AnnotatedTable
 from rankfactor.data.excel import Sheet
 from rankfactor.data.frames import ParquetTable
 from rankfactor.data.geo import SeriesMatrix, is_series_matrix
-from rankfactor.data.grid import Table, check_names, check_orientation, table_of_grid
-from rankfactor.data.labels import as_classes
+from rankfactor.data.grid import Table, check_names, table_of_grid
+from rankfactor.data.labels import as_classes, classes_of_frame
 from rankfactor.data.names import check_unique, no_id_column
 from rankfactor.data.npz import Archive
 from rankfactor.data.opening import TextStream, name_suffixes
 from rankfactor.data.textfile import TextTable
 from rankfactor.errors import InputError, did_you_mean, listed
 
-__all__ = ["TableFile", "column_names", "read_annotations", "read_table"]
-
-Kind = Literal["text", "geo", "excel", "parquet", "npz", "annotated"]
 _Cells = TextTable | Sheet | ParquetTable  # of which a table has to be made
 _Described = SeriesMatrix | Archive | AnnotatedTable  # a table and annotations of its samples
-_KINDS: dict[str, Kind] = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".tab": "text",
-    ".txt": "text",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".h5ad": "annotated",
-    ".h5mu": "annotated",
+_TEXT = frozenset({".csv", ".tsv", ".tab", ".txt"})
+_OTHERS: dict[str, type[Any]] = {
+    ".xlsx": Sheet,
+    ".xlsm": Sheet,
+    ".parquet": ParquetTable,
+    ".pq": ParquetTable,
+    ".npz": Archive,
+    ".h5ad": AnnotatedTable,
+    ".h5mu": AnnotatedTable,
 }
 
 
 class TableFile:
     """A file of any format, opened once: its header is read once, and its body once.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; its name says the format.
-    layer : str, optional
-        The layer of an AnnData file to take in place of ``X``.
-    sheet : str, optional
-        The sheet of an Excel workbook; by default the first.
-
-    Attributes
-    ----------
-    path : Path
+    Arguments as for `read_table`.
     """
 
     def __init__(
         self, path: str | Path, *, layer: str | None = None, sheet: str | None = None
     ) -> None:
         self.path = path = Path(path)
-        kind = _kind(path)
-        self._stream = TextStream(path) if kind == "text" else None
-        if self._stream is not None and is_series_matrix(self._stream.head):
-            kind = "geo"
-        for argument, value, of in (("layer", layer, "annotated"), ("sheet", sheet, "excel")):
-            if value is not None and kind != of:
+        self._stream = TextStream(path) if _is_text(path) else None
+        if self._stream is None:
+            reader = _OTHERS[path.suffix.lower()]
+        else:
+            reader = SeriesMatrix if is_series_matrix(self._stream.head) else TextTable
+        options: dict[str, str] = {}
+        for name, value, of in (("layer", layer, AnnotatedTable), ("sheet", sheet, Sheet)):
+            if value is not None and reader is not of:
                 self.close()
                 raise InputError(
-                    f"{argument} means nothing for {path}, by the format of the file: drop it."
+                    f"{name} means nothing for {path}, by the format of the file: drop it."
                 )
-        self._source: _Cells | _Described
-        if self._stream is not None:
-            self._source = (SeriesMatrix if kind == "geo" else TextTable)(self._stream)
-        elif kind == "excel":
-            self._source = Sheet(path, sheet)
-        elif kind == "annotated":
-            self._source = AnnotatedTable(path, layer)
-        else:
-            self._source = (ParquetTable if kind == "parquet" else Archive)(path)
+            options |= {} if value is None else {name: value}
+        self._source: _Cells | _Described = reader(self._stream or path, **options)
 
     def close(self) -> None:
         """Close the file."""
@@ -122,15 +100,21 @@ class TableFile:
         sample_names: Collection[str] | None = None,
     ) -> Table:
         """Read the table, as `read_table` does."""
-        check_orientation(orient)
+        if orient not in (None, "samples-in-rows", "features-in-rows"):
+            raise InputError(
+                f"orient='{orient}' is not a choice; pass 'samples-in-rows' or 'features-in-rows'."
+            )
         source = self._source
         if isinstance(source, _Described):
             if isinstance(source, SeriesMatrix):
-                table = source.table(orient)
+                if orient == "samples-in-rows":
+                    raise InputError(
+                        f"{self.path} is a GEO series matrix, which has features in rows: drop "
+                        "orient."
+                    )
             elif orient == "features-in-rows":
                 raise InputError(f"{self.path} has samples in rows, by its format: drop orient.")
-            else:
-                table = source.table()
+            table = source.table
             if id_column is not None:
                 annotations = _indexed(table.annotations, id_column, self.path)
                 values = table.values.set_axis(annotations.index, axis=0)
@@ -156,17 +140,16 @@ class TableFile:
     def annotations(self, id_column: str | int | None = None) -> pd.DataFrame:
         """Read every cell as text, as `read_annotations` does."""
         if isinstance(self._source, _Described):
-            frame = self._source.annotations()
+            frame = self._source.annotations
             return frame if id_column is None else _indexed(frame, id_column, self.path)
         grid = self._source.grid(id_column, None)
         check_names(grid, "sample", "column")
-        rows = range(len(grid.row_names))
+        index = pd.Index(grid.row_names, name="sample", dtype=object)
         words = {
-            name: as_classes(grid.text.get((n, i), "") for n in rows)
+            name: as_classes(grid.text.get((n, i), "") for n in range(len(index)))
             for i, name in enumerate(grid.column_names)
         }
-        index = pd.Index(grid.row_names, name="sample", dtype=object)
-        return pd.DataFrame(words, index=index, dtype=object)
+        return pd.DataFrame(words, index, dtype=object)
 
 
 def read_table(
@@ -226,18 +209,8 @@ def read_table(
 def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
     """Return the names of the columns of a file, reading as little of it as the format allows.
 
-    Parameters
-    ----------
-    path : str or Path
-        As for `read_table`.
-    sheet : str, optional
-        The sheet of an Excel workbook.
-
-    Returns
-    -------
-    list of str
-        Headings as the file has them, the one of the names too; annotations and features of
-        formats that tell them apart, annotations first.
+    These are the headings as the file has them, the one of the names too; annotations and features
+    of formats that tell them apart, annotations first.
     """
     with TableFile(path, sheet=sheet) as file:
         return file.names
@@ -246,58 +219,42 @@ def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
 def read_annotations(
     path: str | Path, id_column: str | int | None = None, *, sheet: str | None = None
 ) -> pd.DataFrame:
-    """Read a file that describes samples, every cell as text.
+    """Read a file that describes samples, every cell as text; arguments as for `read_table`.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file of any format, samples in rows; of GEO, AnnData and NPZ the annotations.
-    id_column : str or int, optional
-        The column of sample names, by heading or, in tables, by position from 0.
-    sheet : str, optional
-        The sheet of an Excel workbook.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Sample names as index; classes as str, NaN where a cell is missing.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or its names are missing or repeated.
+    Samples are in rows; of GEO, AnnData and NPZ these are the annotations. The frame has sample
+    names as index, classes as str, and NaN where a cell is missing.
     """
     with TableFile(path, sheet=sheet) as file:
         return file.annotations(id_column)
 
 
-def _kind(path: Path) -> Kind:
+def _is_text(path: Path) -> bool:
+    """Whether a file is text, plain or compressed, by its name; refuses an unknown format."""
     suffix, packed = name_suffixes(path)
     if suffix == ".xls":
         raise InputError(f"{path} is of an old Excel format; save it as .xlsx or CSV.")
-    kind = _KINDS.get(suffix)
-    if kind is None or (packed and kind != "text"):
+    if suffix in _TEXT:
+        return True
+    if suffix not in _OTHERS or packed:
         if path.is_dir():
             raise InputError(f"{path} is a folder; give the path of a file.")
         raise InputError(
             f"{path} has an unknown extension; name it .csv, .tsv or .txt (with .gz, .xz, .bz2 or "
             ".zst after it if it is compressed), .xlsx, .parquet, .npz, .h5ad or .h5mu."
         )
-    return kind
+    return False
 
 
 def _take_text_columns(table: Table, text_columns: Collection[str]) -> Table:
     """Move features that are asked for as labels to the annotations."""
     moved = [name for name in text_columns if name in table.values.columns]
     if moved:
-        classes = {name: as_classes(table.values[name]) for name in moved}
-        more = pd.DataFrame(classes, index=table.values.index, dtype=object)
         # A label of that name that is there already is the one that was meant.
-        more = more[[name for name in moved if name not in table.annotations.columns]]
+        new = [name for name in moved if name not in table.annotations.columns]
         table = replace(
             table,
             values=table.values.drop(columns=moved),
-            annotations=pd.concat([table.annotations, more], axis=1),
+            annotations=table.annotations.join(classes_of_frame(table.values[new])),
             views=None if table.views is None else table.views.drop(moved),
         )
     _check_found(table, text_columns)

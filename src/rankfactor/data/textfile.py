@@ -35,15 +35,11 @@ from rankfactor.data.opening import TextStream, name_suffixes
 from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import unescaped
 
-__all__ = ["Records", "TextTable", "grid_of_records", "holds_names", "open_records"]
-
-_SEPARATORS = (",", ";", "\t", " ")
+_SEPARATORS = (",", ";", "\t")
 _SAMPLED_ROWS = 20
 _SAMPLED_CELLS = 200_000
 _ENCODINGS = {
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16",
+    **dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), "UTF-16"),
     "cp1252": "Windows-1252",
     "latin-1": "Latin-1",
 }
@@ -51,27 +47,13 @@ _ENCODINGS = {
 
 @dataclass
 class Records:
-    """The rows of a text table, below its header.
+    """The rows of a text table, below its header."""
 
-    Attributes
-    ----------
-    source : str
-        What to call the file in messages.
-    separator : str
-        The character between cells; "" if cells do not come from text.
-    names : list of str
-        The heading of every column, stripped.
-    rows : iterator of list of str
-        The rows, each to be checked against the header.
-    header_row : int
-        The number of the header's row in the file.
-    """
-
-    source: str
-    separator: str
-    names: list[str]
-    rows: Iterator[list[str]]
-    header_row: int = 1
+    source: str  # what messages call the file
+    separator: str  # between cells; "" if they do not come from text
+    names: list[str]  # the heading of every column, stripped
+    rows: Iterator[list[str]]  # each to be checked against the header
+    header_row: int = 1  # the number of the header's row in the file
 
     def checked(self) -> Iterator[tuple[int, list[str]]]:
         """Give every row with its number, without blank ones at the end."""
@@ -84,18 +66,12 @@ class Records:
                 continue
             if blank is not None:
                 raise InputError(f"{self.source}, row {blank} is empty; remove it.")
-            if len(row) != width:
-                row = self._fit(row, number)
-            yield number, row
-
-    def _fit(self, row: list[str], number: int) -> list[str]:
-        width = len(self.names)
-        if len(row) > width and not any(cell.strip() for cell in row[width:]):
-            return row[:width]
-        raise InputError(
-            f"{self.source}, row {number} has {len(row)} cells where {width} are expected; "
-            "add or remove cells so that every row is as long as the header."
-        )
+            if len(row) < width or any(cell.strip() for cell in row[width:]):
+                raise InputError(
+                    f"{self.source}, row {number} has {len(row)} cells where {width} are expected; "
+                    "add or remove cells so that every row is as long as the header."
+                )
+            yield number, row[:width]
 
 
 class TextTable:
@@ -112,12 +88,7 @@ class TextTable:
 
     def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
         """Read all cells, as `grid_of_records` does."""
-
-        def read(records: Records, style: Style | None = None) -> tuple[Grid, Style]:
-            return grid_of_records(
-                records, id_column=id_column, text_columns=text_columns, style=style
-            )
-
+        read = partial(grid_of_records, id_column=id_column, text_columns=text_columns)
         grid, style = self._stream.read_on(self._start, read)
         if style != grid.style:
             grid, _ = self._stream.read_on(self._start, partial(read, style=style))
@@ -158,7 +129,7 @@ def open_records(file: IO[str], path: Path) -> Records:
 
 def _is_header(line: str) -> bool:
     # "#OTU ID<tab>s1<tab>s2" is a header, "# made by a program" is not.
-    return any(line.count(separator) >= 2 for separator in ("\t", ";")) or line.count(",") >= 2
+    return any(line.count(separator) >= 2 for separator in _SEPARATORS)
 
 
 def _find_separator(lines: list[str], suffix: str) -> str:
@@ -173,15 +144,12 @@ def _find_separator(lines: list[str], suffix: str) -> str:
         header, *below = widths
         if max(widths) == 1:
             return -1, 0
-        if all(width == header for width in below):
-            return 2, header
-        if all(width == header + 1 for width in below):
-            return 1, header
-        return 0, header
+        fits = (2 - more for more in (0, 1) if all(width == header + more for width in below))
+        return next(fits, 0), header
 
     if suffix in (".tsv", ".tab") and "\t" in lines[0]:
         return "\t"
-    merits = {separator: merit(separator) for separator in _SEPARATORS[:-1]}
+    merits = {separator: merit(separator) for separator in _SEPARATORS}
     # Spaces stand in names and text, so they separate only where nothing else can.
     if max(merits.values())[0] < 0:
         return " " if merit(" ")[0] > 0 else ","
@@ -203,19 +171,15 @@ class _Cells:
 
     def add(self, name: str, cells: list[str]) -> None:
         n = len(self.values)
-        if name in self.kept:
-            self.values.append(np.full(len(cells), np.nan))
-            self._keep(n, cells, range(len(cells)))
-            return
-        if self.kept_columns:
-            written, cells = cells, list(cells)
-            for i in self.kept_columns:
+        as_written = range(len(cells)) if name in self.kept else self.kept_columns
+        self.text |= {(n, i): unescaped(cells[i]) for i in as_written if not _is_missing(cells[i])}
+        if as_written:
+            cells = list(cells)
+            for i in as_written:
                 cells[i] = "nan"
-            self._keep(n, written, self.kept_columns)
         row, odd = parse_row(cells, self.style, self.often_text)
         self.values.append(row)
-        for i, cell in odd.items():
-            self.text[n, i] = unescaped(cell)
+        self.text |= {(n, i): unescaped(cell) for i, cell in odd.items()}
         if len(odd) < 50:
             for i in odd:
                 self.often_text[i] = self.often_text.get(i, 0) + 1
@@ -227,11 +191,6 @@ class _Cells:
                 self.often_text[i] = more - 1
                 if more >= 0:
                     self.written[n, i] = unescaped(cells[i])
-
-    def _keep(self, n: int, cells: list[str], positions: Collection[int]) -> None:
-        for i in positions:
-            if not _is_missing(cells[i]):
-                self.text[n, i] = unescaped(cells[i])
 
 
 def grid_of_records(
@@ -246,7 +205,6 @@ def grid_of_records(
     Parameters
     ----------
     records : Records
-        Header and rows.
     id_column : str or int, optional
         The column of the names of the rows, by heading or by position from 0.
     text_columns : collection of str or None
@@ -257,12 +215,11 @@ def grid_of_records(
     Returns
     -------
     grid : Grid
-        The cells.
     style : Style
         How numbers are written in the light of all rows: if it is not that of the grid, read again.
     """
     names, source = records.names, records.source
-    lead = _id_position(names, id_column, source)
+    lead = id_position(names, id_column, source)
     kept = set(names if text_columns is None else text_columns)
     if lead is None and (text_columns is None or names[0] not in kept):
         lead = 0  # whether it holds names is known once it is read
@@ -271,8 +228,7 @@ def grid_of_records(
     sample = list(islice(rows, max(1, _SAMPLED_CELLS // len(names))))
     if not sample:
         raise InputError(f"{source} has a header but no rows; add one row per sample.")
-    evidence = Evidence()
-    evidence.look(chain.from_iterable(row for _, row in sample))
+    evidence = Evidence(chain.from_iterable(row for _, row in sample))
     by_column = [i for i, name in enumerate(columns) if name in kept]
     cells = _Cells(
         evidence.style(records.separator) if style is None else style,
@@ -326,11 +282,11 @@ def _filled_width(
 ) -> int:
     """How many columns there are without those at the end that have neither name nor content."""
     width = len(columns)
-    if columns and columns[-1]:
+    if columns[-1]:
         return width
     with_text = {i for _, i in text}
-    while width > 1 and not columns[width - 1]:
-        if width - 1 in with_text or not np.isnan(values[:, width - 1]).all():
+    while width > 1 and not columns[width - 1] and width - 1 not in with_text:
+        if not np.isnan(values[:, width - 1]).all():
             break
         width -= 1
     return width
@@ -357,7 +313,7 @@ def _is_missing(cell: str) -> bool:
     return number is not None and number != number
 
 
-def _id_position(names: list[str], id_column: str | int | None, source: str) -> int | None:
+def id_position(names: list[str], id_column: str | int | None, source: str) -> int | None:
     """Return the position of the names of the rows, or None if the cells have to decide."""
     if isinstance(id_column, int):
         if not 0 <= id_column < len(names):
@@ -374,10 +330,9 @@ def _id_position(names: list[str], id_column: str | int | None, source: str) -> 
 
 
 def _notes(separator: str, style: Style, dropped: int) -> tuple[str, ...]:
-    shown = {"\t": "tab", " ": "space", "": ""}.get(separator, f"'{separator}'")
+    shown = {"\t": "tab", " ": "space"}.get(separator, f"'{separator}'")
     parts = [f"separator {shown}"] if separator not in (",", "") else []
-    if style.describe():
-        parts.append(style.describe())
+    parts += [style.describe()] if style.describe() else []
     notes = [", ".join(parts)] if parts else []
     if dropped:
         notes.append(f"{dropped} empty columns at the end are dropped")

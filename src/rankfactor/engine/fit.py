@@ -33,7 +33,7 @@ from rankfactor.engine.calibration import (
 from rankfactor.engine.chain import Gibbs, Moments
 from rankfactor.engine.gibbs import sample
 from rankfactor.engine.interruption import Interruption, interruptible_once
-from rankfactor.engine.on_disk import open_checkpoint, open_store
+from rankfactor.engine.on_disk import open_on_disk
 from rankfactor.engine.pooling import collect, pooled
 from rankfactor.engine.predictive import (
     START_ITERATIONS,
@@ -224,7 +224,7 @@ class _Fitting:
         self.checkpoint = self.store = None
         if self.settings.gibbs is not None:
             problem = (self.settings.gibbs, self.model, self.observed, self.rows, self.stream)
-            self.checkpoint, self.store = open_checkpoint(*problem), open_store(*problem, features)
+            self.checkpoint, self.store = open_on_disk(*problem, features)
 
     def ascend(self) -> Fit:
         """Variational Bayes and, where it is asked for, predictive training."""

@@ -58,28 +58,24 @@ def _digest(observed: Observed) -> str:
     return content.hexdigest()
 
 
-def open_checkpoint(
-    settings: Gibbs, model: Model, observed: Observed, labels: Observed | None, stream: Stream
-) -> Checkpoint | None:
-    """The checkpoint that the settings ask for, None if they ask for none."""
-    if settings.checkpoint is None:
-        return None
-    return Checkpoint(settings.checkpoint, describe(model, observed, labels, settings, stream))
-
-
-def open_store(
+def open_on_disk(
     settings: Gibbs,
     model: Model,
     observed: Observed,
     labels: Observed | None,
     stream: Stream,
-    features: Sequence[str],
-) -> DrawStore | None:
-    """The group of draws that the settings ask for, None if they ask for none."""
-    if settings.store is None:
-        return None
+    features: Sequence[str] = (),
+) -> tuple[Checkpoint | None, DrawStore | None]:
+    """The checkpoint and the group of draws that the settings ask for, None for one they do not."""
+    if settings.checkpoint is None and settings.store is None:
+        return None, None
     problem = describe(model, observed, labels, settings, stream)
-    return DrawStore(settings.store, problem, settings.n_chains, settings.n_draws, features)
+    checkpoint = store = None
+    if settings.checkpoint is not None:
+        checkpoint = Checkpoint(settings.checkpoint, problem)
+    if settings.store is not None:
+        store = DrawStore(settings.store, problem, settings.n_chains, settings.n_draws, features)
+    return checkpoint, store
 
 
 def save_chain(store: Checkpoint, number: int, chain: Chain) -> None:

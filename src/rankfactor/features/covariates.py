@@ -45,40 +45,40 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class Covariate:
-    """How one column becomes numbers.
-
-    Attributes
-    ----------
-    name : str
-    levels : tuple of str or None
-        Levels of a text column in increasing order; None for a numeric one.
-    centre, scale : tuple of float
-        Training mean and standard deviation of a numeric column; of a text column the shares of
-        the levels but the first, and ones.
-    """
+    """How one column becomes numbers."""
 
     name: str
-    levels: tuple[str, ...] | None
+    levels: tuple[str, ...] | None  # of a text column in increasing order; None for a numeric one
+    # Training mean and standard deviation of a numeric column; of a text column the shares of the
+    # levels but the first, and ones.
     centre: tuple[float, ...]
     scale: tuple[float, ...]
 
     @classmethod
     def learn(cls, name: str, column: pd.Series[Any]) -> Covariate:
         """The kind, levels and moments of a training column."""
+        levels: tuple[str, ...] | None = None
         if _is_numeric(column):
             seen = _numbers(name, column)
             seen = seen[~np.isnan(seen)]
             spread = float(seen.std()) if seen.size else 0.0
-            if not spread > 0:
-                _say_constant(name)
-            centre = float(seen.mean()) if seen.size else 0.0
-            return cls(name, None, (centre,), (spread if spread > 0 else 1.0,))
-        known = column.dropna().astype(str)
-        levels = tuple(sorted(known.unique()))
-        if len(levels) < 2:
-            _say_constant(name)
-        shares = tuple(float((known == level).mean()) for level in levels[1:])
-        return cls(name, levels, shares, (1.0,) * len(shares))
+            varies = spread > 0
+            centre: tuple[float, ...] = (float(seen.mean()) if seen.size else 0.0,)
+            scale: tuple[float, ...] = (spread if varies else 1.0,)
+        else:
+            known = column.dropna().astype(str)
+            levels = tuple(sorted(known.unique()))
+            varies = len(levels) > 1
+            centre = tuple(float((known == level).mean()) for level in levels[1:])
+            scale = (1.0,) * len(centre)
+        if not varies:
+            warnings.warn(
+                f"the column {name!r} does not vary among the training samples, so nothing is "
+                "learned of it.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return cls(name, levels, centre, scale)
 
     @property
     def feature_names(self) -> list[str]:
@@ -168,22 +168,13 @@ class Design:
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Design:
-        """Design of `to_list`'s values."""
+        """Design of `to_list`'s values, whose tuples may have become lists."""
 
         def whole(name: str, levels: Any, centre: Any, scale: Any) -> Covariate:
             levels = None if levels is None else tuple(levels)
             return Covariate(name, levels, tuple(centre), tuple(scale))
 
         return cls(tuple(whole(**one) for one in columns))
-
-
-def _say_constant(name: str) -> None:
-    warnings.warn(
-        f"the column {name!r} does not vary among the training samples, so nothing is learned "
-        "of it.",
-        UserWarning,
-        stacklevel=2,
-    )
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:
@@ -212,31 +203,16 @@ def _numbers(name: str, column: pd.Series[Any]) -> Floats:
 
 @dataclass(frozen=True)
 class RankRegression:
-    """What is taken from every feature: normal scores less what covariates say of them.
+    """What is taken from every feature: normal scores less what covariates say of them."""
 
-    Attributes
-    ----------
-    knots, scores : array, shape (D, J)
-        Observed values in increasing order, +inf past ``n_knots``, and their normal scores.
-    n_knots : int array, shape (D,)
-    coefficients : array, shape (D, 1 + p)
-        Intercept and slopes of the normal scores.
-    """
-
-    knots: Floats
-    scores: Floats
-    n_knots: NDArray[np.int64]
-    coefficients: Floats
+    knots: Floats  # (D, J), observed values in increasing order, +inf past ``n_knots``
+    scores: Floats  # (D, J), their normal scores
+    n_knots: NDArray[np.int64]  # (D,)
+    coefficients: Floats  # (D, 1 + p), intercept and slopes of the normal scores
 
     @classmethod
     def learn(cls, values: Floats, design: Floats, max_knots: int = MAX_KNOTS) -> RankRegression:
-        """Regression of a table (N, D), NaN where missing, on a centred design (N, p).
-
-        Raises
-        ------
-        InputError
-            If the covariates have as many columns as there are samples.
-        """
+        """Regression of a table (N, D), NaN where missing, on a centred design (N, p)."""
         n_samples, n_features = values.shape
         full = np.column_stack([np.ones(n_samples), design])
         width = full.shape[1]
@@ -307,19 +283,11 @@ def _knots(column: Floats, most: int) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """What a model does with covariates, as learned in training.
+    """What a model does with covariates, as learned in training."""
 
-    Attributes
-    ----------
-    use : {"regress", "view"}
-    design : Design
-    regression : RankRegression or None
-        With ``"regress"`` only.
-    """
-
-    use: str
+    use: str  # "regress" or "view"
     design: Design
-    regression: RankRegression | None = None
+    regression: RankRegression | None = None  # with "regress" only
 
     @classmethod
     def learn(

@@ -23,21 +23,12 @@ from rankfactor.features.words import MOST_LEVELS
 
 @dataclass(frozen=True)
 class NamedSparse:
-    """A sparse table with names.
+    """A sparse table with names."""
 
-    Attributes
-    ----------
-    matrix : sparse matrix, shape (N, D)
-    index, columns : Index
-        Names of the samples and of the features.
-    extra : DataFrame
-        Further columns of the same samples, which are no features.
-    """
-
-    matrix: Any
-    index: pd.Index[Any]
-    columns: pd.Index[Any]
-    extra: pd.DataFrame
+    matrix: Any  # sparse, (N, D)
+    index: pd.Index[Any]  # names of the samples
+    columns: pd.Index[Any]  # names of the features
+    extra: pd.DataFrame  # further columns of the same samples, which are no features
 
     def take(self, rows: NDArray[np.int64]) -> NamedSparse:
         """Some of the samples."""
@@ -87,22 +78,19 @@ def opened(X: Any, wanted: Sequence[str] = ()) -> Any:
 
 def opened_labels(X: Any, y: Any) -> Any:
     """Labels; those that are named are columns of an AnnData object's obs."""
-    named = [y] if isinstance(y, str) else y
-    if not is_annotated(X):
-        if isinstance(y, str):
-            raise InputError(
-                f"y={y!r} names a column, which only an AnnData object has: give the labels "
-                "themselves."
-            )
-        return y
+    if isinstance(y, str) and not is_annotated(X):
+        raise InputError(
+            f"y={y!r} names a column, which only an AnnData object has: give the labels themselves."
+        )
     if isinstance(y, str) and y not in X.obs.columns:
         raise InputError(
             f"obs has no column {y!r}; it has {listed(X.obs.columns) or 'none at all'}."
         )
-    columns = isinstance(named, list) and all(
-        isinstance(one, str) and one in X.obs.columns for one in named
-    )
-    return X.obs[y] if columns and named else y
+    named = [y] if isinstance(y, str) else y
+    columns = is_annotated(X) and isinstance(named, list) and len(named) > 0
+    if columns and all(isinstance(one, str) and one in X.obs.columns for one in named):
+        return X.obs[y]
+    return y
 
 
 def split_covariates(
@@ -110,12 +98,7 @@ def split_covariates(
 ) -> tuple[Any, pd.DataFrame]:
     """A table without its covariates, and the covariates.
 
-    Parameters
-    ----------
-    X : DataFrame or NamedSparse
-    names : sequence of str
-    on_missing : {"error", "missing"}
-        What to do about covariates that the table lacks.
+    Those that the table lacks are refused or, if ``on_missing`` is "missing", all missing.
     """
     if not isinstance(X, pd.DataFrame | NamedSparse):
         raise InputError(
@@ -151,11 +134,7 @@ def table_values(X: Any, *, estimator: Any = None) -> Any:
     """Values of a table, shape (samples, features), float64 or float32; NaN = missing.
 
     Those of a sparse table are a CSC array without doubles.
-
-    Raises
-    ------
-    InputError
-        For duplicate names, cells that are no numbers and infinite values, naming the place.
+    Duplicate names, cells that are no numbers and infinite values are refused, with their place.
     """
     names: Any = X
     if isinstance(X, pd.DataFrame):
@@ -245,19 +224,9 @@ def refuse_duplicates(names: pd.Index[Any]) -> None:
         raise InputError(f"duplicate feature names: {listed(twice)}; make every name unique.")
 
 
-def selected(X: Any, known: pd.Index[Any]) -> Any:
-    """The columns of these names in this order; those that the table lacks are all missing."""
-    refuse_duplicates(X.columns)
-    if isinstance(X, NamedSparse):
-        return X.select(known)
-    return X if X.columns.equals(known) else X.reindex(columns=known)
-
-
 def refuse_shuffled(X: Any, y: Any) -> None:
     """Labels with the table's sample names in another order are surely a mistake."""
-    if not isinstance(X, pd.DataFrame | NamedSparse):
-        return
-    if not isinstance(y, pd.Series | pd.DataFrame):
+    if not isinstance(X, pd.DataFrame | NamedSparse) or not isinstance(y, pd.Series | pd.DataFrame):
         return
     if len(X.index) == len(y) and not X.index.equals(y.index) and set(X.index) == set(y.index):
         raise InputError(

@@ -17,21 +17,18 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.errors import InputError, counted, listed
-from rankfactor.features.covariates import MAX_KNOTS, USES, Adjustment, dense
+from rankfactor.features.covariates import MAX_KNOTS, USES, Adjustment, Design, dense
 from rankfactor.features.matching import (
     NamedSparse,
     column_names,
     opened,
     refuse_duplicates,
     refuse_limits,
-    selected,
     split_covariates,
     table_values,
 )
-from rankfactor.features.words import Words
+from rankfactor.features.words import find_words, origins, with_indicators
 from rankfactor.typing import Objects, Strings
-
-__all__ = ["Blocks", "FeaturePlan", "TrainingTable", "remember_columns"]
 
 COVARIATE_BLOCK, FEATURE_BLOCK = "covariates", "features"
 Blocks = None | Sequence[str] | Mapping[str, str] | pd.Series
@@ -39,21 +36,13 @@ Blocks = None | Sequence[str] | Mapping[str, str] | pd.Series
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table that a plan was learned from.
+    """A table that a plan was learned from."""
 
-    Attributes
-    ----------
-    values : array or CSC array, shape (N, D)
-        What the model sees, NaN where missing: `FeaturePlan.apply` gives the same.
-    given : DataFrame, NamedSparse, array or CSC array
-        The table as given, checked; a plan can be learned from a part of its samples.
-    sample_names : array of str, shape (N,)
-        sample0, sample1, ... where the table has none.
-    """
-
+    # What the model sees, (N, D), NaN where missing: `FeaturePlan.apply` gives the same.
     values: Any
+    # The table as given, checked; a plan can be learned from a part of its samples.
     given: Any
-    sample_names: Strings
+    sample_names: Strings  # sample0, sample1, ... where the table has none
 
 
 @dataclass(frozen=True)
@@ -73,7 +62,7 @@ class FeaturePlan:
         Their names, where all are text.
     blocks : array of str, shape (D,), or None
         The block (modality) of every feature.
-    words : Words or None
+    words : Design or None
         How columns of words become features.
     covariates : Adjustment or None
         What is done with covariates; those that become features come last.
@@ -84,7 +73,7 @@ class FeaturePlan:
     n_given: int
     given_names: Objects | None = None
     blocks: Strings | None = None
-    words: Words | None = None
+    words: Design | None = None
     covariates: Adjustment | None = None
 
     @classmethod
@@ -123,14 +112,14 @@ class FeaturePlan:
             table, frame = split_covariates(given, wanted)
             if not len(table.columns):
                 raise InputError("every column of the table is a covariate: there are no features.")
-        words = Words.learn(table)
-        coded = table if words is None else words.apply(table)
+        words = find_words(table)
+        coded = table if words is None else with_indicators(words, table)
         values = table_values(coded, estimator=estimator)
         names, given_names = column_names(coded), column_names(given)
         n_given = values.shape[1] if words is None else len(table.columns)
         of_blocks = feature_blocks(blocks, column_names(table), n_given)
         if of_blocks is not None and words is not None:
-            of_blocks = of_blocks[words.origins(table.columns)]
+            of_blocks = of_blocks[origins(words, table.columns)]
         if wanted is not None:
             if names is None:
                 raise InputError("with covariates every feature needs a name that is text.")
@@ -166,12 +155,12 @@ class FeaturePlan:
         names: Strings,
         named: bool,
         blocks: Strings | None,
-        words: Words | None,
+        words: Design | None,
         covariates: Adjustment | None,
     ) -> FeaturePlan:
         """Plan of what a model file keeps; columns are given as numbers, words, covariates."""
         plan = cls(names, named, 0, None, blocks, words, covariates)
-        n_words = 0 if words is None else len(words.design.feature_names)
+        n_words = 0 if words is None else len(words.feature_names)
         numbers = plan.table_features[: len(plan.table_features) - n_words].tolist()
         given = np.array([*numbers, *plan.word_columns, *plan.covariate_names], object)
         return replace(plan, n_given=len(given), given_names=given if named else None)
@@ -234,7 +223,7 @@ class FeaturePlan:
         """Features of the model that are not in a table with names, nor made of its words."""
         found = set(X.columns)
         if self.words is not None and isinstance(X, pd.DataFrame):
-            for column in self.words.design.columns:
+            for column in self.words.columns:
                 found.update(column.feature_names if column.name in found else ())
         return [name for name in self.table_features.tolist() if name not in found]
 
@@ -253,10 +242,14 @@ class FeaturePlan:
                 f"{listed(absent)}; add them, or set missing_features='missing' to treat them as "
                 "missing values."
             )
-        if self.words is not None and isinstance(X, pd.DataFrame):
+        refuse_duplicates(X.columns)
+        columns = pd.Index(known.astype(object))
+        if isinstance(X, NamedSparse):
+            return X.select(columns)
+        if self.words is not None:
+            X = with_indicators(self.words, X)
             refuse_duplicates(X.columns)
-            X = self.words.apply(X)
-        return selected(X, pd.Index(known.astype(object)))
+        return X if X.columns.equals(columns) else X.reindex(columns=columns)
 
     def _adjusted(self, values: Any, frame: pd.DataFrame, sparse: bool, exact: str) -> Any:
         """Values (N, D) of checked values of the table's features, and of its covariates."""
@@ -280,7 +273,7 @@ class FeaturePlan:
     @property
     def word_columns(self) -> list[str]:
         """Names of the columns of words that features are made of."""
-        return [] if self.words is None else self.words.design.names
+        return [] if self.words is None else self.words.names
 
 
 def remember_columns(estimator: Any, plan: FeaturePlan) -> None:
@@ -344,9 +337,8 @@ def _with_covariates(blocks: Strings | None, n_features: int, added: list[str]) 
 
 def _names_or(names: Any, prefix: str, count: int) -> Strings:
     """Names as text, or prefix0, prefix1, ... where there are none."""
-    if names is None:
-        names = [f"{prefix}{number}" for number in range(count)]
-    return np.array([str(name) for name in names], np.str_)
+    default = [f"{prefix}{number}" for number in range(count)]
+    return np.array([str(name) for name in (default if names is None else names)], np.str_)
 
 
 def _called(estimator: Any) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,6 @@ from rankfactor.features.matching import NamedSparse
 from rankfactor.features.words import is_of_words
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
-
-__all__ = ["LabelWarning", "Suspect", "check_labels", "look_alikes", "suspects"]
 
 EXPECTED = 0.01  # columns that separate by chance, at most, for one to be named
 _COLUMNS_AT_A_TIME = 256
@@ -65,20 +64,11 @@ class Suspect(NamedTuple):
 def check_labels(X: Any, tasks: Sequence[Task], class_index: Integers) -> None:
     """Warn of columns that separate the classes by themselves, and of classes that look the same.
 
-    Parameters
-    ----------
-    X : DataFrame, NamedSparse, array or sparse matrix, shape (N, D)
-    tasks : sequence of Task
-    class_index : int array, shape (N, n_tasks)
-        Class numbers, -1 = missing.
+    Class numbers have shape (N, n_tasks), -1 where a label is missing.
     """
-    texts = [
-        text
-        for task, column in zip(tasks, class_index.T, strict=True)
-        for text in look_alikes(task, column)
-    ]
-    texts += [str(one) for one in suspects(X, tasks, class_index)]
-    for text in texts:
+    pairs = zip(tasks, class_index.T, strict=True)
+    alike = (text for task, column in pairs for text in look_alikes(task, column))
+    for text in chain(alike, map(str, suspects(X, tasks, class_index))):
         warnings.warn(text, LabelWarning, stacklevel=4)
 
 
@@ -139,14 +129,11 @@ def _parts(X: Any) -> tuple[list[str], Any, pd.DataFrame]:
         words = X.loc[:, [not one for one in numeric]]
         words = words[[name for name in words if is_of_words(words[name])]]
         numbers = X if all(numeric) else X.loc[:, numeric]
-        values = numbers.to_numpy(None if _floats(numbers) else np.float64, na_value=np.nan)
+        floats = all(isinstance(kind, np.dtype) and kind.kind == "f" for kind in numbers.dtypes)
+        values = numbers.to_numpy(None if floats else np.float64, na_value=np.nan)
         return [str(name) for name in numbers.columns], values, words
     values = csc_array(X) if issparse(X) else np.asarray(X)
     return [f"x{place}" for place in range(values.shape[1])], values, pd.DataFrame()
-
-
-def _floats(numbers: pd.DataFrame) -> bool:
-    return all(isinstance(kind, np.dtype) and kind.kind == "f" for kind in numbers.dtypes)
 
 
 def _ranges(values: Any, class_index: Integers, n_classes: int) -> tuple[Floats, Floats]:

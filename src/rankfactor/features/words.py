@@ -8,14 +8,11 @@ did not have. A column with one word only, or none, has nothing to say and is le
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from rankfactor.features.covariates import Design
-
-__all__ = ["MOST_LEVELS", "Words", "is_of_words"]
 
 MOST_LEVELS = 10
 
@@ -34,49 +31,34 @@ def is_of_words(column: pd.Series[Any]) -> bool:
     return bool(pd.to_numeric(pd.Series(levels), errors="coerce").isna().all())
 
 
-@dataclass(frozen=True)
-class Words:
-    """How columns of words become features, as learned from training samples.
+def find_words(table: Any) -> Design | None:
+    """Design of the columns of words of a table with names; None if no column is of words."""
+    if not isinstance(table, pd.DataFrame) or not table.columns.is_unique:
+        return None
+    if not all(isinstance(name, str) for name in table.columns):
+        return None
+    words = [
+        name
+        for name, kind in table.dtypes.items()  # far quicker than a look at every column
+        if not pd.api.types.is_numeric_dtype(kind) and is_of_words(table[name])
+    ]
+    return Design.learn(table[words]) if words else None
 
-    Attributes
-    ----------
-    design : Design
-        The columns and their levels.
+
+def origins(words: Design, names: pd.Index[Any]) -> list[int]:
+    """Of every feature of a table with these columns the position of its column."""
+    given, of_words = names.tolist(), set(words.names)
+    places = [place for place, name in enumerate(given) if name not in of_words]
+    for column in words.columns:
+        places += [given.index(column.name)] * len(column.feature_names)
+    return places
+
+
+def with_indicators(words: Design, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with features in place of its columns of words, behind all others.
+
+    Columns that the table lacks make no features: whoever matches the table to a model names them.
     """
-
-    design: Design
-
-    @classmethod
-    def learn(cls, table: Any) -> Words | None:
-        """Words of a table with names; None if no column is of words."""
-        if not isinstance(table, pd.DataFrame) or not table.columns.is_unique:
-            return None
-        if not all(isinstance(name, str) for name in table.columns):
-            return None
-        words = [
-            name
-            for name, kind in table.dtypes.items()  # far quicker than a look at every column
-            if not pd.api.types.is_numeric_dtype(kind) and is_of_words(table[name])
-        ]
-        return cls(Design.learn(table[words])) if words else None
-
-    def origins(self, names: pd.Index[Any]) -> list[int]:
-        """Of every feature of a table with these columns the position of its column."""
-        words = {column.name: len(column.feature_names) for column in self.design.columns}
-        given = names.tolist()
-        places = [place for place, name in enumerate(given) if name not in words]
-        for name, count in words.items():
-            places += [given.index(name)] * count
-        return places
-
-    def apply(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table with features in place of its columns of words, behind all others.
-
-        Columns that the table lacks make no features: what is absent is told by whoever matches
-        the table to a model.
-        """
-        given = Design(tuple(one for one in self.design.columns if one.name in table.columns))
-        features = pd.DataFrame(
-            given.features(table[given.names]), table.index, given.feature_names
-        )
-        return pd.concat([table.drop(columns=given.names), features], axis=1)
+    given = Design(tuple(one for one in words.columns if one.name in table.columns))
+    features = pd.DataFrame(given.features(table[given.names]), table.index, given.feature_names)
+    return pd.concat([table.drop(columns=given.names), features], axis=1)

@@ -44,8 +44,7 @@ _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
-    NotImplementedError,  # an unknown method of compression
-    RuntimeError,  # a member marked as encrypted
+    RuntimeError,  # an unknown method of compression, or a member marked as encrypted
     LookupError,
     TypeError,
     ValueError,
@@ -56,18 +55,10 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of archive.
+    """A kind of archive: what its header gives as format, and how messages speak of it.
 
-    Attributes
-    ----------
-    name : str
-        What the header gives as its format.
-    noun : str
-        What messages call such a file.
-    remedy : str
-        What to do about one that is damaged.
-    version : int, optional
-        The newest version that can be read; None if the format has no versions.
+    ``noun`` is what they call such a file, ``remedy`` what to do about one that is damaged, and
+    ``version`` the newest that can be read, None if the format has no versions.
     """
 
     name: str
@@ -83,16 +74,9 @@ class Format:
 def write_archive(
     path: Path, header: Mapping[str, Any], arrays: Arrays, *, compressed: bool = True
 ) -> None:
-    """Write a header and arrays, beside the destination first.
+    """Write a header, as `plain` has it, and arrays, beside the destination first.
 
-    Parameters
-    ----------
-    path : Path
-        Replaced if it exists; its folder must exist.
-    header : mapping
-        As `plain` has it.
-    arrays : dict from name to array
-    compressed : bool
+    A file that exists is replaced; its folder must exist.
     """
     check_destinations(path)
     text = json.dumps(plain({**header, "checksum": _ALGORITHM}), indent=1, allow_nan=False)
@@ -115,13 +99,7 @@ def write_archive(
 
 
 def read_header(path: Path, form: Format, known: Collection[str] = ()) -> dict[str, Any]:
-    """Read the header alone; neither the arrays nor the checksum are looked at.
-
-    Raises
-    ------
-    InputError
-        As `read_archive`.
-    """
+    """Read the header alone; neither the arrays nor the checksum are looked at."""
     with _opened(path, form) as archive:
         return _header(path, archive, form, known)
 
@@ -131,18 +109,8 @@ def read_archive(
 ) -> tuple[dict[str, Any], Arrays]:
     """Read header and arrays.
 
-    Parameters
-    ----------
-    path : Path
-    form : Format
-    known : collection of str
-        What a file may need of its reader, as its header says under ``needs``.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is truncated, damaged, edited, foreign or newer, or needs
-        what is not known.
+    A file that is truncated, damaged, edited, foreign or newer is refused, and so is one that needs
+    of its reader, as its header says under ``needs``, what is not in ``known``.
     """
     with _opened(path, form) as archive:
         header = _header(path, archive, form, known)
@@ -264,17 +232,7 @@ def write_tree(path: Path, form: Format, value: Any) -> None:
 def read_tree(path: Path, form: Format, kinds: Kinds) -> Any:
     """The value of a file of `write_tree`.
 
-    Parameters
-    ----------
-    path : Path
-    form : Format
-    kinds : dict from name to class
-        The classes that the file may name, as `kinds_of` finds them.
-
-    Raises
-    ------
-    InputError
-        As `read_archive`, and if the file names another class.
+    ``kinds`` are the classes that the file may name, as `kinds_of` finds them.
     """
     header, arrays = read_archive(path, form)
     try:

@@ -25,19 +25,9 @@ Tree = dict[str, Any]
 
 
 class Checkpoint:
-    """A folder with the chains of one problem.
+    """A folder with the chains of one problem, made if it does not exist.
 
-    Parameters
-    ----------
-    path : path
-        Made if it does not exist.
-    problem : dict
-        Plain values; a folder of another problem is refused.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written to, or holds another problem or a damaged file.
+    ``problem`` has plain values; a folder of another problem is refused, and so is a damaged file.
     """
 
     def __init__(self, path: str | os.PathLike[str], problem: dict[str, Any]) -> None:
@@ -45,7 +35,7 @@ class Checkpoint:
         self._format = Format(
             "rankfactor checkpoint 3", "checkpoint", f"remove the folder {path}, or choose another"
         )
-        self._counts: dict[int, dict[str, int]] = {}  # what every chain has on disk
+        self._counts: dict[int, tuple[int, int]] = {}  # draws and pieces that a chain has on disk
         with folder(self.path):
             pass
         self._head = self.path / "problem.zip"
@@ -58,41 +48,34 @@ class Checkpoint:
     def reference(self, values: NDArray[Any]) -> NDArray[Any]:
         """What draws are matched to: the values of the first run."""
         if not self._head.exists():
-            self._write(self._head, {"problem": self.problem, "reference": values})
+            write_tree(self._head, self._format, {"problem": self.problem, "reference": values})
         return np.asarray(self._read(self._head, {}, "problem", "reference")["reference"])
 
     def load(self, number: int, kinds: Kinds) -> tuple[Tree, list[Tree]] | None:
         """State and pieces of the draws of a chain; None if it has not been begun.
 
-        Parameters
-        ----------
-        number : int
-        kinds : dict from name to class
-            The classes that the state and the draws may be made of.
+        ``kinds`` are the classes that the state and the draws may be made of.
         """
-        path = self._state_file(number)
+        path = self._file(number)
         if not path.exists():
             return None
         state = self._read(path, kinds, "kept", "pieces")
-        self._counts[number] = {"kept": state["kept"], "pieces": state["pieces"]}
-        files = [self._draws_file(number, piece) for piece in range(state["pieces"])]
+        self._counts[number] = state["kept"], state["pieces"]
+        files = [self._file(f"{number}-draws-{piece}") for piece in range(state["pieces"])]
         return state, [self._read(one, kinds, "kept") for one in files]
 
     def save(self, number: int, state: Tree, draws: Tree) -> None:
         """Write new draws of a chain, if ``draws["kept"]`` has any, and its state."""
-        counts = dict(self._counts.get(number, {"kept": 0, "pieces": 0}))
+        kept, pieces = self._counts.get(number, (0, 0))
         if len(draws["kept"]):
-            self._write(self._draws_file(number, counts["pieces"]), draws)
-            counts = {"kept": counts["kept"] + len(draws["kept"]), "pieces": counts["pieces"] + 1}
-        self._write(self._state_file(number), state | counts)
-        self._counts[number] = counts
+            write_tree(self._file(f"{number}-draws-{pieces}"), self._format, draws)
+            kept, pieces = kept + len(draws["kept"]), pieces + 1
+        write_tree(self._file(number), self._format, state | {"kept": kept, "pieces": pieces})
+        self._counts[number] = kept, pieces
 
     def damaged(self, number: int, problem: object) -> InputError:
         """The error for a chain whose files do not make a chain."""
-        return self._format.damaged(self._state_file(number), problem)
-
-    def _write(self, path: Path, content: Tree) -> None:
-        write_tree(path, self._format, content)
+        return self._format.damaged(self._file(number), problem)
 
     def _read(self, path: Path, kinds: Kinds, *names: str) -> Tree:
         """The dictionary in a file, which must have some entries."""
@@ -103,8 +86,5 @@ class Checkpoint:
             raise self._format.damaged(path, "it holds something else")
         return content
 
-    def _state_file(self, number: int) -> Path:
-        return self.path / f"chain-{number}.zip"
-
-    def _draws_file(self, number: int, piece: int) -> Path:
-        return self.path / f"chain-{number}-draws-{piece}.zip"
+    def _file(self, name: int | str) -> Path:
+        return self.path / f"chain-{name}.zip"

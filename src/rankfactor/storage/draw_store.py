@@ -70,23 +70,11 @@ def _opened(path: Path, mode: str) -> Any:
 
 
 class DrawStore:
-    """A Zarr group that the chains of one problem write to.
+    """A Zarr group that the chains of one problem write to, ``n_draws`` each.
 
-    Parameters
-    ----------
-    path : path
-        Of the group. Made if it does not exist; its folder must exist.
-    problem : dict
-        Plain values; a group of another problem is refused.
-    n_chains, n_draws : int
-        Chains, and the draws of each.
-    features : sequence of str, length d
-        Names along the dimension ``feature``.
-
-    Raises
-    ------
-    InputError
-        If zarr is not installed, or the path holds anything but draws of this problem.
+    It is made if it does not exist; its folder must exist. ``problem`` has plain values, and a path
+    that holds anything but draws of this problem is refused. ``features`` are the names along the
+    dimension of that name.
     """
 
     def __init__(

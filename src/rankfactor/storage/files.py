@@ -108,12 +108,7 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
 def after_saving(model: Path, what: str, path: Path) -> Iterator[None]:
     """Write what belongs to a model that is saved already: a failure says that the model is kept.
 
-    Raises
-    ------
-    InputError
-        If the block fails for a reason that the user can mend.
-    KeyboardInterrupt
-        With the sentence as its text, at Ctrl-C.
+    So does the text of a KeyboardInterrupt.
     """
     kept = f"the model was saved to {model}, but its {what} {path} was not written"
     try:

@@ -21,7 +21,6 @@ from rankfactor.classifiers import Gated
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.plan import FeaturePlan
-from rankfactor.features.words import Words
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.model import Model
@@ -77,7 +76,12 @@ def save_model(
         their number, their class counts and the moments of their scores only. Single observed
         values of features (cuts, knots of covariates) are kept either way: docs/model-file.md.
     """
-    path, posterior = Path(path), _posterior_of(model)
+    path, posterior = Path(path), getattr(model, "posterior_", model)
+    if not isinstance(posterior, Posterior):
+        name = type(model).__name__
+        if hasattr(model, "fit"):
+            raise InputError(f"this {name} is not fitted: fit it before it is saved.")
+        raise InputError(f"{name} cannot be saved: give an estimator or a posterior.")
     if not training_samples:
         posterior = posterior.without_training_samples()
     header, arrays = _disassemble(posterior)
@@ -89,15 +93,6 @@ def save_model(
     return path
 
 
-def _posterior_of(model: Any) -> Posterior:
-    found = getattr(model, "posterior_", model)
-    if isinstance(found, Posterior):
-        return found
-    if hasattr(model, "fit"):
-        raise InputError(f"this {type(model).__name__} is not fitted: fit it before it is saved.")
-    raise InputError(f"{type(model).__name__} cannot be saved: give an estimator or a posterior.")
-
-
 def load_model(path: str | os.PathLike[str]) -> Posterior:
     """Read a fitted model from a file.
 
@@ -106,12 +101,6 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
     Posterior
         With ``predict``, ``predict_proba``, ``decision_function``, ``transform`` and ``explain``;
         `RankFactorClassifier.from_posterior` makes an estimator of it.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is truncated, damaged, edited, foreign, or of a newer
-        format.
     """
     path = Path(path)
     header, arrays = read_archive(path, FORMAT, KNOWN)
@@ -122,13 +111,7 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
 
 
 def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a model file says of itself: versions, parts, summary and provenance.
-
-    Raises
-    ------
-    InputError
-        As `load_model`.
-    """
+    """Read what a model file says of itself: versions, parts, summary and provenance."""
     return read_header(Path(path), FORMAT, KNOWN)
 
 
@@ -199,6 +182,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "scales": draws.scales.values,
         }
     needs: list[str] = []
+    summary = _summary(posterior)
     header: dict[str, Any] = {
         "format": FORMAT.name,
         "version": FORMAT.version,
@@ -206,12 +190,10 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         "library": __version__,
         "model": posterior.model.to_dict(),
         "tasks": [task.name for task in tasks],
-        "converged": posterior.converged,
-        "convergence": asdict(posterior.convergence),
-        "training": posterior.training,
+        **{name: summary[name] for name in ("converged", "convergence", "training")},
         "named_features": posterior.named_features,
         "draws": draws is not None,
-        "summary": _summary(posterior),
+        "summary": summary,
         "codes_sha256": posterior.codes_sha256,
     }
     if left_out is not None:
@@ -233,7 +215,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             parts[COVARIATES] = adjustment.regression
     if words is not None:
         needs.append(INDICATORS)
-        header[INDICATORS] = words.design.to_list()
+        header[INDICATORS] = words.to_list()
     return header, _named(parts)
 
 
@@ -308,7 +290,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
             parts["feature_names"],
             bool(header["named_features"]),
             parts.get("views"),
-            None if indicators is None else Words(Design.from_list(indicators)),
+            None if indicators is None else Design.from_list(indicators),
             adjustment,
         ),
         sample_names=parts["sample_names"],

@@ -17,16 +17,10 @@ _HASHED = ("seed", "table", "labels")  # their values mean nothing to a reader
 
 
 def check_same(place: str, choose: str, old: Any, new: dict[str, Any]) -> None:
-    """Refuse a place on disk that belongs to another problem.
+    """Refuse a place on disk that belongs to another problem, both given by plain values.
 
-    Parameters
-    ----------
-    place : str
-        What the message calls it, such as "the folder a holds a checkpoint".
-    choose : str
-        What else can be chosen: "folder" or "path".
-    old, new : dict of plain values
-        The problem there, and the one here.
+    The message calls it ``place``, such as "the folder a holds a checkpoint", and asks to
+    ``choose`` another "folder" or "path".
     """
     found = _difference(old, new)
     if found is not None:

@@ -47,12 +47,7 @@ def csv_of(
 ) -> str | None:
     """Write a frame as CSV, or return the text if there is no path.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    path : Path, optional
-    index_label : str, optional
-        Heading of the index, which is left out without one.
+    ``index_label`` is the heading of the index, which is left out without one.
     """
     safe = _changed(frame, escaped)
     named = index_label is not None
