@@ -52,8 +52,15 @@ def make_folds(
 ) -> list[Fold]:
     """Folds of all repeats.
 
-    Class numbers have shape (n_samples, n_tasks), -1 where a label is missing; a group, by its
-    number in shape (n_samples,), is never divided.
+    Parameters
+    ----------
+    tasks : sequence of Task
+    class_index : int array, shape (n_samples, n_tasks)
+        Class numbers, -1 where a label is missing.
+    n_folds, n_repeats : int
+    groups : int array, shape (n_samples,), or None
+        Group numbers; a group is never divided.
+    random_state : int or None
     """
     check_count("n_folds", n_folds, least=2)
     check_count("n_repeats", n_repeats)

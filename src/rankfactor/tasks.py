@@ -24,7 +24,15 @@ ClassWeight = str | Mapping[Any, Any] | None
 
 @dataclass(frozen=True)
 class Task:
-    """One label column."""
+    """One label column.
+
+    Attributes
+    ----------
+    name : str
+    classes : array, shape (n_classes,)
+        The labels in increasing order; of two classes the second is the positive one, and the
+        order may be the other (`rankfactor.posterior.Posterior.with_positive`).
+    """
 
     name: str
     # The labels in increasing order; of two classes the second is the positive one, and the order
@@ -71,8 +79,12 @@ class Task:
 def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.int64]]:
     """Tasks of a label column or table, and class numbers of shape (n_samples, n_tasks).
 
-    NaN, None and pandas.NA mark a missing label; the class number is then -1. The table that the
-    labels belong to has ``n_samples``.
+    Parameters
+    ----------
+    y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
+        NaN, None and pandas.NA mark a missing label; the class number is then -1.
+    n_samples : int
+        Number of samples of the table that the labels belong to.
     """
     tasks, numbers = [], []
     for name, column in label_columns(y):

@@ -72,8 +72,19 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
 def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuData") -> Table:
     """Make a table of a MuData object, its modalities side by side.
 
-    Arguments as for `from_anndata`; a layer is taken where a modality has it. The `views` of the
-    table say which modality a feature is of.
+    Parameters
+    ----------
+    mdata : mudata.MuData
+        Several AnnData objects of overlapping samples.
+    layer : str, optional
+        The layer to take in place of ``X``, where a modality has it.
+    source : str
+        What to call it in messages.
+
+    Returns
+    -------
+    Table
+        `views` says which modality a feature is of.
     """
     if not len(mdata.mod):
         raise InputError(f"{source} has no modality; add at least one.")

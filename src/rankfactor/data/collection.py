@@ -79,10 +79,23 @@ def _bundled(name: str) -> AbstractContextManager[Path]:
 
 
 def load(name: str) -> Dataset:
-    """Load a data set, one of `list_datasets`.
+    """Load a data set.
 
-    Its `labels` hold all columns that describe samples: those of `DatasetInfo.labels` first. Where
-    a split is given, the column ``part`` says "train" or "test".
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets`.
+
+    Returns
+    -------
+    Dataset
+        Its `labels` hold all columns that describe samples: those of `DatasetInfo.labels` first.
+        Where a split is given, the column ``part`` says "train" or "test".
+
+    Raises
+    ------
+    InputError
+        If there is no such set, or its file cannot be had.
     """
     info = _info(name)
     if info.name == "alzheimer":
@@ -97,10 +110,16 @@ def load(name: str) -> Dataset:
 def load_alzheimer() -> Dataset:
     """Load the bundled set: proteins of the cerebrospinal fluid and two tasks.
 
-    It has 333 samples x 129 features (127 measured substances, the age and the sex). The task
-    ``Impairment`` is "Impaired" (91) or "Control" (242); ``APOE4`` is "E4 carrier" if the APOE
-    genotype has an E4 allele, else "non-carrier". The values are as distributed: transformed (the
-    age too), so many are negative.
+    Returns
+    -------
+    Dataset
+        333 samples x 129 features (127 measured substances, the age and the sex). The task
+        ``Impairment`` is "Impaired" (91) or "Control" (242); ``APOE4`` is "E4 carrier" if the
+        APOE genotype has an E4 allele, else "non-carrier".
+
+    Notes
+    -----
+    The values are as distributed: transformed (the age too), so many are negative.
     """
     with _bundled("alzheimer_csf.csv.gz") as path:
         table = read_table(path)
@@ -111,9 +130,22 @@ def load_alzheimer() -> Dataset:
 
 
 def fetch(name: str) -> list[Path]:
-    """Return the files of a data set, none for a bundled one; what is absent is downloaded.
+    """Make sure of the files of a data set, fetching them if need be.
 
-    The error about a file that cannot be had says what to put where.
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets`.
+
+    Returns
+    -------
+    list of Path
+        The files; none for a bundled set.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be had, with what to put where.
     """
     return [_find(file, checksum) for file, checksum in _info(name).files.items()]
 

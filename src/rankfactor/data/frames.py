@@ -17,10 +17,24 @@ from rankfactor.errors import InputError
 
 
 def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
-    """Turn a frame, samples x features, into one of float64; booleans are 0 and 1.
+    """Turn a frame into a table of float64, naming the first cell that is not a number.
 
-    The first cell that is not a number is named with its row, as in a file whose header is row 1;
-    ``source`` is what messages call the file that the frame comes from.
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Samples x features. Rows are numbered in messages as in a file, the header being row 1.
+    source : str or Path
+        What to call the frame in messages: the file it comes from.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same samples and features, float64; booleans are 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If there is no row or column, a name is repeated, or a cell is not a finite number.
     """
     if frame.shape[0] == 0:
         raise InputError(f"{source} has no rows; a table needs one row per sample.")

@@ -16,10 +16,18 @@ _MISSING = frozenset(MISSING_MARKERS)
 
 
 def as_classes(values: Iterable[Any]) -> list[str | float]:
-    """Return class labels of any kind as text, NaN where missing.
+    """Return class labels as text, NaN where missing.
 
-    The missing markers of tables are missing here too; whole numbers lose the ".0" that a missing
-    neighbour gives them in pandas.
+    Parameters
+    ----------
+    values : iterable
+        Labels of any kind. The missing markers of tables are missing here too; whole numbers lose
+        the ".0" that a missing neighbour gives them in pandas.
+
+    Returns
+    -------
+    list of str or NaN
+        One entry per label.
     """
     return [_as_class(value) for value in values]
 

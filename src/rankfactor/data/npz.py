@@ -112,9 +112,22 @@ class Archive:
 def read_npz_dataset(path: str | Path) -> Dataset:
     """Read a NumPy archive with ``X``, ``y``, ``lab_*``, ``feature_names`` and ``sample_ids``.
 
-    Only ``X`` is required; features and samples without names are called "feature_1", ... and "1",
-    ... The main label is the task ``y``; ``lab_status`` becomes the column ``status``. Columns that
-    only describe or group the samples are there too: choose the tasks among them.
+    Parameters
+    ----------
+    path : str or Path
+        The ``.npz`` file. Only ``X`` is required; features and samples without names are called
+        "feature_1", ... and "1", ...
+
+    Returns
+    -------
+    Dataset
+        The main label is the task ``y``; ``lab_status`` becomes the column ``status``. Columns
+        that only describe or group the samples are there too: choose the tasks among them.
+
+    Raises
+    ------
+    InputError
+        If the file is no such archive.
     """
     return Archive(Path(path)).dataset()
 
@@ -122,8 +135,21 @@ def read_npz_dataset(path: str | Path) -> Dataset:
 def read_npz_split(path: str | Path) -> tuple[Dataset, Dataset]:
     """Read a NumPy archive that gives the split: ``X_train``, ``y_train``, ``X_test``, ``y_test``.
 
-    The label is the task ``y``. Samples are called "train_7", "test_2", ... by their entry of
-    ``idx_train`` and ``idx_test``, or by their position if the archive has none.
+    Parameters
+    ----------
+    path : str or Path
+        The ``.npz`` file.
+
+    Returns
+    -------
+    train, test : Dataset
+        The label is the task ``y``. Samples are called "train_7", "test_2", ... by their entry of
+        ``idx_train`` and ``idx_test``, or by their position if the archive has none.
+
+    Raises
+    ------
+    InputError
+        If the file is no such archive.
     """
     archive = Archive(Path(path))
     return archive.dataset("train"), archive.dataset("test")

@@ -52,7 +52,18 @@ _OTHERS: dict[str, type[Any]] = {
 class TableFile:
     """A file of any format, opened once: its header is read once, and its body once.
 
-    Arguments as for `read_table`.
+    Parameters
+    ----------
+    path : str or Path
+        The file; its name says the format.
+    layer : str, optional
+        The layer of an AnnData file to take in place of ``X``.
+    sheet : str, optional
+        The sheet of an Excel workbook; by default the first.
+
+    Attributes
+    ----------
+    path : Path
     """
 
     def __init__(
@@ -209,8 +220,18 @@ def read_table(
 def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
     """Return the names of the columns of a file, reading as little of it as the format allows.
 
-    These are the headings as the file has them, the one of the names too; annotations and features
-    of formats that tell them apart, annotations first.
+    Parameters
+    ----------
+    path : str or Path
+        As for `read_table`.
+    sheet : str, optional
+        The sheet of an Excel workbook.
+
+    Returns
+    -------
+    list of str
+        Headings as the file has them, the one of the names too; annotations and features of
+        formats that tell them apart, annotations first.
     """
     with TableFile(path, sheet=sheet) as file:
         return file.names
@@ -219,10 +240,26 @@ def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
 def read_annotations(
     path: str | Path, id_column: str | int | None = None, *, sheet: str | None = None
 ) -> pd.DataFrame:
-    """Read a file that describes samples, every cell as text; arguments as for `read_table`.
+    """Read a file that describes samples, every cell as text.
 
-    Samples are in rows; of GEO, AnnData and NPZ these are the annotations. The frame has sample
-    names as index, classes as str, and NaN where a cell is missing.
+    Parameters
+    ----------
+    path : str or Path
+        A file of any format, samples in rows; of GEO, AnnData and NPZ the annotations.
+    id_column : str or int, optional
+        The column of sample names, by heading or, in tables, by position from 0.
+    sheet : str, optional
+        The sheet of an Excel workbook.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Sample names as index; classes as str, NaN where a cell is missing.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or its names are missing or repeated.
     """
     with TableFile(path, sheet=sheet) as file:
         return file.annotations(id_column)

@@ -64,7 +64,12 @@ class Suspect(NamedTuple):
 def check_labels(X: Any, tasks: Sequence[Task], class_index: Integers) -> None:
     """Warn of columns that separate the classes by themselves, and of classes that look the same.
 
-    Class numbers have shape (N, n_tasks), -1 where a label is missing.
+    Parameters
+    ----------
+    X : DataFrame, NamedSparse, array or sparse matrix, shape (N, D)
+    tasks : sequence of Task
+    class_index : int array, shape (N, n_tasks)
+        Class numbers, -1 = missing.
     """
     pairs = zip(tasks, class_index.T, strict=True)
     alike = (text for task, column in pairs for text in look_alikes(task, column))

@@ -111,7 +111,13 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
 
 
 def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a model file says of itself: versions, parts, summary and provenance."""
+    """Read what a model file says of itself: versions, parts, summary and provenance.
+
+    Raises
+    ------
+    InputError
+        As `load_model`.
+    """
     return read_header(Path(path), FORMAT, KNOWN)
 
 
