@@ -48,23 +48,7 @@ def fetch(
     force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Make sure of the files of a data set, fetching them if need be.
-
-    Parameters
-    ----------
-    name : str
-        One of `list_datasets`.
-
-    Returns
-    -------
-    list of Path
-        The files; none for a bundled set.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be had, with what to put where.
-    """
+    """Make sure of a data set's files on this machine, and say where they are."""
     from rankfactor.data.collection import fetch as fetch_files
 
     outputs = asked(("--out", out, EDITABLE))
