@@ -103,10 +103,14 @@ def result(as_json: bool, content: Mapping[str, Any], lines: Iterable[str]) -> N
         for line in lines:
             say(line)
         return
+    say(json_of({**content, "warnings": list(_warned.get({}))}, ensure_ascii=False))
+
+
+def json_of(content: Mapping[str, Any], **settings: Any) -> str:
+    """Text of a JSON object; NaN and infinity become null."""
     from rankfactor.storage.archive import plain
 
-    whole = {**content, "warnings": list(_warned.get({}))}
-    say(json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False))
+    return json.dumps(plain(content), indent=1, allow_nan=False, **settings)
 
 
 @contextmanager
@@ -187,17 +191,12 @@ def print_comparison(title: str, summary: pd.DataFrame) -> None:
     shown = {name: heading for name, heading in measures.items() if name in summary}
     rows = [
         [
-            str(row["task"]),
-            str(row["model"]),
+            *(str(row["task"]), str(row["model"])),
             *(f"{row[name]:.3f} ({row[name + '_sd']:.3f})" for name in shown),
             f"{row['seconds']:.1f}",
         ]
         for _, row in summary.iterrows()
     ]
     numbers: dict[str, Any] = {"justify": "right", "no_wrap": True}
-    columns: dict[str, dict[str, Any]] = {
-        "task": {"overflow": "fold"},
-        "model": {"no_wrap": True},
-        **dict.fromkeys((*shown.values(), "s a fold"), numbers),
-    }
-    print_rows(title, columns, rows)
+    columns = dict.fromkeys((*shown.values(), "s a fold"), numbers)
+    print_rows(title, {"task": {"overflow": "fold"}, "model": {"no_wrap": True}, **columns}, rows)

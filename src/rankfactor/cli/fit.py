@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -37,42 +37,38 @@ if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
 
 
-@opt.with_options({**opt.READING, **opt.ESTIMATOR, **opt.GIBBS}, after="covariates")
+@opt.command(
+    {**opt.READING, **opt.ESTIMATOR, **opt.GIBBS},
+    after="covariates",
+    labels=typer.Option(
+        metavar="COLUMN|FILE:COLUMN",
+        help=f"{opt.LABELS} Without it, the factors are fitted to the table alone.",
+    ),
+    model=opt.PRESETS + ". Without labels, its first part counts.",
+    out="The model file to write.",
+    report="Also write a report in HTML.",
+    annotated="Also write a copy of an .h5ad or .h5mu table with the scores in obsm and the "
+    "loadings in varm.",
+    training_samples="Keep the names, scores and labels of the training samples in the model file "
+    "and in the report. Without them the model predicts the same.",
+)
 def fit(
     ctx: typer.Context,
-    table: opt.TablePath,
-    labels: opt.LabelsIfAny = None,
-    model: Annotated[
-        str, typer.Option(help=opt.PRESETS + ". Without labels, its first part counts.")
-    ] = "R-L-BSVM",
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.rankfactor"),
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a report in HTML.", show_default="none")
-    ] = None,
-    annotated: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write a copy of an .h5ad or .h5mu table with the scores in obsm and the "
-            "loadings in varm.",
-            show_default="none",
-        ),
-    ] = None,
-    training_samples: Annotated[
-        bool,
-        typer.Option(
-            "--training-samples/--no-training-samples",
-            help="Keep the names, scores and labels of the training samples in the model file and "
-            "in the report. Without them the model predicts the same.",
-        ),
-    ] = True,
-    drop_class: opt.DropClass = None,
-    positive: opt.Positive = None,
-    groups: opt.Groups = None,
-    covariates: opt.Covariates = None,
-    random_state: opt.RandomState = 0,
-    n_threads: opt.NThreads = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    table: Path,
+    labels: list[str] | None = None,
+    model: str = "R-L-BSVM",
+    out: Path = Path("model.rankfactor"),
+    report: Path | None = None,
+    annotated: Path | None = None,
+    training_samples: bool = True,
+    drop_class: list[str] | None = None,
+    positive: list[str] | None = None,
+    groups: str | None = None,
+    covariates: list[str] | None = None,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    force: bool = False,
+    as_json: bool = False,
     **_: Any,
 ) -> None:
     """Fit a model to a table and its labels, and keep it in a file.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -15,21 +15,22 @@ from rankfactor.cli.reading import read, read_labelled
 from rankfactor.errors import InputError, counted
 
 
-@opt.with_options(opt.READING, after="labels")
+@opt.command(
+    opt.READING,
+    after="labels",
+    path=typer.Argument(help="A table, or a model file."),
+    labels=typer.Option(
+        metavar="COLUMN|FILE:COLUMN",
+        help="Label column to look for suspects of: columns that separate its classes perfectly; "
+        "as often as needed.",
+        show_default="those found",
+    ),
+)
 def inspect(
     ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A table, or a model file.")],
-    labels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--labels",
-            metavar="COLUMN|FILE:COLUMN",
-            help="Label column to look for suspects of: columns that separate its classes "
-            "perfectly; as often as needed.",
-            show_default="those found",
-        ),
-    ] = None,
-    as_json: opt.Json = False,
+    path: Path,
+    labels: list[str] | None = None,
+    as_json: bool = False,
     **_: Any,
 ) -> None:
     """Summarise a table (features, missing values, label columns, suspects) or a model file."""

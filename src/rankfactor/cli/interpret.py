@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -40,31 +40,24 @@ FILES = {
 _FOUND = 0.05
 
 
-def interpret(
-    model: opt.ModelPath,
-    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(
-        "rankfactor-interpretation"
+@opt.command(
+    out="The folder to write to.",
+    gmt="Gene sets as a GMT file, to test the leading features of every factor against.",
+    top=typer.Option(min=1, help="Leading features of each factor."),
+    edges=typer.Option(min=1, help="Pairs of features in the network, the strongest."),
+    ignore_case=typer.Option(
+        "--ignore-case", help="Upper and lower case are the same in names of genes and features."
     ),
-    gmt: Annotated[
-        Path | None,
-        typer.Option(
-            help="Gene sets as a GMT file, to test the leading features of every factor against.",
-            show_default="none",
-        ),
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Leading features of each factor.")] = 25,
-    edges: Annotated[
-        int, typer.Option(min=1, help="Pairs of features in the network, the strongest.")
-    ] = 500,
-    ignore_case: Annotated[
-        bool,
-        typer.Option(
-            "--ignore-case",
-            help="Upper and lower case are the same in names of genes and features.",
-        ),
-    ] = False,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+)
+def interpret(
+    model: Path,
+    out: Path = Path("rankfactor-interpretation"),
+    gmt: Path | None = None,
+    top: int = 25,
+    edges: int = 500,
+    ignore_case: bool = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write what a model says: factors, leading features, coefficients, network, gene sets.
 

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,35 +33,30 @@ class MissingFeatures(StrEnum):
     ERROR = "error"
 
 
-@opt.with_options(_READING, after="covariates")
+@opt.command(
+    _READING,
+    after="covariates",
+    table=typer.Argument(help="Table of new samples; columns are matched by name."),
+    out="The CSV file to write.",
+    scores="Also write the factor scores, as CSV.",
+    missing_features="If the table lacks features of the model: treat their values as missing, "
+    "unless more than half are absent (missing), or refuse (error).",
+    level=typer.Option(
+        min=0.01, max=0.99, help="Probability of the intervals, after Gibbs sampling."
+    ),
+)
 def predict(
     ctx: typer.Context,
-    model: opt.ModelPath,
-    table: Annotated[
-        Path, typer.Argument(help="Table of new samples; columns are matched by name.")
-    ],
-    out: Annotated[Path, typer.Option(help="The CSV file to write.")] = Path("predictions.csv"),
-    scores: Annotated[
-        Path | None,
-        typer.Option(help="Also write the factor scores, as CSV.", show_default="none"),
-    ] = None,
-    missing_features: Annotated[
-        MissingFeatures,
-        typer.Option(
-            help="If the table lacks features of the model: treat their values as missing, unless "
-            "more than half are absent (missing), or refuse (error)."
-        ),
-    ] = MissingFeatures.MISSING,
-    level: Annotated[
-        float,
-        typer.Option(
-            min=0.01, max=0.99, help="Probability of the intervals, after Gibbs sampling."
-        ),
-    ] = 0.9,
-    covariates: opt.Covariates = None,
-    n_threads: opt.NThreads = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    model: Path,
+    table: Path,
+    out: Path = Path("predictions.csv"),
+    scores: Path | None = None,
+    missing_features: MissingFeatures = MissingFeatures.MISSING,
+    level: float = 0.9,
+    covariates: list[str] | None = None,
+    n_threads: int | None = None,
+    force: bool = False,
+    as_json: bool = False,
     **_: Any,
 ) -> None:
     """Predict the classes of new samples, and write them to a CSV file."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankfactor.__about__ import __version__
-from rankfactor.cli.console import note, print_rows, progress, say
+from rankfactor.cli.console import json_of, note, print_rows, progress, say
 from rankfactor.cli.outputs import (
     Kind,
     Output,
@@ -112,7 +112,7 @@ def run(name: str, options: Mapping[str, Any]) -> None:
                 )
             written = _write(found, file, out)
             if to_stdout:
-                say(_json(found).rstrip())
+                say(json_of(found.to_dict(), ensure_ascii=False))
             else:
                 _show(found)
                 _tell_of(written)
@@ -183,22 +183,17 @@ def _names(name: str) -> list[str]:
     return [f"{name}{end}" for end in (".csv", "-fits.csv", ".md", ".json")]
 
 
-def _json(found: Outcome) -> str:
-    from rankfactor.storage.archive import plain
-
-    return json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Path]:
     """Write all files or none."""
     from rankfactor.storage.files import written_together
 
+    whole = json_of(found.to_dict(), ensure_ascii=False) + "\n"
     contents: dict[Path, str] = {}
     if out is not None:
-        texts = (csv_of(found.rows), csv_of(found.fits), found.markdown(), _json(found))
+        texts = (csv_of(found.rows), csv_of(found.fits), found.markdown(), whole)
         contents = {out / file: text for file, text in zip(_names(found.name), texts, strict=True)}
     if json_file is not None:
-        contents[json_file] = _json(found)
+        contents[json_file] = whole
     with written_together(*contents) as parts:
         for part, text in zip(parts, contents.values(), strict=True):
             part.write_text(text, "utf-8")
