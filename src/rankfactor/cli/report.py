@@ -68,8 +68,8 @@ def report(
         gene_sets=gene_sets,
     )
     content = {
-        "report": str(written),
-        "model_file": str(model),
+        "report": written,
+        "model_file": model,
         "convergence": asdict(posterior.convergence),
         "cross_validation": None if validation is None else validation.sentence,
     }

@@ -19,13 +19,7 @@ _FOR_LABELS = ("groups", "positive", "drop_class")
 def classifier_settings(
     options: Mapping[str, Any], tasks: Sequence[str], names: Iterable[str] = opt.ESTIMATOR
 ) -> dict[str, Any]:
-    """Arguments of these names, but for the number of factors, that the options ask for.
-
-    Raises
-    ------
-    InputError
-        For a value that is no setting, naming the option.
-    """
+    """Arguments of these names, but for the number of factors, that the options ask for."""
     settings: dict[str, Any] = {}
     for name in names:
         value = options[name]
@@ -45,13 +39,7 @@ def classifier_settings(
 
 
 def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
-    """Arguments of `RankFactorAnalysis` that the options of ``fit`` ask for, without labels.
-
-    Raises
-    ------
-    InputError
-        For an option that concerns labels.
-    """
+    """Arguments of `RankFactorAnalysis` that ``fit`` asks for, if no option concerns labels."""
     from rankfactor.estimators import PRESETS, RankFactorAnalysis
 
     def is_given(name: str) -> bool:
