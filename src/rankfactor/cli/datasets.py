@@ -44,6 +44,8 @@ def list_all(as_json: bool = False) -> None:
 def fetch(name: str, out: Path | None = None, force: bool = False, as_json: bool = False) -> None:
     """Make sure of a data set's files on this machine, and say where they are."""
     from rankfactor.data.collection import fetch as fetch_files
+    from rankfactor.data.collection import load
+    from rankfactor.storage.files import written_together
 
     outputs = asked(("--out", out, EDITABLE))
     check_outputs([], outputs, force=force)
@@ -52,16 +54,9 @@ def fetch(name: str, out: Path | None = None, force: bool = False, as_json: bool
     paths = [str(path) for path in found]
     lines = paths or [f"{name} is bundled; --out writes it as CSV."]
     if out is not None:
-        _write(name, out)
+        data = load(name)
+        whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))
+        with written_together(out) as (part,):
+            csv_of(whole, part, index_label="sample")
         lines = [*paths, f"Table: {out}"]
     result(as_json, {"name": name, "files": paths, "table": out}, lines)
-
-
-def _write(name: str, out: Path) -> None:
-    from rankfactor.data.collection import load
-    from rankfactor.storage.files import written_together
-
-    data = load(name)
-    whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))
-    with written_together(out) as (part,):
-        csv_of(whole, part, index_label="sample")

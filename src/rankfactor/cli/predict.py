@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,29 +17,30 @@ from rankfactor.errors import InputError, counted, listed
 from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from rankfactor.data import Table
     from rankfactor.posterior import Posterior
 
 # With fewer of the model's features than this share, a prediction would be a guess.
 LEAST_SHARE = 0.5
-_READING = {name: one for name, one in opt.READING.items() if name != "exclude"}
-
-
-class MissingFeatures(StrEnum):
-    """What to do about features of the model that a table lacks."""
-
-    MISSING = "missing"
-    ERROR = "error"
+_OPTIONS = {
+    "missing_features": opt.option(
+        MissingFeatures := opt.choice("missing", "error"),
+        MissingFeatures("missing"),
+        "If the table lacks features of the model: treat their values as missing, unless more than "
+        "half are absent (missing), or refuse (error).",
+    ),
+    **{name: one for name, one in opt.READING.items() if name != "exclude"},
+}
 
 
 @opt.command(
-    _READING,
-    after="covariates",
+    _OPTIONS,
+    after="scores",
     table=typer.Argument(help="Table of new samples; columns are matched by name."),
     out="The CSV file to write.",
     scores="Also write the factor scores, as CSV.",
-    missing_features="If the table lacks features of the model: treat their values as missing, "
-    "unless more than half are absent (missing), or refuse (error).",
     level=typer.Option(
         min=0.01, max=0.99, help="Probability of the intervals, after Gibbs sampling."
     ),
@@ -51,7 +51,6 @@ def predict(
     table: Path,
     out: Path = Path("predictions.csv"),
     scores: Path | None = None,
-    missing_features: MissingFeatures = MissingFeatures.MISSING,
     level: float = 0.9,
     covariates: list[str] | None = None,
     n_threads: int | None = None,
@@ -80,19 +79,8 @@ def predict(
     for text in given.notes:
         note(text)
     frame = new_table(given, table, ctx.params, posterior.covariate_names)
-    missing = _lacking(posterior, given, missing_features)
-    values = posterior.match(
-        frame if posterior.named_features else frame.to_numpy(), missing_features
-    )
+    values, missing = _matched(posterior, given, frame, ctx.params["missing_features"])
     n_features = len(posterior.table_features)
-    if missing:
-        warnings.warn(
-            f"{given.source} lacks {len(missing)} of the model's {counted(n_features, 'feature')} "
-            f"({len(missing) / n_features:.1%}), which are treated as missing values: "
-            f"{listed(missing)}.",
-            UserWarning,
-            stacklevel=2,
-        )
     frames = []
     with workers(n_threads) as pool:
         if tasks:
@@ -153,23 +141,33 @@ def _read_new(path: Path, options: dict[str, Any], posterior: Posterior) -> Tabl
     return replace(table, values=numbers.join(table.annotations[words]))
 
 
-def _lacking(posterior: Posterior, table: Table, missing_features: str) -> list[str]:
-    """Features of the model that a table with names lacks, unless they are too many."""
-    missing = posterior.plan.lacking(table.values) if posterior.named_features else []
-    n_features = len(posterior.table_features)
+def _matched(
+    posterior: Posterior, table: Table, frame: pd.DataFrame, missing_features: str
+) -> tuple[Any, list[str]]:
+    """Values in the columns of training, and the names of the features that were not found."""
+    if not posterior.named_features:
+        return posterior.match(frame.to_numpy(), missing_features), []
+    missing, n_features = posterior.plan.lacking(table.values), len(posterior.table_features)
+    share = len(missing) / n_features
     lacks = f"{table.source} lacks {len(missing)} of the model's {counted(n_features, 'feature')}"
     if missing and missing_features == "error":
         raise InputError(
             f"{lacks}: {listed(missing)}; add them, or leave out --missing-features error to treat "
             "them as missing values."
         )
-    share = len(missing) / n_features
     if 1 - share < LEAST_SHARE and len(missing) < n_features:
         raise InputError(
             f"{lacks} ({share:.0%}), too many to predict from: check that the names are of the "
             f"same kind ({listed(missing)} are missing)."
         )
-    return missing
+    values = posterior.match(frame, missing_features)
+    if missing:
+        warnings.warn(
+            f"{lacks} ({share:.1%}), which are treated as missing values: {listed(missing)}.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return values, missing
 
 
 def _predictions(posterior: Posterior, decision: Any, level: float) -> dict[str, Any]:
