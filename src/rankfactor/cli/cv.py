@@ -9,15 +9,10 @@ import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
+from rankfactor.cli import settings
 from rankfactor.cli.console import in_options, json_of, print_comparison, progress, result, say
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.reading import read_labelled
-from rankfactor.cli.settings import (
-    classifier_settings,
-    names_of,
-    numbers_of_factors,
-    plain_settings,
-)
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import counted
 from rankfactor.storage.spreadsheet import csv_of
@@ -76,16 +71,16 @@ def cv(
 
     read = [table, *files_of(labels, groups, covariates)]
     check_outputs(read, in_folder("--out", out, FILES), force=force)
-    numbers = numbers_of_factors(ctx.params["n_factors"])
+    numbers = settings.numbers_of_factors(ctx.params["n_factors"])
     data = read_labelled(table, ctx.params)
-    settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
+    given = {**settings.classifier_settings(ctx.params, data.tasks), **data.settings}
     # Folds side by side use the cores better than the threads of one small fit.
     threads = 1 if n_threads is None and n_jobs != 1 else n_threads
     chosen = named_models(
-        names_of(models),
+        settings.names_of(models),
         n_factors=numbers,
         random_state=random_state,
-        settings={**settings, "n_threads": threads},
+        settings={**given, "n_threads": threads},
     )
     with folder(out):
         with progress() as tell, overheard() as heard:
@@ -117,7 +112,7 @@ def cv(
             "models": list(chosen),
             "settings": {
                 "n_factors": numbers if len(numbers) > 1 else numbers[0],
-                **plain_settings(settings),
+                **settings.plain_settings(given),
                 **data.choices(drop_class),
                 "random_state": random_state,
             },
@@ -128,9 +123,8 @@ def cv(
             "warnings": [in_options(one.text) for one in kinds(heard)],
         }
         with written_together(*(out / name for name in FILES)) as (*tables, whole):
-            for part, frame in zip(
-                tables, (found.summary(), found.folds, found.decisions), strict=True
-            ):
+            frames = found.summary(), found.folds, found.decisions
+            for part, frame in zip(tables, frames, strict=True):
                 csv_of(frame, part)
             whole.write_text(json_of(content) + "\n", "utf-8")
     result(as_json, {**content, "folder": out}, ())

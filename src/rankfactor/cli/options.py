@@ -37,11 +37,12 @@ def choice(*values: str) -> type[StrEnum]:
     return cast(type[StrEnum], StrEnum("Choice", names))
 
 
-def option(kind: Any, default: Any, told: Any, *names: str, **settings: Any) -> tuple[Any, Any]:
-    """Type and default of an option; a text is its help, and None is shown as none."""
+def option(kind: Any, told: Any, *names: str, default: Any, **settings: Any) -> tuple[Any, Any]:
+    """Type and default of an option; a text is its help, and the default None shown as none."""
     info = typer.Option(*names, help=told, **settings) if isinstance(told, str) else copy(told)
-    if default is None and info.show_default is True:
-        info.show_default = "none"
+    if default is None:
+        kind = kind | None
+        info.show_default = "none" if info.show_default is True else info.show_default
     return Annotated[kind, info], default
 
 
@@ -88,28 +89,22 @@ _SHARED = {
     ),
     "as_json": typer.Option("--json", help="Print the result as JSON, for programs to read."),
 }
-_reading = partial(option, rich_help_panel="Reading")
+_reading = partial(option, default=None, rich_help_panel="Reading")
 READING: Options = {
-    "id_column": _reading(
-        str | None, None, "Column of the sample names.", show_default="the first"
-    ),
+    "id_column": _reading(str, "Column of the sample names.", show_default="the first"),
     "orient": _reading(
-        choice("samples-in-rows", "features-in-rows") | None,
-        None,
+        choice("samples-in-rows", "features-in-rows"),
         "Which way the table lies.",
         show_default="detected",
     ),
     "exclude": _reading(
-        list[str] | None,
-        None,
+        list[str],
         "Feature, column or sample to leave out, by name or by a pattern such as 'QC_*'; as often "
         "as needed.",
         metavar="NAME|PATTERN",
     ),
-    "layer": _reading(
-        str | None, None, "Layer of an .h5ad file to take as the table.", show_default="X"
-    ),
-    "sheet": _reading(str | None, None, "Sheet of an Excel file.", show_default="the first"),
+    "layer": _reading(str, "Layer of an .h5ad file to take as the table.", show_default="X"),
+    "sheet": _reading(str, "Sheet of an Excel file.", show_default="the first"),
 }
 
 # Arguments without an option, or with one that is not made here.
@@ -202,11 +197,10 @@ def _derived(name: str, words: str, sentence: str, panel: str) -> tuple[Any, Any
     if panel == _GIBBS:  # whether one was given at all matters: they mean nothing without it
         settings, default = {"show_default": str(default).lower(), **settings}, None
     kind_of = settings.pop("kind")
-    if default is None:
-        kind_of = kind_of | None
-    elif kind_of not in (int, float):
+    if default is not None and kind_of not in (int, float):
         default = kind_of(default)
-    return Annotated[kind_of, typer.Option("--" + name.replace("_", "-"), **settings)], default
+    told, names = settings.pop("help"), "--" + name.replace("_", "-")
+    return option(kind_of, told, names, default=default, **settings)
 
 
 def _options_of(documented: dict[str, tuple[str, str]], panel: str) -> Options:
@@ -247,7 +241,7 @@ def command(
         for name, (kind, default) in found.items():
             words = told.get(name, _SHARED.get(name))
             if words is not None and not hasattr(kind, "__metadata__"):
-                kind, default = option(kind, default, words)
+                kind, default = option(kind, words, default=default)
             parameters.append(
                 inspect.Parameter(
                     name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind

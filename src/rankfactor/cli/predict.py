@@ -27,9 +27,9 @@ LEAST_SHARE = 0.5
 _OPTIONS = {
     "missing_features": opt.option(
         MissingFeatures := opt.choice("missing", "error"),
-        MissingFeatures("missing"),
         "If the table lacks features of the model: treat their values as missing, unless more than "
         "half are absent (missing), or refuse (error).",
+        default=MissingFeatures("missing"),
     ),
     **{name: one for name, one in opt.READING.items() if name != "exclude"},
 }

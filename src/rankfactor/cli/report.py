@@ -39,12 +39,10 @@ def report(
     folds = () if cv is None else (cv / name for name in FILES)
     check_outputs([model, gmt, *folds], [Output("--out", out, REPORT)], force=force)
     gene_sets = None if gmt is None else read_gmt(gmt)
-    posterior = load_model(model)
-    header = model_header(model)
+    posterior, header = load_model(model), model_header(model)
     origin: dict[str, Any] = header.get("provenance", {})
     settings: dict[str, Any] = origin.get("settings", {})
-    name = settings.get("model")
-    source = origin.get("table", "")
+    name, source = settings.get("model"), origin.get("table", "")
     warned = list(origin.get("warnings", ()))
     folder = validation = None
     if cv is not None:

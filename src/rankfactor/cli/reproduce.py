@@ -13,7 +13,8 @@ from rankfactor.cli.reproduce_run import run
 
 _NAMES = "NAME[,NAME...]"
 Settings = opt.choice("paper", "default", "chosen", "all")
-_maybe, _path = partial(opt.option, str | None, None), partial(opt.option, Path | None, None)
+_maybe = partial(opt.option, str, default=None)
+_path = partial(opt.option, Path, default=None)
 # Every option with its usual default, in the order of the help.
 _ALL: opt.Options = {
     "models": _maybe(
@@ -24,9 +25,9 @@ _ALL: opt.Options = {
     ),
     "counts": _path("Table of counts, if the series matrix has no values."),
     "labels": opt.option(
-        list[str] | None,
-        None,
+        list[str],
         "Column of the series with labels; as often as needed.",
+        default=None,
         metavar="COLUMN",
         show_default="those that look like it",
     ),
@@ -35,15 +36,17 @@ _ALL: opt.Options = {
     ),
     "folder": _path("Folder of .npz archives (X, y, lab_*), in place of the library's sets."),
     "sets": _maybe("Data sets to take.", metavar=_NAMES, show_default="all there are"),
-    "max_samples": opt.option(int, 1000, "Larger sets are represented by so many samples.", min=10),
+    "max_samples": opt.option(
+        int, "Larger sets are represented by so many samples.", default=1000, min=10
+    ),
     "settings": opt.option(
         Settings,
-        Settings("all"),
         "paper: K = 20 and joint training as in the paper; default: K = 20 and the library's "
         "training; chosen: by cross-validation on the training part.",
+        default=Settings("all"),
     ),
-    "folds": opt.option(int, 10, "Folds of a repeat; fewer if a class is small.", min=2),
-    "repeats": opt.option(int, 1, "How often the samples are divided anew.", min=1),
+    "folds": opt.option(int, "Folds of a repeat; fewer if a class is small.", default=10, min=2),
+    "repeats": opt.option(int, "How often the samples are divided anew.", default=1, min=1),
     "n_factors": (int, 20),
     "random_state": (int, 0),
     "n_jobs": (int, 1),
@@ -60,12 +63,12 @@ _ALL: opt.Options = {
     "gmt": _path(
         "Gene sets as a GMT file, to test the leading features of factors; with --figures."
     ),
-    "table": opt.option(bool, True, "Whether to make the table, or figures alone."),
+    "table": opt.option(bool, "Whether to make the table, or figures alone.", default=True),
     "resume": opt.option(
         bool,
-        False,
         "Go on with the run in the folder of --out: sets it has are not run again.",
         "--resume",
+        default=False,
     ),
     "force": (bool, False),
 }
@@ -90,41 +93,39 @@ def _add(name: str, words: str, example: str, without: tuple[str, ...], **others
         run(name, ctx.params)
 
 
-for _name, _number, _example in (
-    ("usps", 2, "--repeats 5 --out results"),
-    ("mnist", 3, "--settings paper --repeats 1"),
-):
-    _add(
-        _name,
-        f"Table {_number}: test errors on handwritten 3 against 5 of {_name.upper()}.\n\n"
-        "With --figures the loadings of four models as images.",
-        _example,
-        (*_SERIES, *_SUITE, "folds", "n_jobs", "gmt", "resume"),
-        repeats=opt.option(
-            int, 5, typer.Option(min=1, help="Fits of a model with different seeds.")
-        ),
-    )
-for _name, _title, _example, _unused in (
-    (
-        "tb",
-        "Table 4: tuberculosis and HIV, all tasks by one factor model.",
-        "--series GSE39941_series_matrix.txt.gz",
-        ("counts", "groups"),
-    ),
-    (
-        "rnaseq",
-        "Table 5: RNA sequencing and sepsis.",
-        "--series GSE63042_series_matrix.txt.gz --counts counts.tsv.gz",
-        (),
-    ),
-):
-    _add(
-        _name,
-        f"{_title}\n\nWith --figures the coefficients of all tasks, the network of genes, the 200 "
-        "leading genes of every factor and, with --gmt, the gene sets they belong to.",
-        _example,
-        (*_unused, *_SUITE),
-    )
+_IMAGES = "With --figures the loadings of four models as images."
+_GENES = (
+    "With --figures the coefficients of all tasks, the network of genes, the 200 leading genes of "
+    "every factor and, with --gmt, the gene sets they belong to."
+)
+_OF_FOLDS = (*_SERIES, *_SUITE, "folds", "n_jobs", "gmt", "resume")
+_SEEDS = opt.option(int, "Fits of a model with different seeds.", default=5, min=1)
+_add(
+    "usps",
+    f"Table 2: test errors on handwritten 3 against 5 of USPS.\n\n{_IMAGES}",
+    "--repeats 5 --out results",
+    _OF_FOLDS,
+    repeats=_SEEDS,
+)
+_add(
+    "mnist",
+    f"Table 3: test errors on handwritten 3 against 5 of MNIST.\n\n{_IMAGES}",
+    "--settings paper --repeats 1",
+    _OF_FOLDS,
+    repeats=_SEEDS,
+)
+_add(
+    "tb",
+    f"Table 4: tuberculosis and HIV, all tasks by one factor model.\n\n{_GENES}",
+    "--series GSE39941_series_matrix.txt.gz",
+    ("counts", "groups", *_SUITE),
+)
+_add(
+    "rnaseq",
+    f"Table 5: RNA sequencing and sepsis.\n\n{_GENES}",
+    "--series GSE63042_series_matrix.txt.gz --counts counts.tsv.gz",
+    _SUITE,
+)
 _add(
     "suite",
     "Compare models on every data set there is: mean ranks, and where a plain SVM wins.",
