@@ -48,14 +48,11 @@ _WORD = re.compile(
     rf"(?<=\bdrop )({_ANY}){_END}|(?<=\braise )({_ANY}){_END}|(?<=\blower )({_ANY}){_END}|"
     rf"(?<=\bset )({_ANY})(?= to\b)|(?:(?<=^)|(?<=: ))({_ANY})(?= (?:must be|means|names)\b)"
 )
-_PHRASES = (
-    (re.compile(r"\bexclude (it|them) from X\b"), r"exclude \1 with --exclude"),
-    (re.compile(r"\bleave out the class ('[^']*'|\"[^\"]*\")"), r"leave it out (--drop-class \1)"),
-    (
-        re.compile(r"\bFound array with n_samples=(\d+), 1 sample is not enough"),
-        "the table has too few samples",
-    ),
-)
+_PHRASES = {
+    r"\bexclude (it|them) from X\b": r"exclude \1 with --exclude",
+    r"\bleave out the class ('[^']*'|\"[^\"]*\")": r"leave it out (--drop-class \1)",
+    r"\bFound array with n_samples=(\d+), 1 sample is not enough": "the table has too few samples",
+}
 
 
 def in_options(text: str) -> str:
@@ -72,8 +69,8 @@ def in_options(text: str) -> str:
     text = _GIVEN.sub(lambda found: f"{OPTIONS[found[1]]} {_bare(found[2])}", text)
     text = _NAME.sub(lambda found: OPTIONS[found[1]], text)
     text = _WORD.sub(lambda found: OPTIONS[found[0]], text)
-    for pattern, words in _PHRASES:
-        text = pattern.sub(words, text)
+    for pattern, words in _PHRASES.items():
+        text = re.sub(pattern, words, text)
     return text
 
 

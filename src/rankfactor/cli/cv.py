@@ -113,7 +113,7 @@ def cv(
             "settings": {
                 "n_factors": numbers if len(numbers) > 1 else numbers[0],
                 **settings.plain_settings(given),
-                **data.choices(drop_class),
+                **data.choices,
                 "random_state": random_state,
             },
             "summary": found.summary().to_dict("records"),

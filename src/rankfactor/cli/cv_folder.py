@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -95,10 +95,14 @@ def check_folder(
             "columns, samples and labels were compared."
         )
     settings: dict[str, Any] = {**record.get("settings", {})}
-    differing = [*_settings_that_differ(origin.get("settings", {}), settings)]
-    versions = header.get("library"), record.get("library")
-    if None not in versions:
-        differing = [*_told("rankfactor", *versions), *differing]
+    pairs = {"rankfactor": (header.get("library"), record.get("library"))}
+    pairs = {name: pair for name, pair in pairs.items() if None not in pair}
+    pairs |= _compared(origin.get("settings", {}), settings)
+    differing = [
+        f"{name}: {_value(own)} in the model, {_value(other)} in the cross-validation"
+        for name, (own, other) in pairs.items()
+        if own != other
+    ]
     if differing:
         flaws.append(
             "The cross-validation was made with other settings than this model, so its numbers are "
@@ -163,23 +167,16 @@ def _labels_differ(ours: Iterable[str], theirs: Iterable[str]) -> str:
     return f"other label columns ({there} there, {here} in the model)"
 
 
-def _settings_that_differ(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on settings that are not the same; none where one side is not known."""
+def _compared(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Settings of a model and of a cross-validation by name; none where one side is not known."""
     if not (ours and theirs):
-        return
-    for name in {**ours, **theirs, "n_factors": None}:
-        own, other = ours.get(name), theirs.get(name)
-        if name == "n_factors":  # what was chosen is compared by what it was chosen from
-            among = ours.get("n_factors_among", own), other
-            own, other = (sorted(one) if isinstance(one, list) else one for one in among)
-        of_one_engine = name in GIBBS and ours.get("engine") != theirs.get("engine")
-        if name not in _NOT_COMPARED and not of_one_engine:
-            yield from _told(name, own, other)
-
-
-def _told(name: str, own: Any, other: Any) -> Iterator[str]:
-    if own != other:
-        yield f"{name}: {_value(own)} in the model, {_value(other)} in the cross-validation"
+        return {}
+    left_out = {*_NOT_COMPARED, *(GIBBS if ours.get("engine") != theirs.get("engine") else ())}
+    pairs = {n: (ours.get(n), theirs.get(n)) for n in {**ours, **theirs} if n not in left_out}
+    # What was chosen is compared by what it was chosen from.
+    among = ours.get("n_factors_among", ours.get("n_factors")), theirs.get("n_factors")
+    own, other = (sorted(one) if isinstance(one, list) else one for one in among)
+    return {**pairs, "n_factors": (own, other)}
 
 
 def _value(value: Any) -> str:

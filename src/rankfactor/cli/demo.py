@@ -55,14 +55,9 @@ def demo(
     summary = found.evaluation.summary()
     if not as_json:
         print_comparison(f"{folds}-fold cross-validation: mean (standard deviation)", summary)
-    content = {
-        "model_file": found.model,
-        "folds": found.folds,
-        "report": found.report,
-        "summary": summary.to_dict("records"),
-    }
-    lines = [f"Model: {found.model}", f"Folds: {found.folds}", f"Report: {found.report}"]
-    result(as_json, content, lines)
+    paths = {"model_file": found.model, "folds": found.folds, "report": found.report}
+    lines = [f"{name.split('_')[0].capitalize()}: {path}" for name, path in paths.items()]
+    result(as_json, {**paths, "summary": summary.to_dict("records")}, lines)
 
 
 class DemoResult(NamedTuple):

@@ -108,7 +108,7 @@ def fit(
             "n_factors": fitted.n_factors,
             **({"n_factors_among": numbers} if len(numbers) > 1 else {}),
             **settings.plain_settings(given),
-            **data.choices(drop_class),
+            **data.choices,
             "random_state": random_state,
         }
         posterior = fitted.posterior_.with_positive(data.positive)

@@ -33,16 +33,12 @@ class Labelled(NamedTuple):
     settings: dict[str, Any]  # arguments of the estimator that come with the table
     notes: list[str]
     positive: dict[str, str]  # by task, where one was asked for
+    choices: dict[str, Any]  # what was asked for about classes, as a model file tells it
 
     @property
     def tasks(self) -> list[str]:
         """Names of the label columns."""
         return [str(name) for name in self.labels.columns]
-
-    def choices(self, drop_class: Sequence[str] | None) -> dict[str, Any]:
-        """What was asked for about classes, as a model file and a report tell it."""
-        given = {"drop_class": list(drop_class or ()), "positive": self.positive}
-        return {name: value for name, value in given.items() if value}
 
 
 class Place(NamedTuple):
@@ -127,8 +123,10 @@ def read_labelled(path: Path, options: Options) -> Labelled:
         "covariates": [column for _, column in covariates] or None,
         "views": None if table.views is None else table.views.to_dict(),
     }
+    choices = {"drop_class": options.get("drop_class"), "positive": positive}
+    choices = {name: value for name, value in choices.items() if value}
     values = sources.with_covariates(table.with_words(words), covariates)
-    return Labelled(values, described, together, settings, notes, positive)
+    return Labelled(values, described, together, settings, notes, positive, choices)
 
 
 def new_table(table: Table, path: Path, options: Options, wanted: Sequence[str]) -> pd.DataFrame:
@@ -330,15 +328,8 @@ def _words(table: Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
         name for name in names if is_of_words(cells[name]) and len(set(cells[name].dropna())) > 1
     ]
     left = [name for name in names if name not in used]
-    said = []
-    if used:
-        said.append(
-            f"columns of words become 0/1 features: {listed(used, MOST_LEVELS)}; leave out what "
-            "is no feature (--exclude)."
-        )
-    if left:
-        said.append(
-            f"columns of text that are no features (not 2 to {MOST_LEVELS} words, or numbers among "
-            f"them) are left out: {listed(left, MOST_LEVELS)}."
-        )
-    return used, said
+    become = f"columns of words become 0/1 features: {listed(used, MOST_LEVELS)}"
+    kinds = f"(not 2 to {MOST_LEVELS} words, or numbers among them)"
+    no = f"columns of text that are no features {kinds}"
+    said = [f"{become}; leave out what is no feature (--exclude)."] if used else []
+    return used, said + ([f"{no} are left out: {listed(left, MOST_LEVELS)}."] if left else [])
