@@ -14,7 +14,7 @@ import pytest
 from tests.cli.running import LABELS, call, environment
 from tests.estimators.test_interruption import at
 
-import rankfactor.cli.fit
+import rankfactor.cli.settings
 from rankfactor.cli import start
 from rankfactor.engine import fit as fitting
 from rankfactor.engine import vb
@@ -48,7 +48,7 @@ def test_neither_the_final_step_nor_the_saving_can_be_interrupted(
 
 def test_neither_can_the_moment_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
     at(monkeypatch, vb, "record", 3)
-    at(monkeypatch, rankfactor.cli.fit, "plain_settings")
+    at(monkeypatch, rankfactor.cli.settings, "plain_settings")
     at(monkeypatch, watch, "kinds")
     assert call("fit", "table.csv", *LABELS, *QUICK).exit_code == 130
     load_model("model.rankfactor")

@@ -55,6 +55,24 @@ def test_what_is_written() -> None:
     np.testing.assert_array_equal(scores, posterior.encode(values, Workers()).mean)
 
 
+def test_the_numbers_are_those_of_the_loaded_model() -> None:
+    gibbs = ("--engine", "gibbs", "--n-draws", "4", "--burn-in", "2", "--n-chains", "1")
+    fit("table.csv", *LABELS, *gibbs)
+    works(
+        *("predict", "model.rankfactor", "table.csv", "--threads", "1", "--level", "0.8"),
+        *("--scores", "scores.csv"),
+    )
+    told = pd.read_csv("predictions.csv", index_col=0, float_precision="round_trip")
+    scores = pd.read_csv("scores.csv", index_col=0, float_precision="round_trip")
+    model, table = load_model("model.rankfactor"), pd.read_csv("table.csv", index_col=0)
+    np.testing.assert_array_equal(told["status_predicted"], model.predict(table))
+    np.testing.assert_array_equal(told.filter(like="probability"), model.predict_proba(table))
+    np.testing.assert_array_equal(told["status_decision"], model.decision_function(table))
+    ends = told[["status_lower", "status_upper"]]
+    np.testing.assert_array_equal(ends, model.predict_interval(table, 0.8))
+    np.testing.assert_array_equal(scores, model.transform(table))
+
+
 def test_missing_features() -> None:
     fit("table.csv", *LABELS)
     pd.read_csv("table.csv").drop(columns="c").to_csv("less.csv", index=False)

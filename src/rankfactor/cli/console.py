@@ -48,14 +48,11 @@ _WORD = re.compile(
     rf"(?<=\bdrop )({_ANY}){_END}|(?<=\braise )({_ANY}){_END}|(?<=\blower )({_ANY}){_END}|"
     rf"(?<=\bset )({_ANY})(?= to\b)|(?:(?<=^)|(?<=: ))({_ANY})(?= (?:must be|means|names)\b)"
 )
-_PHRASES = (
-    (re.compile(r"\bexclude (it|them) from X\b"), r"exclude \1 with --exclude"),
-    (re.compile(r"\bleave out the class ('[^']*'|\"[^\"]*\")"), r"leave it out (--drop-class \1)"),
-    (
-        re.compile(r"\bFound array with n_samples=(\d+), 1 sample is not enough"),
-        "the table has too few samples",
-    ),
-)
+_PHRASES = {
+    r"\bexclude (it|them) from X\b": r"exclude \1 with --exclude",
+    r"\bleave out the class ('[^']*'|\"[^\"]*\")": r"leave it out (--drop-class \1)",
+    r"\bFound array with n_samples=(\d+), 1 sample is not enough": "the table has too few samples",
+}
 
 
 def in_options(text: str) -> str:
@@ -72,8 +69,8 @@ def in_options(text: str) -> str:
     text = _GIVEN.sub(lambda found: f"{OPTIONS[found[1]]} {_bare(found[2])}", text)
     text = _NAME.sub(lambda found: OPTIONS[found[1]], text)
     text = _WORD.sub(lambda found: OPTIONS[found[0]], text)
-    for pattern, words in _PHRASES:
-        text = pattern.sub(words, text)
+    for pattern, words in _PHRASES.items():
+        text = re.sub(pattern, words, text)
     return text
 
 
@@ -103,10 +100,14 @@ def result(as_json: bool, content: Mapping[str, Any], lines: Iterable[str]) -> N
         for line in lines:
             say(line)
         return
+    say(json_of({**content, "warnings": list(_warned.get({}))}, ensure_ascii=False))
+
+
+def json_of(content: Mapping[str, Any], **settings: Any) -> str:
+    """Text of a JSON object; NaN and infinity become null."""
     from rankfactor.storage.archive import plain
 
-    whole = {**content, "warnings": list(_warned.get({}))}
-    say(json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False))
+    return json.dumps(plain(content), indent=1, allow_nan=False, **settings)
 
 
 @contextmanager
@@ -187,17 +188,12 @@ def print_comparison(title: str, summary: pd.DataFrame) -> None:
     shown = {name: heading for name, heading in measures.items() if name in summary}
     rows = [
         [
-            str(row["task"]),
-            str(row["model"]),
+            *(str(row["task"]), str(row["model"])),
             *(f"{row[name]:.3f} ({row[name + '_sd']:.3f})" for name in shown),
             f"{row['seconds']:.1f}",
         ]
         for _, row in summary.iterrows()
     ]
     numbers: dict[str, Any] = {"justify": "right", "no_wrap": True}
-    columns: dict[str, dict[str, Any]] = {
-        "task": {"overflow": "fold"},
-        "model": {"no_wrap": True},
-        **dict.fromkeys((*shown.values(), "s a fold"), numbers),
-    }
-    print_rows(title, columns, rows)
+    columns = dict.fromkeys((*shown.values(), "s a fold"), numbers)
+    print_rows(title, {"task": {"overflow": "fold"}, "model": {"no_wrap": True}, **columns}, rows)

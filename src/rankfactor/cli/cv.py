@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import in_options, print_comparison, progress, result
+from rankfactor.cli import settings
+from rankfactor.cli.console import in_options, json_of, print_comparison, progress, result, say
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.reading import read_labelled
-from rankfactor.cli.settings import (
-    classifier_settings,
-    names_of,
-    numbers_of_factors,
-    plain_settings,
-)
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import counted
 from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
-    from rankfactor.cli.reading import Labelled
     from rankfactor.evaluation import Evaluation
 
 FILES = {
@@ -35,34 +29,34 @@ FILES = {
 _GIBBS = {name: one for name, one in opt.GIBBS.items() if name != "checkpoint"}
 
 
-@opt.with_options({**opt.READING, **opt.ESTIMATOR, **_GIBBS}, after="covariates")
+@opt.command(
+    {**opt.READING, **opt.ESTIMATOR, **_GIBBS},
+    after="covariates",
+    models=typer.Option(
+        metavar="NAME[,NAME...]",
+        help=f"Models to compare: {opt.PRESETS}; PFA-L-BSVM, NS-PCA-SVM, L-SVM, RBF-SVM, RF.",
+    ),
+    folds=typer.Option(min=2, help="Folds of a repeat."),
+    repeats=typer.Option(min=1, help="How often the samples are divided anew."),
+    out=f"Folder for {', '.join(FILES)}; made if needed.",
+)
 def cv(
     ctx: typer.Context,
-    table: opt.TablePath,
-    labels: opt.Labels,
-    models: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[,NAME...]",
-            help=f"Models to compare: {opt.PRESETS}; PFA-L-BSVM, NS-PCA-SVM, L-SVM, RBF-SVM, RF.",
-        ),
-    ] = "R-L-BSVM,L-SVM",
-    folds: Annotated[int, typer.Option(min=2, help="Folds of a repeat.")] = 10,
-    repeats: Annotated[
-        int, typer.Option(min=1, help="How often the samples are divided anew.")
-    ] = 1,
-    drop_class: opt.DropClass = None,
-    positive: opt.Positive = None,
-    groups: opt.Groups = None,
-    covariates: opt.Covariates = None,
-    n_jobs: opt.NJobs = 1,
-    out: Annotated[
-        Path, typer.Option(help=f"Folder for {', '.join(FILES)}; made if needed.")
-    ] = Path("rankfactor-cv"),
-    random_state: opt.RandomState = 0,
-    n_threads: opt.NThreads = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    table: Path,
+    labels: list[str],
+    models: str = "R-L-BSVM,L-SVM",
+    folds: int = 10,
+    repeats: int = 1,
+    drop_class: list[str] | None = None,
+    positive: list[str] | None = None,
+    groups: str | None = None,
+    covariates: list[str] | None = None,
+    n_jobs: int = 1,
+    out: Path = Path("rankfactor-cv"),
+    random_state: int = 0,
+    n_threads: int | None = None,
+    force: bool = False,
+    as_json: bool = False,
     **_: Any,
 ) -> None:
     """Cross-validate models on a table and its labels.
@@ -73,20 +67,20 @@ def cv(
     from rankfactor.data import fingerprint
     from rankfactor.evaluation import cross_validate, named_models
     from rankfactor.evaluation.watch import kinds, overheard
-    from rankfactor.storage.files import folder
+    from rankfactor.storage.files import folder, written_together
 
     read = [table, *files_of(labels, groups, covariates)]
     check_outputs(read, in_folder("--out", out, FILES), force=force)
-    numbers = numbers_of_factors(ctx.params["n_factors"])
+    numbers = settings.numbers_of_factors(ctx.params["n_factors"])
     data = read_labelled(table, ctx.params)
-    settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
+    given = {**settings.classifier_settings(ctx.params, data.tasks), **data.settings}
     # Folds side by side use the cores better than the threads of one small fit.
     threads = 1 if n_threads is None and n_jobs != 1 else n_threads
     chosen = named_models(
-        names_of(models),
+        settings.names_of(models),
         n_factors=numbers,
         random_state=random_state,
-        settings={**settings, "n_threads": threads},
+        settings={**given, "n_threads": threads},
     )
     with folder(out):
         with progress() as tell, overheard() as heard:
@@ -102,7 +96,6 @@ def cv(
                 n_jobs=n_jobs,
                 progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
             )
-        choices = _counts(found, "chosen", "n_factors=")
         content = {
             "table": table.name,
             "tasks": data.tasks,
@@ -119,21 +112,25 @@ def cv(
             "models": list(chosen),
             "settings": {
                 "n_factors": numbers if len(numbers) > 1 else numbers[0],
-                **plain_settings(settings),
-                **data.choices(drop_class),
+                **settings.plain_settings(given),
+                **data.choices,
                 "random_state": random_state,
             },
             "summary": found.summary().to_dict("records"),
-            "chosen": choices,
+            "chosen": _counts(found, "chosen", "n_factors="),
             "convergence": _counts(found, "convergence"),
-            "notes": list(data.notes),
+            "notes": data.notes,
             "warnings": [in_options(one.text) for one in kinds(heard)],
         }
-        _write(out, found, content)
-    result(as_json, {**content, "folder": str(out)}, ())
+        with written_together(*(out / name for name in FILES)) as (*tables, whole):
+            frames = found.summary(), found.folds, found.decisions
+            for part, frame in zip(tables, frames, strict=True):
+                csv_of(frame, part)
+            whole.write_text(json_of(content) + "\n", "utf-8")
+    result(as_json, {**content, "folder": out}, ())
     if not as_json:
-        _show(found, data, folds, repeats, choices)
-        result(False, {}, [f"Results: {out}"])
+        _show(found, content, data.positive)
+        say(f"Results: {out}")
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -148,34 +145,17 @@ def _counts(found: Evaluation, column: str, start: str = "") -> dict[str, dict[s
     }
 
 
-def _write(out: Path, found: Evaluation, content: dict[str, Any]) -> None:
-    import json
-
-    from rankfactor.storage.archive import plain
-    from rankfactor.storage.files import written_together
-
-    with written_together(*(out / name for name in FILES)) as (summary, folds, oof, whole):
-        csv_of(found.summary(), summary)
-        csv_of(found.folds, folds)
-        csv_of(found.decisions, oof)
-        whole.write_text(json.dumps(plain(content), indent=1, allow_nan=False) + "\n", "utf-8")
-
-
-def _show(
-    found: Evaluation, data: Labelled, folds: int, repeats: int, chosen: dict[str, dict[str, int]]
-) -> None:
+def _show(found: Evaluation, content: dict[str, Any], positive: dict[str, str]) -> None:
     """Print the table of results."""
-    times = f"{folds}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
-    if data.groups is not None:
+    times = f"{content['n_folds']}-fold cross-validation"
+    if content["n_repeats"] > 1:
+        times += f", {content['n_repeats']} times"
+    if content["grouped"]:
         times += ", groups kept together"
     if not found.complete:
         times += f", {found.n_done} of {found.n_planned} folds done"
-    times += "".join(
-        f", {task}: {label} against the other" for task, label in data.positive.items()
-    )
+    times += "".join(f", {task}: {label} against the other" for task, label in positive.items())
     print_comparison(f"{times}: mean (standard deviation over folds)", found.summary())
-    for model, counts in chosen.items():
-        told = ", ".join(
-            f"{in_options(value)} in {counted(count, 'fold')}" for value, count in counts.items()
-        )
-        result(False, {}, [f"{model} chose {told}."])
+    for model, counts in content["chosen"].items():
+        told = [f"{in_options(value)} in {counted(n, 'fold')}" for value, n in counts.items()]
+        say(f"{model} chose {', '.join(told)}.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankfactor.cli.console import in_options
+from rankfactor.cli.options import GIBBS
 from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import frame_of
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 # Not of the model: the seed of the folds is that of the fits, too.
 _NOT_COMPARED = {"model", "random_state", "n_factors_among"}
-_OF_GIBBS = {"n_draws", "burn_in", "thin", "n_chains", "n_predict"}
 
 
 class Folder(NamedTuple):
@@ -34,28 +35,18 @@ class Folder(NamedTuple):
     def warnings(self) -> list[str]:
         """Warnings of the folds; that of Ctrl-C is a flaw of the whole."""
         given = [str(text) for text in self.record.get("warnings", ())]
-        return [one for one in given if one[:12] != "interrupted:"]
+        return [one for one in given if not one.startswith("interrupted:")]
 
 
 def read_folder(path: Path, model: Path, name: str | None) -> Folder:
-    """Read the folder of a cross-validation that has results of a model, by the name it has there.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or cannot be read, or there is no result of the model; `model` is the
-        model file, for the message.
-    """
+    """Read a folder that has results of a model, by the name that the model has there."""
     frames = []
     for part in ("summary.csv", "predictions.csv"):
         file = path / part
         if not file.is_file():
             raise InputError(f"{path} has no {part}: give the folder that `rankfactor cv` wrote.")
         text = dict.fromkeys(("task", "model", "label", "sample"), str)
-        try:
-            frames.append(frame_of(file, dtype=text))
-        except (ValueError, OSError) as problem:
-            raise InputError(f"{file} cannot be read ({problem}): run the cv again.") from problem
+        frames.append(_parsed(file, partial(frame_of, dtype=text)))
         if not {"task", "model"} <= set(frames[-1].columns):
             raise InputError(f"{file} is not a table of `rankfactor cv`.")
     if name is None or name not in set(frames[0]["model"]):
@@ -67,32 +58,28 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
     summary, decisions = (
         frame.iloc[(frame["model"] != name).to_numpy().argsort(kind="stable")] for frame in frames
     )
-    try:
-        record = json.loads((path / "result.json").read_text("utf-8"))
-    except FileNotFoundError:
-        record = {}
-    except (ValueError, OSError) as problem:
-        raise InputError(
-            f"{path / 'result.json'} cannot be read ({problem}): run the cv again."
-        ) from problem
+    file = path / "result.json"
+    record = (
+        _parsed(file, lambda file: json.loads(file.read_text("utf-8"))) if file.exists() else {}
+    )
     return Folder(path, summary, decisions, record if isinstance(record, dict) else {})
+
+
+def _parsed(file: Path, parse: Callable[[Path], Any]) -> Any:
+    try:
+        return parse(file)
+    except (ValueError, OSError) as problem:
+        raise InputError(f"{file} cannot be read ({problem}): run the cv again.") from problem
 
 
 def check_folder(
     folder: Folder, model: Path, posterior: Posterior, header: Mapping[str, Any]
 ) -> Validation:
-    """Say where the numbers come from and what limits them, if they belong to the model.
-
-    Raises
-    ------
-    InputError
-        If table, samples or labels of the cross-validation are not those of the model.
-    """
+    """Say where the numbers come from and what limits them, if they belong to the model."""
     from rankfactor.report import Validation
 
-    origin: dict[str, Any] = header.get("provenance", {})
-    ours: dict[str, Any] = origin.get("data", {})
-    theirs: dict[str, Any] = folder.record.get("data", {})
+    origin, record = header.get("provenance", {}), folder.record
+    ours, theirs = origin.get("data", {}), record.get("data", {})
     known = bool(ours and theirs)
     found = _difference(ours, theirs) if known else _visible_difference(posterior, folder)
     if found is not None:
@@ -102,16 +89,20 @@ def check_folder(
         )
     flaws = []
     if not known:
-        old = folder.path if ours else model
         flaws.append(
             "Whether this cross-validation is of the model's table could not be checked: "
-            f"{old} was written by an older version. Only label columns, samples and labels were "
-            "compared."
+            f"{folder.path if ours else model} was written by an older version. Only label "
+            "columns, samples and labels were compared."
         )
-    record = folder.record
     settings: dict[str, Any] = {**record.get("settings", {})}
-    versions = {"rankfactor": (header.get("library"), record.get("library"))}
-    differing = [*_settings_that_differ(origin.get("settings", {}), settings, versions)]
+    pairs = {"rankfactor": (header.get("library"), record.get("library"))}
+    pairs = {name: pair for name, pair in pairs.items() if None not in pair}
+    pairs |= _compared(origin.get("settings", {}), settings)
+    differing = [
+        f"{name}: {_value(own)} in the model, {_value(other)} in the cross-validation"
+        for name, (own, other) in pairs.items()
+        if own != other
+    ]
     if differing:
         flaws.append(
             "The cross-validation was made with other settings than this model, so its numbers are "
@@ -134,7 +125,10 @@ def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | Non
     for task, own in ours["labels"].items():
         other = theirs["labels"][task]
         if own["sha256"] != other["sha256"]:
-            there, here = (_counts(one["classes"]) for one in (other, own))
+            there, here = (
+                ", ".join(f"{count} {name}" for name, count in one["classes"].items())
+                for one in (other, own)
+            )
             return f"other labels {task!r} ({there} there, {here} in the model)"
     if ours["table_sha256"] != theirs["table_sha256"]:
         there, here = theirs["n_features"], ours["n_features"]
@@ -156,48 +150,33 @@ def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
     rows = folder.decisions[["task", "sample", "label"]].drop_duplicates()
     if count != len(samples) or not set(rows["sample"]) <= set(samples):
         return f"other samples ({count} there, {len(samples)} in the model)"
-    known = set()
-    for task, class_index in zip(tasks, posterior.classifiers.class_index.T, strict=True):
-        labels = task.classes.astype(str)
-        known |= {
-            (task.name, sample, str(labels[number]))
-            for sample, number in zip(samples, class_index, strict=True)
-            if number >= 0
-        }
+    known = {
+        (task.name, sample, str(task.classes[number]))
+        for task, class_index in zip(tasks, posterior.classifiers.class_index.T, strict=True)
+        for sample, number in zip(samples, class_index, strict=True)
+        if number >= 0
+    }
     for one in rows.itertuples(index=False, name=None):
         if one not in known:
             return f"other labels {one[0]!r} (that of sample {one[1]!r} is {one[2]!r} there)"
     return None
 
 
-def _labels_differ(ours: Any, theirs: Any) -> str:
-    def told(names: Any) -> str:
-        return ", ".join(repr(name) for name in sorted(names)) or "none"
-
-    return f"other label columns ({told(theirs)} there, {told(ours)} in the model)"
+def _labels_differ(ours: Iterable[str], theirs: Iterable[str]) -> str:
+    here, there = (", ".join(map(repr, sorted(names))) or "none" for names in (ours, theirs))
+    return f"other label columns ({there} there, {here} in the model)"
 
 
-def _counts(classes: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in classes.items())
-
-
-def _settings_that_differ(
-    ours: Mapping[str, Any], theirs: Mapping[str, Any], versions: Mapping[str, tuple[Any, Any]]
-) -> Iterator[str]:
-    """Sentences on settings that are not the same; none where one side is not known."""
-    pairs = {name: pair for name, pair in versions.items() if None not in pair}
-    if ours and theirs:
-        names = [name for name in {**ours, **theirs} if name not in _NOT_COMPARED]
-        pairs |= {name: (ours.get(name), theirs.get(name)) for name in names}
-        # What was chosen is compared by what it was chosen from.
-        among = [ours.get("n_factors_among", ours.get("n_factors")), theirs.get("n_factors")]
-        chosen = tuple(sorted(one) if isinstance(one, list) else one for one in among)
-        pairs["n_factors"] = (chosen[0], chosen[1])
-        if ours.get("engine") != theirs.get("engine"):
-            pairs = {name: pair for name, pair in pairs.items() if name not in _OF_GIBBS}
-    for name, (own, other) in pairs.items():
-        if own != other:
-            yield f"{name}: {_value(own)} in the model, {_value(other)} in the cross-validation"
+def _compared(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Settings of a model and of a cross-validation by name; none where one side is not known."""
+    if not (ours and theirs):
+        return {}
+    left_out = {*_NOT_COMPARED, *(GIBBS if ours.get("engine") != theirs.get("engine") else ())}
+    pairs = {n: (ours.get(n), theirs.get(n)) for n in {**ours, **theirs} if n not in left_out}
+    # What was chosen is compared by what it was chosen from.
+    among = ours.get("n_factors_among", ours.get("n_factors")), theirs.get("n_factors")
+    own, other = (sorted(one) if isinstance(one, list) else one for one in among)
+    return {**pairs, "n_factors": (own, other)}
 
 
 def _value(value: Any) -> str:
@@ -217,13 +196,14 @@ def _sentence(record: Mapping[str, Any], folder: Folder) -> str:
     said = f"Cross-validation of {record.get('table', folder.path)}"
     if "n_samples" not in record:
         return f"{said}."
-    folds = f"{record['n_folds']} folds"
-    if record["n_repeats"] > 1:
-        folds += f" × {record['n_repeats']} repeats"
-    parts = [f"{record['n_samples']} samples", folds]
-    parts += ["groups kept together"] if record.get("grouped") else []
-    parts += [] if record.get("complete", True) else [_done(record)]
+    repeats = f" × {record['n_repeats']} repeats" if record["n_repeats"] > 1 else ""
     factors, seed = (record.get("settings", {}).get(n) for n in ("n_factors", "random_state"))
-    parts += [] if factors is None else [f"factors: {_value(factors)}"]
-    parts += [] if seed is None else [f"seed {seed}"]
-    return f"{said}: {', '.join(parts)}."
+    parts = {
+        f"{record['n_samples']} samples": True,
+        f"{record['n_folds']} folds{repeats}": True,
+        "groups kept together": record.get("grouped"),
+        _done(record): not record.get("complete", True),
+        f"factors: {_value(factors)}": factors is not None,
+        f"seed {seed}": seed is not None,
+    }
+    return f"{said}: {', '.join(part for part, is_so in parts.items() if is_so)}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -20,7 +19,8 @@ datasets = typer.Typer(
 
 
 @datasets.command("list", epilog="Example: rankfactor datasets list --json")
-def list_all(as_json: opt.Json = False) -> None:
+@opt.command()
+def list_all(as_json: bool = False) -> None:
     """List the data sets by name, with what they are and where they come from."""
     from dataclasses import asdict
 
@@ -37,19 +37,15 @@ def list_all(as_json: opt.Json = False) -> None:
 
 
 @datasets.command(epilog="Example: rankfactor datasets fetch alzheimer --out alzheimer.csv")
-def fetch(
-    name: Annotated[str, typer.Argument(help="Name of the data set, as `list` gives it.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write the table with its label columns as CSV.", show_default="none"
-        ),
-    ] = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
-) -> None:
+@opt.command(
+    name=typer.Argument(help="Name of the data set, as `list` gives it."),
+    out="Also write the table with its label columns as CSV.",
+)
+def fetch(name: str, out: Path | None = None, force: bool = False, as_json: bool = False) -> None:
     """Make sure of a data set's files on this machine, and say where they are."""
     from rankfactor.data.collection import fetch as fetch_files
+    from rankfactor.data.collection import load
+    from rankfactor.storage.files import written_together
 
     outputs = asked(("--out", out, EDITABLE))
     check_outputs([], outputs, force=force)
@@ -58,16 +54,9 @@ def fetch(
     paths = [str(path) for path in found]
     lines = paths or [f"{name} is bundled; --out writes it as CSV."]
     if out is not None:
-        _write(name, out)
+        data = load(name)
+        whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))
+        with written_together(out) as (part,):
+            csv_of(whole, part, index_label="sample")
         lines = [*paths, f"Table: {out}"]
     result(as_json, {"name": name, "files": paths, "table": out}, lines)
-
-
-def _write(name: str, out: Path) -> None:
-    from rankfactor.data.collection import load
-    from rankfactor.storage.files import written_together
-
-    data = load(name)
-    whole = data.table.join(data.labels.drop(columns=data.table.columns, errors="ignore"))
-    with written_together(out) as (part,):
-        csv_of(whole, part, index_label="sample")

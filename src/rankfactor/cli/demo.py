@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -29,16 +28,18 @@ _DESCRIPTION = (
 _TOLD = ("model", "n_factors", "margin", "max_cuts", "training", "n_restarts", "max_iter", "tol")
 
 
+@opt.command(
+    out="Folder for the report and the model.",
+    folds=typer.Option(min=2, help="Folds of the cross-validation."),
+)
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the report and the model.")] = Path(
-        "rankfactor-demo"
-    ),
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 10,
-    n_factors: opt.NFactors = 20,
-    random_state: opt.RandomState = 0,
-    n_threads: opt.NThreads = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    out: Path = Path("rankfactor-demo"),
+    folds: int = 10,
+    n_factors: int = 20,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Compare models on the bundled Alzheimer data and write a report."""
     check_outputs([], in_folder("--out", out, FILES), force=force)
@@ -54,37 +55,20 @@ def demo(
     summary = found.evaluation.summary()
     if not as_json:
         print_comparison(f"{folds}-fold cross-validation: mean (standard deviation)", summary)
-    content = {
-        "model_file": str(found.model),
-        "folds": str(found.folds),
-        "report": str(found.report),
-        "summary": summary.to_dict("records"),
-    }
-    lines = [f"Model: {found.model}", f"Folds: {found.folds}", f"Report: {found.report}"]
-    result(as_json, content, lines)
+    paths = {"model_file": found.model, "folds": found.folds, "report": found.report}
+    lines = [f"{name.split('_')[0].capitalize()}: {path}" for name, path in paths.items()]
+    result(as_json, {**paths, "summary": summary.to_dict("records")}, lines)
 
 
-@dataclass(frozen=True)
-class DemoResult:
-    """What the demonstration found and wrote.
-
-    Attributes
-    ----------
-    report, model, folds : Path
-        The report, the model file, and the measures of every fold as CSV.
-    evaluation : Evaluation
-    classifier : RankFactorClassifier
-        The model that was kept, fitted to all samples.
-    warnings : tuple of str
-        What was warned of on the way, in plain words; the report has it too.
-    """
+class DemoResult(NamedTuple):
+    """What the demonstration found, and the files that it wrote."""
 
     report: Path
     model: Path
-    folds: Path
+    folds: Path  # the measures of every fold, as CSV
     evaluation: Evaluation
-    classifier: RankFactorClassifier
-    warnings: tuple[str, ...]
+    classifier: RankFactorClassifier  # the model that was kept, fitted to all samples
+    warnings: tuple[str, ...]  # in plain words; the report has them, too
 
 
 def run_demo(
@@ -94,29 +78,13 @@ def run_demo(
     n_factors: int = 20,
     random_state: int = 0,
     n_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> DemoResult:
-    """Compare models on the bundled Alzheimer data and write a report.
+    """Compare models on the bundled Alzheimer data and write a report to a folder.
 
     "R-L-BSVM", "G-L-BSVM" and a linear SVM are cross-validated on both tasks at once; R-L-BSVM is
-    then fitted to all samples.
-
-    Parameters
-    ----------
-    out : Path
-        Folder for ``report.html``, ``model.rankfactor`` and ``cross_validation.csv``; made if it
-        is not there. The model and the folds are written first, and kept if the report fails.
-    n_folds : int, default 10
-    n_factors : int, default 20
-    random_state : int, default 0
-    n_threads : int or None
-        Cores to use; None is all of them. The answer does not depend on it.
-    progress : callable, optional
-        Called with the name of a step, how much of it is done, and out of how much.
-
-    Returns
-    -------
-    DemoResult
+    then fitted to all samples. The model and the folds are written first, and kept if the report
+    fails.
 
     Raises
     ------
@@ -136,14 +104,8 @@ def run_demo(
     from rankfactor.storage.spreadsheet import csv_of
 
     report, model, folds = (out / name for name in FILES)
-    tell = progress or (lambda *_: None)
     data = load_alzheimer()
-
-    def factors(name: str, **settings: Any) -> RankFactorClassifier:
-        return RankFactorClassifier(
-            name, n_factors=n_factors, random_state=random_state, **settings
-        )
-
+    factors = partial(RankFactorClassifier, n_factors=n_factors, random_state=random_state)
     with folder(out):
         with overheard() as heard:
             # Folds side by side use the cores better than the threads of one small fit.
@@ -158,28 +120,24 @@ def run_demo(
                 n_folds=n_folds,
                 random_state=random_state,
                 n_jobs=joblib.cpu_count() if n_threads is None else n_threads,
-                progress=lambda name, done, total: tell(f"Cross-validation of {name}", done, total),
+                progress=lambda name, *step: progress(f"Cross-validation of {name}", *step),
             )
             if not evaluation.complete:
                 raise KeyboardInterrupt
             classifier = factors("R-L-BSVM", n_threads=n_threads)
-            if watched_fit(
-                classifier, data.table, data.labels, partial(tell, "Fit to all samples")
-            ):
+            step = partial(progress, "Fit to all samples")
+            if watched_fit(classifier, data.table, data.labels, step):
                 raise KeyboardInterrupt
         told = tuple(one.text for one in kinds(heard))
-        settings = {name: getattr(classifier, name) for name in _TOLD} | {
-            "rankfactor": __version__,
-            "folds": n_folds,
-            "seed": random_state,
-        }
+        settings = {name: getattr(classifier, name) for name in _TOLD}
+        settings |= {"rankfactor": __version__, "folds": n_folds, "seed": random_state}
         provenance = {
             "table": data.name,
             "labels": list(data.labels.columns),
             "settings": settings,
             "warnings": told,
         }
-        tell("Report", 0, 1)
+        progress("Report", 0, 1)
         with written_together(folds) as (part,):
             csv_of(evaluation.folds, part)
         save_model(classifier.posterior_, model, provenance=provenance)
@@ -198,5 +156,5 @@ def run_demo(
                 warnings=told,
                 settings=settings,
             )
-    tell("Report", 1, 1)
+    progress("Report", 1, 1)
     return DemoResult(report, model, folds, evaluation, classifier, told)

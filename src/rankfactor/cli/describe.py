@@ -25,20 +25,8 @@ def describe(
 ) -> dict[str, Any]:
     """What is in a table, as plain values.
 
-    Parameters
-    ----------
-    table : Table
-    labelled : tuple of DataFrame, optional
-        Features and labels to look for suspects in; by default the table's own label columns.
-
-    Returns
-    -------
-    dict
-        Numbers of samples and features; ``features`` by kind, with their names; the shares of
-        missing and of tied values; ``label_columns`` with the samples of every class, and
-        ``other_columns`` with why they are no labels; ``word_columns``, of which a fit makes
-        features unless they are asked for otherwise; ``suspects``, a sentence about each column
-        that separates classes perfectly and about classes that look the same.
+    Suspects, columns that separate classes perfectly, are looked for in features and labels, which
+    are by default the table's own label columns and all other columns of numbers or words.
     """
     values = table.values.to_numpy()
     names = [str(name) for name in table.values.columns]
@@ -50,6 +38,15 @@ def describe(
         tied += int(counts[counts > 1].sum())
     missing = np.isnan(values)
     labels, others = _columns(table.annotations)
+    words = [name for name in table.words if is_of_words(table.annotations[name])]
+    if labelled is None:
+        problems = [
+            (table.with_words([one for one in words if one != name]), table.annotations[name])
+            for name in labels
+        ]
+    else:
+        problems = [(labelled[0], labelled[1][name]) for name in labelled[1]]
+    views = {} if table.views is None else table.views.value_counts(sort=False).to_dict()
     return {
         "n_samples": values.shape[0],
         "n_features": values.shape[1],
@@ -61,32 +58,16 @@ def describe(
         "features_with_missing": int(missing.any(axis=0).sum()),
         "samples_all_missing": int(missing.all(axis=1).sum()) if values.shape[1] else 0,
         "ties": tied / max(int((~missing).sum()), 1),
-        "views": {}
-        if table.views is None
-        else {str(name): int(n) for name, n in table.views.value_counts(sort=False).items()},
+        "views": views,
         "label_columns": labels,
-        "other_columns": others,
-        "word_columns": [name for name in table.words if is_of_words(table.annotations[name])],
-        "suspects": [
-            text
-            for features, column in (
-                _by_label(table, list(labels))
-                if labelled is None
-                else ((labelled[0], labelled[1][name]) for name in labelled[1])
-            )
-            for text in _suspects(features, column)
-        ],
+        "other_columns": others,  # with why they are no labels
+        "word_columns": words,  # a fit makes features of them unless they are asked for otherwise
+        "suspects": [text for problem in problems for text in _suspects(*problem)],
     }
 
 
-def _by_label(table: Table, names: list[str]) -> Iterator[tuple[pd.DataFrame, pd.Series[Any]]]:
-    """Each label column, and the features of a fit to it: numbers, and other columns of words."""
-    for name in names:
-        words = [one for one in table.words if one != name and is_of_words(table.annotations[one])]
-        yield table.with_words(words), table.annotations[name]
-
-
 def _suspects(features: pd.DataFrame, labels: pd.Series[Any]) -> Iterator[str]:
+    """A sentence on each column that separates classes, and on classes that look the same."""
     from rankfactor.features.suspects import look_alikes, suspects
     from rankfactor.tasks import encode_labels
 

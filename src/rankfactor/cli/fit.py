@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankfactor.cli import options as opt
+from rankfactor.cli import outputs, settings
 from rankfactor.cli.console import in_options, note, progress, result
-from rankfactor.cli.outputs import (
-    CHECKPOINT,
-    EDITABLE,
-    MODEL,
-    REPORT,
-    asked,
-    check_outputs,
-    files_of,
-    in_folder,
-)
 from rankfactor.cli.reading import read_labelled
-from rankfactor.cli.settings import (
-    analysis_settings,
-    classifier_settings,
-    numbers_of_factors,
-    plain_settings,
-)
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
 from rankfactor.errors import InputError, counted
@@ -37,42 +22,38 @@ if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
 
 
-@opt.with_options({**opt.READING, **opt.ESTIMATOR, **opt.GIBBS}, after="covariates")
+@opt.command(
+    {**opt.READING, **opt.ESTIMATOR, **opt.GIBBS},
+    after="covariates",
+    labels=typer.Option(
+        metavar="COLUMN|FILE:COLUMN",
+        help=f"{opt.LABELS} Without it, the factors are fitted to the table alone.",
+    ),
+    model=opt.PRESETS + ". Without labels, its first part counts.",
+    out="The model file to write.",
+    report="Also write a report in HTML.",
+    annotated="Also write a copy of an .h5ad or .h5mu table with the scores in obsm and the "
+    "loadings in varm.",
+    training_samples="Keep the names, scores and labels of the training samples in the model file "
+    "and in the report. Without them the model predicts the same.",
+)
 def fit(
     ctx: typer.Context,
-    table: opt.TablePath,
-    labels: opt.LabelsIfAny = None,
-    model: Annotated[
-        str, typer.Option(help=opt.PRESETS + ". Without labels, its first part counts.")
-    ] = "R-L-BSVM",
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.rankfactor"),
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a report in HTML.", show_default="none")
-    ] = None,
-    annotated: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write a copy of an .h5ad or .h5mu table with the scores in obsm and the "
-            "loadings in varm.",
-            show_default="none",
-        ),
-    ] = None,
-    training_samples: Annotated[
-        bool,
-        typer.Option(
-            "--training-samples/--no-training-samples",
-            help="Keep the names, scores and labels of the training samples in the model file and "
-            "in the report. Without them the model predicts the same.",
-        ),
-    ] = True,
-    drop_class: opt.DropClass = None,
-    positive: opt.Positive = None,
-    groups: opt.Groups = None,
-    covariates: opt.Covariates = None,
-    random_state: opt.RandomState = 0,
-    n_threads: opt.NThreads = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    table: Path,
+    labels: list[str] | None = None,
+    model: str = "R-L-BSVM",
+    out: Path = Path("model.rankfactor"),
+    report: Path | None = None,
+    annotated: Path | None = None,
+    training_samples: bool = True,
+    drop_class: list[str] | None = None,
+    positive: list[str] | None = None,
+    groups: str | None = None,
+    covariates: list[str] | None = None,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    force: bool = False,
+    as_json: bool = False,
     **_: Any,
 ) -> None:
     """Fit a model to a table and its labels, and keep it in a file.
@@ -87,27 +68,27 @@ def fit(
     from rankfactor.report import write_report
     from rankfactor.storage.model_file import model_header, save_model
 
-    n_factors, checkpoint = ctx.params["n_factors"], ctx.params["checkpoint"]
-    outputs = asked(
-        ("--out", out, MODEL), ("--report", report, REPORT), ("--annotated", annotated, EDITABLE)
+    wanted = (
+        ("--out", out, outputs.MODEL),
+        ("--report", report, outputs.REPORT),
+        ("--annotated", annotated, outputs.EDITABLE),
     )
-    outputs += [] if checkpoint is None else in_folder("--checkpoint", checkpoint, CHECKPOINT)
-    check_outputs([table, *files_of(labels, groups, covariates)], outputs, force=force)
+    checkpoint = ("--checkpoint", ctx.params["checkpoint"], outputs.CHECKPOINT)
+    outputs.check_outputs(
+        [table, *outputs.files_of(labels, groups, covariates)],
+        [*outputs.asked(*wanted), *outputs.in_folder(*checkpoint)],
+        force=force,
+    )
     if annotated is not None:
         check_annotated(table, annotated)
-    numbers = numbers_of_factors(n_factors)
+    numbers = settings.numbers_of_factors(ctx.params["n_factors"])
     name = model if labels else "Factor analysis"
-    alone = {} if labels else analysis_settings(ctx)
+    alone = {} if labels else settings.analysis_settings(ctx)
     data = read_labelled(table, ctx.params)
-    values = data.values
-    given: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
-    fitted: Any
-    if labels:
-        settings = {**classifier_settings(ctx.params, data.tasks), **data.settings}
-        fitted = RankFactorClassifier(model, n_factors=numbers[0], **given, **settings)
-    else:
-        settings = {**alone, **data.settings}
-        fitted = RankFactorAnalysis(n_factors=numbers[0], **given, **settings)
+    given = alone or settings.classifier_settings(ctx.params, data.tasks)
+    given |= data.settings
+    kind: Any = partial(RankFactorClassifier, model) if labels else RankFactorAnalysis
+    fitted = kind(n_factors=numbers[0], random_state=random_state, n_threads=n_threads, **given)
     # From its end until it is saved, Ctrl-C cannot lose a fit.
     with interruptible_once() as ctrl_c:
         with progress() as tell, overheard() as heard:
@@ -119,15 +100,15 @@ def fit(
                     "--label-weight given, nothing of this fit divides the samples."
                 )
             step = partial(tell, "Fit to all samples")
-            watched_fit(fitted, values, data.labels if labels else None, step, data.groups)
+            watched_fit(fitted, data.values, data.labels if labels else None, step, data.groups)
             ctrl_c.hold()
         told = [in_options(one.text) for one in kinds(heard)]
         everything = {
             "model": name,
             "n_factors": fitted.n_factors,
             **({"n_factors_among": numbers} if len(numbers) > 1 else {}),
-            **plain_settings(settings),
-            **data.choices(drop_class),
+            **settings.plain_settings(given),
+            **data.choices,
             "random_state": random_state,
         }
         posterior = fitted.posterior_.with_positive(data.positive)
@@ -135,51 +116,42 @@ def fit(
         provenance = {
             "table": table.name,
             "labels": data.tasks,
-            "data": fingerprint(values, data.labels),
+            "data": fingerprint(data.values, data.labels),
             # Notes on samples that were left out name them.
-            "notes": list(data.notes) if training_samples else [],
+            "notes": data.notes if training_samples else [],
             "warnings": told,
             "settings": everything,
         }
         save_model(kept, out, provenance=provenance)
+    page = partial(write_report, posterior=kept, title=f"{name} of {table.name}")
+    page = partial(page, source=str(table), warnings=told, settings=everything)
+    copy = partial(write_annotated, table=table, posterior=posterior, settings=everything)
     failures = []
-    for what, path in (("report", report), ("annotated table", annotated)):
-        if path is None:
-            continue
+    for what, path, write in (("report", report, page), ("annotated table", annotated, copy)):
         try:
-            with after_saving(out, what, path):
-                if what == "report":
-                    write_report(
-                        path,
-                        kept,
-                        title=f"{name} of {table.name}",
-                        source=str(table),
-                        warnings=told,
-                        settings=everything,
-                    )
-                else:
-                    write_annotated(table, path, posterior, everything)
+            if path is not None:
+                with after_saving(out, what, path):
+                    write(path)
         except InputError as error:
             failures.append(str(error))
     if failures:
         raise InputError(" ".join(failures))
     content = {
-        "model_file": str(out),
+        "model_file": out,
         "report": report,
         "annotated": annotated,
         "interrupted": ctrl_c.came,
         **model_header(out)["summary"],
         "settings": everything,
-        "notes": list(data.notes),
+        "notes": data.notes,
     }
+    written = {"Model": out, "Report": report, "Annotated table": annotated}
     lines = [
-        f"{name}: {counted(len(values), 'sample')}, "
+        f"{name}: {counted(len(data.values), 'sample')}, "
         f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
         f"{counted(fitted.n_factors, 'factor')} in use.",
         f"Convergence: {posterior.convergence}.",
-        f"Model: {out}",
-        *([] if report is None else [f"Report: {report}"]),
-        *([] if annotated is None else [f"Annotated table: {annotated}"]),
+        *(f"{what}: {path}" for what, path in written.items() if path is not None),
     ]
     result(as_json, content, lines)
     if ctrl_c.came:

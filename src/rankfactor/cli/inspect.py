@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import OPTIONS, in_options, one_line, result
-from rankfactor.cli.reading import Reading, read, read_labelled
+from rankfactor.cli.reading import read, read_labelled
 from rankfactor.errors import InputError, counted
-from rankfactor.posterior.convergence import Convergence
 
 
-@opt.with_options(opt.READING, after="labels")
+@opt.command(
+    opt.READING,
+    after="labels",
+    path=typer.Argument(help="A table, or a model file."),
+    labels=typer.Option(
+        metavar="COLUMN|FILE:COLUMN",
+        help="Label column to look for suspects of: columns that separate its classes perfectly; "
+        "as often as needed.",
+        show_default="those found",
+    ),
+)
 def inspect(
     ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A table, or a model file.")],
-    labels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--labels",
-            metavar="COLUMN|FILE:COLUMN",
-            help="Label column to look for suspects of: columns that separate its classes "
-            "perfectly; as often as needed.",
-            show_default="those found",
-        ),
-    ] = None,
-    as_json: opt.Json = False,
+    path: Path,
+    labels: list[str] | None = None,
+    as_json: bool = False,
     **_: Any,
 ) -> None:
     """Summarise a table (features, missing values, label columns, suspects) or a model file."""
@@ -39,21 +39,19 @@ def inspect(
     if not path.exists():
         raise InputError(f"{path} does not exist: check its name.")
     if is_model_file(path):
-        content = _model(path)
-        result(as_json, content, _model_lines(content))
-        return
-    from rankfactor.cli.describe import describe
+        content, lines = _model(path)
+    else:
+        from rankfactor.cli.describe import describe
 
-    own = None
-    if labels:
-        data = read_labelled(path, ctx.params)
-        own = (data.values, data.labels)
-    table = read(path, Reading.of(ctx.params))
-    content = {"file": str(path), "kind": "table", **describe(table, own)}
-    result(as_json, content, _table_lines(content))
+        data = read_labelled(path, ctx.params) if labels else None
+        table = read(path, ctx.params)
+        own = None if data is None else (data.values, data.labels)
+        content = {"file": str(path), "kind": "table", **describe(table, own)}
+        lines = _table_lines(content)
+    result(as_json, content, lines)
 
 
-def _model(path: Path) -> dict[str, Any]:
+def _model(path: Path) -> tuple[dict[str, Any], Iterator[str]]:
     from rankfactor.storage.model_file import load_model, model_header
 
     # Reading all of it checks the file, too.
@@ -62,7 +60,7 @@ def _model(path: Path) -> dict[str, Any]:
     summary = header.get("summary", {})
     if summary:  # that of an older file may not know of the chains
         summary["converged"] = posterior.converged
-    return {
+    content = {
         "file": str(path),
         "kind": "model",
         "size": path.stat().st_size,
@@ -78,38 +76,38 @@ def _model(path: Path) -> dict[str, Any]:
         "shares": posterior.shares.tolist(),
         "feature_names": posterior.feature_names.tolist(),
     }
+    return content, _model_lines(content, str(posterior.convergence))
 
 
-def _model_lines(content: dict[str, Any]) -> Iterator[str]:
+def _model_lines(content: dict[str, Any], convergence: str) -> Iterator[str]:
     yield (
         f"{content['file']}: a model of format {content['format_version']}, written by rankfactor "
         f"{content['library']}, {content['size'] / 1e6:.2f} MB, checksum {content['checksum']}"
     )
-    summary, origin, parts = content["summary"], content["provenance"], content["parts"]
-    for name, value in parts.items():
+    for name, value in content["parts"].items():
         if isinstance(value, dict):
             rest = ", ".join(
                 f"{key}={one:.4g}" if isinstance(one, float) else f"{key}={one}"
                 for key, one in value.items()
                 if key != "part"
             )
-            value = f"{value.get('part', '')} ({rest})" if rest else value.get("part", "")
+            value = value.get("part", "") + (f" ({rest})" if rest else "")
         yield f"  {name}: {value}"
+    summary, origin = content["summary"], content["provenance"]
     if summary:
+        labels = f"training {summary['training']}" if summary["tasks"] else "without labels"
         yield (
             f"Fitted to {counted(summary['n_samples'], 'sample')} and "
             f"{counted(summary['n_features'], 'feature')} "
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
             f"{counted(summary['n_factors'], 'factor')} in use, "
-            f"{counted(summary['n_iter'], 'iteration')}, engine "
-            f"{summary['engine']}"
-            + (f", training {summary['training']}" if summary["tasks"] else ", without labels")
+            f"{counted(summary['n_iter'], 'iteration')}, engine {summary['engine']}, {labels}"
         )
         for task, counts in summary["tasks"].items():
-            yield f"  task {task}: {_counts(counts['classes'], counts['missing'])}"
+            yield f"  task {task}: {_counts(counts)}"
     if not content["training_samples"]:
         yield "Names, scores and labels of the training samples are not in the file."
-    yield f"Convergence: {Convergence(**content['convergence'])}"
+    yield f"Convergence: {convergence}"
     if origin.get("table"):
         yield f"Table: {origin['table']}"
     if origin.get("settings"):
@@ -123,8 +121,7 @@ def _model_lines(content: dict[str, Any]) -> Iterator[str]:
 def _table_lines(content: dict[str, Any]) -> Iterator[str]:
     samples, features = (content["n_samples"], "sample"), (content["n_features"], "feature")
     yield f"{content['file']}: {counted(*samples)}, {counted(*features)}"
-    for text in content["notes"]:
-        yield f"  {text}"
+    yield from (f"  {text}" for text in content["notes"])
     for kind, part in content["features"].items():
         yield f"  {part['count']} {kind}: {_some(part['names'])}"
     yield (
@@ -137,22 +134,21 @@ def _table_lines(content: dict[str, Any]) -> Iterator[str]:
         yield "Views: " + ", ".join(f"{name} ({n})" for name, n in content["views"].items())
     if not content["label_columns"]:
         yield "No column looks like a label: labels may be in another file."
-    for name, column in content["label_columns"].items():
-        yield f"  label column {name}: {_counts(column['classes'], column['missing'])}"
+    for name, counts in content["label_columns"].items():
+        yield f"  label column {name}: {_counts(counts)}"
     if content["word_columns"]:
         yield (
             "Columns of words, 0/1 features of a fit unless they are its labels or excluded: "
             + _some(content["word_columns"])
         )
-    for name, why in content["other_columns"].items():
-        yield f"  column {name}: {why}"
-    for text in content["suspects"]:
-        yield f"Suspect: {in_options(one_line(text))}"
+    yield from (f"  column {name}: {why}" for name, why in content["other_columns"].items())
+    yield from (f"Suspect: {in_options(one_line(text))}" for text in content["suspects"])
 
 
-def _counts(classes: dict[str, int], missing: int) -> str:
-    told = ", ".join(f"{count} {name}" for name, count in classes.items())
-    return told + (f", {missing} unknown" if missing else "")
+def _counts(found: dict[str, Any]) -> str:
+    """Samples of every class, and those without a label."""
+    told = [f"{count} {name}" for name, count in found["classes"].items()]
+    return ", ".join([*told, f"{found['missing']} unknown"] if found["missing"] else told)
 
 
 def _some(names: list[str]) -> str:

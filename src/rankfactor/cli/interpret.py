@@ -5,22 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankfactor.cli import options as opt
+from rankfactor.cli import outputs
 from rankfactor.cli.console import result
-from rankfactor.cli.outputs import (
-    COEFFICIENTS,
-    EDGES,
-    LEADERS,
-    NETWORK,
-    SETS,
-    check_outputs,
-    in_folder,
-    table_of,
-)
 from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
@@ -28,92 +19,73 @@ if TYPE_CHECKING:
 
 NETWORK_FILE = "network.graphml"
 FILES = {
-    "factors.csv": table_of("a table of factors", "factor", "share"),
-    "top_features.csv": LEADERS,
-    "edges.csv": EDGES,
-    "modules.csv": table_of("a table of modules", "feature", "module"),
-    "coefficients.csv": COEFFICIENTS,
-    "enrichment.csv": SETS,
-    NETWORK_FILE: NETWORK,
+    "factors.csv": outputs.table_of("a table of factors", "factor", "share"),
+    "top_features.csv": outputs.LEADERS,
+    "edges.csv": outputs.EDGES,
+    "modules.csv": outputs.table_of("a table of modules", "feature", "module"),
+    "coefficients.csv": outputs.COEFFICIENTS,
+    "enrichment.csv": outputs.SETS,
+    NETWORK_FILE: outputs.NETWORK,
 }
 # q below this counts in what is printed; the file has all.
 _FOUND = 0.05
 
 
-def interpret(
-    model: opt.ModelPath,
-    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(
-        "rankfactor-interpretation"
+@opt.command(
+    out="The folder to write to.",
+    gmt="Gene sets as a GMT file, to test the leading features of every factor against.",
+    top=typer.Option(min=1, help="Leading features of each factor."),
+    edges=typer.Option(min=1, help="Pairs of features in the network, the strongest."),
+    ignore_case=typer.Option(
+        "--ignore-case", help="Upper and lower case are the same in names of genes and features."
     ),
-    gmt: Annotated[
-        Path | None,
-        typer.Option(
-            help="Gene sets as a GMT file, to test the leading features of every factor against.",
-            show_default="none",
-        ),
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Leading features of each factor.")] = 25,
-    edges: Annotated[
-        int, typer.Option(min=1, help="Pairs of features in the network, the strongest.")
-    ] = 500,
-    ignore_case: Annotated[
-        bool,
-        typer.Option(
-            "--ignore-case",
-            help="Upper and lower case are the same in names of genes and features.",
-        ),
-    ] = False,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+)
+def interpret(
+    model: Path,
+    out: Path = Path("rankfactor-interpretation"),
+    gmt: Path | None = None,
+    top: int = 25,
+    edges: int = 500,
+    ignore_case: bool = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write what a model says: factors, leading features, coefficients, network, gene sets.
 
     The folder has factors.csv, top_features.csv, network.graphml, edges.csv and modules.csv; with
     labels coefficients.csv, with --gmt enrichment.csv.
     """
-    from rankfactor.interpret import (
-        coefficient_table,
-        edge_table,
-        enrich,
-        factor_table,
-        feature_network,
-        modules,
-        read_gmt,
-        top_features,
-        write_graphml,
-    )
+    from rankfactor import interpret as said
     from rankfactor.storage.files import folder, written_together
     from rankfactor.storage.model_file import load_model
 
-    check_outputs([model, gmt], in_folder("--out", out, FILES), force=force)
+    outputs.check_outputs([model, gmt], outputs.in_folder("--out", out, FILES), force=force)
     posterior = load_model(model)
-    sets = None if gmt is None else read_gmt(gmt)
-    factors = factor_table(posterior)
-    graph = feature_network(posterior, n_edges=edges)
-    groups = modules(graph)
+    sets = None if gmt is None else said.read_gmt(gmt)
+    factors = said.factor_table(posterior)
+    graph = said.feature_network(posterior, n_edges=edges)
+    groups = said.modules(graph)
     tables: dict[str, pd.DataFrame] = {
         "factors.csv": factors,
-        "top_features.csv": top_features(posterior, top),
-        "edges.csv": edge_table(graph),
+        "top_features.csv": said.top_features(posterior, top),
+        "edges.csv": said.edge_table(graph),
         "modules.csv": groups,
     }
     if posterior.classifiers is not None:
-        tables["coefficients.csv"] = coefficient_table(posterior)
-    found: pd.DataFrame | None = None
+        tables["coefficients.csv"] = said.coefficient_table(posterior)
     if sets is not None:
-        found = enrich(posterior, sets, ignore_case=ignore_case)
-        tables["enrichment.csv"] = found
+        tables["enrichment.csv"] = said.enrich(posterior, sets, ignore_case=ignore_case)
     with folder(out), written_together(*(out / name for name in (*tables, NETWORK_FILE))) as parts:
         for part, table in zip(parts, tables.values(), strict=False):
             csv_of(table, part)
-        write_graphml(graph, parts[-1])
-    used = factors[factors["in_use"]]
+        said.write_graphml(graph, parts[-1])
+    used = factors[factors["in_use"]].to_dict("records")
     content: dict[str, Any] = {
-        "folder": str(out),
+        "folder": out,
         "files": sorted([*tables, NETWORK_FILE]),
-        "model_file": str(model),
+        "model_file": model,
         "convergence": asdict(posterior.convergence),
-        "factors": used.to_dict("records"),
+        "factors": used,
         "network": {
             "rule": graph.graph["network_rule"],
             "n_considered": graph.graph["n_considered"],
@@ -124,8 +96,15 @@ def interpret(
     }
     if not posterior.converged:
         warnings.warn(posterior.convergence.sentence, UserWarning, stacklevel=2)
-    lines = [*_factor_lines(used), f"Network: {graph.graph['network_rule']}"]
-    if found is not None:
+    lines = [
+        f"{row['factor']} ({100 * row['share']:.1f} % of the explained variance): "
+        + (f"{row['task']}, {row['direction']}; " if row["task"] else "")
+        + f"led by {row['top_features']}."
+        for row in used
+    ]
+    lines.append(f"Network: {graph.graph['network_rule']}")
+    if sets is not None:
+        found = tables["enrichment.csv"]
         clear = found[found["q"] < _FOUND]
         n_table = int((posterior.coding.columns < len(posterior.table_features)).sum())
         background = f"the {n_table} features of the table that vary"
@@ -138,13 +117,3 @@ def interpret(
             f"Gene sets: {len(clear)} with q < {_FOUND:g}, against a background of {background}."
         )
     result(as_json, content, [*lines, f"Results: {out}"])
-
-
-def _factor_lines(used: pd.DataFrame) -> list[str]:
-    """One line for every factor in use."""
-    lines = []
-    for row in used.to_dict("records"):
-        said = f"{row['task']}, {row['direction']}; " if row["task"] else ""
-        share = f"{100 * row['share']:.1f} % of the explained variance"
-        lines.append(f"{row['factor']} ({share}): {said}led by {row['top_features']}.")
-    return lines

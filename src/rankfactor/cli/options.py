@@ -1,4 +1,6 @@
-"""Options that several commands share; those of the estimator are derived from its docstring.
+"""Options of the commands; those of the estimator are derived from its docstring.
+
+`command` makes options of a function's signature and of what is told of every argument.
 
 `RankFactorClassifier` and `Gibbs` document their arguments as numpydoc does: ``name : type, default
 value``, then sentences. The type and the default make the option, the first sentence its help. The
@@ -13,6 +15,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable
+from copy import copy
 from enum import StrEnum
 from functools import partial
 from importlib.resources import files
@@ -21,10 +24,11 @@ from typing import Annotated, Any, cast
 
 import typer
 
-_READING, _MODEL, _GIBBS = "Reading", "Model", "Gibbs sampling (with --engine gibbs)"
-_PLACE = "COLUMN|FILE:COLUMN"
+_MODEL, _GIBBS = "Model", "Gibbs sampling (with --engine gibbs)"
+_PLACE, _CLASS = "COLUMN|FILE:COLUMN", "[TASK:]CLASS"
 AUTO = "NUMBER|auto"
-Options = dict[str, tuple[Any, Any]]  # type and default by argument
+# Type and default by name; the type has what is told of the option, unless `_SHARED` has it.
+Options = dict[str, tuple[Any, Any]]
 
 
 def choice(*values: str) -> type[StrEnum]:
@@ -33,117 +37,74 @@ def choice(*values: str) -> type[StrEnum]:
     return cast(type[StrEnum], StrEnum("Choice", names))
 
 
-class Orient(StrEnum):
-    """Which way a table lies."""
+def option(kind: Any, told: Any, *names: str, default: Any, **settings: Any) -> tuple[Any, Any]:
+    """Type and default of an option; a text is its help, and the default None shown as none."""
+    info = typer.Option(*names, help=told, **settings) if isinstance(told, str) else copy(told)
+    if default is None:
+        kind = kind | None
+        info.show_default = "none" if info.show_default is True else info.show_default
+    return Annotated[kind, info], default
 
-    SAMPLES_IN_ROWS = "samples-in-rows"
-    FEATURES_IN_ROWS = "features-in-rows"
 
-
-_reading = partial(typer.Option, rich_help_panel=_READING)
-TablePath = Annotated[
-    Path,
-    typer.Argument(
+LABELS = "Label column, of the table or of another file; once for every task."
+# What is told of arguments that several commands have.
+_SHARED = {
+    "table": typer.Argument(
         help="Table of samples x features: .csv, .tsv or .txt (also .gz, .xz, .zst), .parquet, "
         ".xlsx, .npz, .h5ad, .h5mu or a GEO series matrix."
     ),
-]
-ModelPath = Annotated[Path, typer.Argument(help="Model file that `rankfactor fit` wrote.")]
-_LABELS = "Label column, of the table or of another file; once for every task."
-Labels = Annotated[list[str], typer.Option("--labels", metavar=_PLACE, help=_LABELS)]
-LabelsIfAny = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        metavar=_PLACE,
-        help=f"{_LABELS} Without it, the factors are fitted to the table alone.",
-        show_default="none",
-    ),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
+    "model": typer.Argument(help="Model file that `rankfactor fit` wrote."),
+    "labels": typer.Option(metavar=_PLACE, help=LABELS),
+    "groups": typer.Option(
         metavar=_PLACE,
         help="Samples of one group, such as a patient's, stay together when data are divided.",
-        show_default="none",
     ),
-]
-Covariates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--covariates",
+    "covariates": typer.Option(
         metavar=_PLACE,
         help="Column that is no feature, such as age, sex or batch; as often as needed.",
-        show_default="none",
     ),
-]
-DropClass = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[TASK:]CLASS",
+    "drop_class": typer.Option(
+        metavar=_CLASS,
         help="Class to leave out: its samples have no label of the task, and are left out where no "
         "other label is left; as often as needed.",
-        show_default="none",
     ),
-]
-Positive = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[TASK:]CLASS",
+    "positive": typer.Option(
+        metavar=_CLASS,
         help="Class of two that decisions, coefficients and ROC speak of; once for every task.",
         show_default="the later in alphabetical order",
     ),
-]
-IdColumn = Annotated[
-    str | None, _reading(help="Column of the sample names.", show_default="the first")
-]
-OrientOption = Annotated[
-    Orient | None, _reading(help="Which way the table lies.", show_default="detected")
-]
-Exclude = Annotated[
-    list[str] | None,
-    _reading(
-        metavar="NAME|PATTERN",
-        help="Feature, column or sample to leave out, by name or by a pattern such as 'QC_*'; as "
-        "often as needed.",
-        show_default="none",
+    "n_factors": typer.Option(min=1, help="Most factors; those not needed switch off."),
+    "random_state": typer.Option(
+        "--random-state", "--seed", min=0, help="Seed of everything random."
     ),
-]
-Layer = Annotated[
-    str | None, _reading(help="Layer of an .h5ad file to take as the table.", show_default="X")
-]
-Sheet = Annotated[str | None, _reading(help="Sheet of an Excel file.", show_default="the first")]
-NFactors = Annotated[int, typer.Option(min=1, help="Most factors; those not needed switch off.")]
-RandomState = Annotated[
-    int, typer.Option("--random-state", "--seed", min=0, help="Seed of everything random.")
-]
-NThreads = Annotated[
-    int | None,
-    typer.Option(
-        "--n-threads",
-        "--threads",
+    "n_threads": typer.Option(
+        *("--n-threads", "--threads"),
         min=1,
         help="Cores to use; the answer does not depend on it.",
         show_default="all",
     ),
-]
-NJobs = Annotated[
-    int, typer.Option(help="Fits at the same time, -1 for all cores; the answer is the same.")
-]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace files that exist even if rankfactor did not write them."),
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON, for programs to read.")
-]
-
+    "n_jobs": typer.Option(help="Fits at the same time, -1 for all cores; the answer is the same."),
+    "force": typer.Option(
+        "--force", help="Replace files that exist even if rankfactor did not write them."
+    ),
+    "as_json": typer.Option("--json", help="Print the result as JSON, for programs to read."),
+}
+_reading = partial(option, default=None, rich_help_panel="Reading")
 READING: Options = {
-    "id_column": (IdColumn, None),
-    "orient": (OrientOption, None),
-    "exclude": (Exclude, None),
-    "layer": (Layer, None),
-    "sheet": (Sheet, None),
+    "id_column": _reading(str, "Column of the sample names.", show_default="the first"),
+    "orient": _reading(
+        choice("samples-in-rows", "features-in-rows"),
+        "Which way the table lies.",
+        show_default="detected",
+    ),
+    "exclude": _reading(
+        list[str],
+        "Feature, column or sample to leave out, by name or by a pattern such as 'QC_*'; as often "
+        "as needed.",
+        metavar="NAME|PATTERN",
+    ),
+    "layer": _reading(str, "Layer of an .h5ad file to take as the table.", show_default="X"),
+    "sheet": _reading(str, "Sheet of an Excel file.", show_default="the first"),
 }
 
 # Arguments without an option, or with one that is not made here.
@@ -245,11 +206,10 @@ def _derived(name: str, words: str, sentence: str, panel: str) -> tuple[Any, Any
     if panel == _GIBBS:  # whether one was given at all matters: they mean nothing without it
         settings, default = {"show_default": str(default).lower(), **settings}, None
     kind_of = settings.pop("kind")
-    if default is None:
-        kind_of = kind_of | None
-    elif kind_of not in (int, float):
+    if default is not None and kind_of not in (int, float):
         default = kind_of(default)
-    return Annotated[kind_of, typer.Option("--" + name.replace("_", "-"), **settings)], default
+    told, names = settings.pop("help"), "--" + name.replace("_", "-")
+    return option(kind_of, told, names, default=default, **settings)
 
 
 def _options_of(documented: dict[str, tuple[str, str]], panel: str) -> Options:
@@ -265,24 +225,38 @@ GIBBS = _options_of(_documented("engine/chain.py", "Gibbs"), _GIBBS)
 PRESETS = _CLASSIFIER["model"][1].partition(":")[0]  # the names of the paper's models
 
 
-def with_options(
-    options: Options, after: str
+def command(
+    options: Options | None = None, after: str = "", **told: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add options to a command that takes ``**options``, behind one of its own."""
+    """Derive the options of a command from its signature.
 
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True)
-        parameters = []
-        for name, parameter in own.parameters.items():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                continue
-            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+    Parameters
+    ----------
+    options : Options, optional
+        Options to add behind the argument ``after``, of a command that takes ``**options``.
+    **told : str or typer.Option
+        Help of arguments, or all that is told of them, where it is not that which commands share.
+    """
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function, eval_str=True)
+        found: Options = {}
+        for name, one in own.parameters.items():
+            if one.kind is not one.VAR_KEYWORD:
+                found[name] = one.annotation, one.default
             if name == after:
-                parameters += [
-                    inspect.Parameter(one, parameter.KEYWORD_ONLY, default=value, annotation=kind)
-                    for one, (kind, value) in options.items()
-                ]
-        command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return command
+                found |= options or {}
+        parameters = []
+        for name, (kind, default) in found.items():
+            words = told.get(name, _SHARED.get(name))
+            if words is not None and not hasattr(kind, "__metadata__"):
+                kind, default = option(kind, words, default=default)
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+                )
+            )
+        function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
 
     return add

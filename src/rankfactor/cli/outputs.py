@@ -24,7 +24,7 @@ class Kind(NamedTuple):
     """A kind of output: its name in a sentence, and whether a file is an earlier one."""
 
     name: str  # none for a kind of which earlier ones are not recognised
-    is_earlier: Callable[[Path], bool]
+    is_earlier: Callable[[Path], bool]  # a file that cannot be read, by any error, is none
 
 
 class Output(NamedTuple):
@@ -36,8 +36,10 @@ class Output(NamedTuple):
     in_new_folder: bool = False  # the command creates the folder where it does not exist
 
 
-def in_folder(option: str, folder: Path, kinds: Mapping[str, Kind]) -> list[Output]:
-    """Outputs of a command that writes several files to one folder, by name."""
+def in_folder(option: str, folder: Path | None, kinds: Mapping[str, Kind]) -> list[Output]:
+    """Outputs of an option that names a folder, if it was given: its files by name."""
+    if folder is None:
+        return []
     return [Output(option, folder / name, kind, True) for name, kind in kinds.items()]
 
 
@@ -51,17 +53,10 @@ def check_outputs(
 ) -> None:
     """Refuse, before any work is done, outputs that would destroy something.
 
-    Parameters
-    ----------
-    inputs : iterable of Path or None
-        Files that the command reads.
-    outputs : sequence of Output
-    force : bool
-        Whether files that exist are replaced, whatever they are. Inputs never are.
+    With ``force``, files that exist are replaced, whatever they are, but for inputs.
     """
     read = [path for path in inputs if path is not None]
-    for number, output in enumerate(outputs):
-        option, path, kind, in_new_folder = output
+    for number, (option, path, kind, in_new_folder) in enumerate(outputs):
         if in_new_folder:
             check_folder(path.parent)
         if not in_new_folder or path.parent.is_dir():
@@ -72,22 +67,28 @@ def check_outputs(
                     f"{option} would replace {path}, which is the input {source}: choose another "
                     "path."
                 )
+        # The folder of some outputs cannot be a file that is another.
+        places = (path, path.parent) if in_new_folder else (path,)
         for other in outputs[:number]:
-            if same_file(path, other.path) or (
-                # The folder of some outputs cannot be a file that is another.
-                in_new_folder and same_file(path.parent, other.path)
-            ):
+            if any(same_file(place, other.path) for place in places):
                 raise InputError(
                     f"{other.option} and {option} would both write {other.path}: give each a path "
                     "of its own."
                 )
         # An empty file, as programs make to reserve a name, holds nothing that could be lost.
-        if not force and path.exists() and path.stat().st_size and not kind.is_earlier(path):
+        if not force and path.exists() and path.stat().st_size and not _is_earlier(kind, path):
             known = f"is not {kind.name}" if kind.name else "exists"
             raise InputError(
                 f"{option} would replace {path}, which {known}: choose another path, or add "
                 "--force."
             )
+
+
+def _is_earlier(kind: Kind, path: Path) -> bool:
+    try:
+        return kind.is_earlier(path)
+    except (OSError, ValueError, csv.Error):
+        return False
 
 
 def files_of(*options: str | Sequence[str] | None) -> list[Path]:
@@ -107,10 +108,7 @@ def json_object(name: str, *keys: str) -> Kind:
     """A JSON object that has these keys."""
 
     def is_earlier(path: Path) -> bool:
-        try:
-            found = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
-            return False
+        found = json.loads(path.read_text("utf-8"))
         return isinstance(found, dict) and set(keys) <= set(found)
 
     return Kind(name, is_earlier)
@@ -118,31 +116,39 @@ def json_object(name: str, *keys: str) -> Kind:
 
 def marked(name: str, mark: bytes) -> Kind:
     """A file that has a mark in its first bytes."""
-    return Kind(name, lambda path: mark in _head(path))
+
+    def is_earlier(path: Path) -> bool:
+        with path.open("rb") as file:
+            return mark in file.read(_HEAD)
+
+    return Kind(name, is_earlier)
 
 
 def _is_model(path: Path) -> bool:
     from rankfactor.storage.archive import is_archive
     from rankfactor.storage.model_file import model_header
 
-    try:
-        return is_archive(path) and bool(model_header(path))
-    except InputError:
-        return False
+    return is_archive(path) and bool(model_header(path))
 
 
 def _is_predictions(path: Path) -> bool:
     """Whether all columns but the first, ``sample``, belong to a task that is predicted."""
-    first, *rest = _header(path) or [""]
+    first, *rest = _header(path)
     ends = "_predicted"
     tasks = tuple(f"{name.removesuffix(ends)}_" for name in rest if name.endswith(ends))
     return first == "sample" and bool(tasks) and all(name.startswith(tasks) for name in rest)
 
 
 def _is_scores(path: Path) -> bool:
-    first, *rest = _header(path) or [""]
+    first, *rest = _header(path)
     numbered = [f"factor{k + 1}" for k in range(len(rest))]
     return first == "sample" and bool(rest) and rest == numbered
+
+
+def _header(path: Path) -> list[str]:
+    """Column names of a CSV file."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return next(csv.reader(file), [])
 
 
 MODEL = Kind("a model file", _is_model)
@@ -171,33 +177,10 @@ FIGURES = {
 }
 
 
-def figures_in(option: str, folder: Path) -> list[Output]:
+def figures_in(option: str, folder: Path | None) -> list[Output]:
     """Files in a folder that could be in the way of figures."""
-    names = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
-    return in_folder(
-        option,
-        folder,
-        {
-            name: kind
-            for name in names
-            for pattern, kind in FIGURES.items()
-            if pattern.fullmatch(name)
-        },
-    )
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:
-        return b""
-
-
-def _header(path: Path) -> list[str]:
-    """Column names of a CSV file; none where it cannot be read as one."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return next(csv.reader(file), [])
-    except (OSError, ValueError, csv.Error):
-        return []
+    names = sorted(one.name for one in folder.iterdir()) if folder and folder.is_dir() else []
+    kinds = {
+        name: kind for name in names for pattern, kind in FIGURES.items() if pattern.fullmatch(name)
+    }
+    return in_folder(option, folder, kinds)

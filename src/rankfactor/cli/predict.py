@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import note, result
-from rankfactor.cli.outputs import PREDICTIONS, SCORES, Output, check_outputs, files_of
-from rankfactor.cli.reading import Reading, new_covariates, read
+from rankfactor.cli.outputs import PREDICTIONS, SCORES, asked, check_outputs, files_of
+from rankfactor.cli.reading import new_table, read
 from rankfactor.errors import InputError, counted, listed
 from rankfactor.storage.spreadsheet import csv_of
 
@@ -25,93 +24,81 @@ if TYPE_CHECKING:
 
 # With fewer of the model's features than this share, a prediction would be a guess.
 LEAST_SHARE = 0.5
+_OPTIONS = {
+    "missing_features": opt.option(
+        MissingFeatures := opt.choice("missing", "error"),
+        "If the table lacks features of the model: treat their values as missing, unless more than "
+        "half are absent (missing), or refuse (error).",
+        default=MissingFeatures("missing"),
+    ),
+    **{name: one for name, one in opt.READING.items() if name != "exclude"},
+}
 
 
-class MissingFeatures(StrEnum):
-    """What to do about features of the model that a table lacks."""
-
-    MISSING = "missing"
-    ERROR = "error"
-
-
+@opt.command(
+    _OPTIONS,
+    after="scores",
+    table=typer.Argument(help="Table of new samples; columns are matched by name."),
+    out="The CSV file to write.",
+    scores="Also write the factor scores, as CSV.",
+    level=typer.Option(
+        min=0.01, max=0.99, help="Probability of the intervals, after Gibbs sampling."
+    ),
+)
 def predict(
     ctx: typer.Context,
-    model: Annotated[Path, typer.Argument(help="Model file that `rankfactor fit` wrote.")],
-    table: Annotated[
-        Path, typer.Argument(help="Table of new samples; columns are matched by name.")
-    ],
-    out: Annotated[Path, typer.Option(help="The CSV file to write.")] = Path("predictions.csv"),
-    scores: Annotated[
-        Path | None,
-        typer.Option(help="Also write the factor scores, as CSV.", show_default="none"),
-    ] = None,
-    missing_features: Annotated[
-        MissingFeatures,
-        typer.Option(
-            help="If the table lacks features of the model: treat their values as missing, unless "
-            "more than half are absent (missing), or refuse (error)."
-        ),
-    ] = MissingFeatures.MISSING,
-    level: Annotated[
-        float,
-        typer.Option(
-            min=0.01, max=0.99, help="Probability of the intervals, after Gibbs sampling."
-        ),
-    ] = 0.9,
-    covariates: opt.Covariates = None,
-    id_column: opt.IdColumn = None,
-    orient: opt.OrientOption = None,
-    layer: opt.Layer = None,
-    sheet: opt.Sheet = None,
-    n_threads: opt.NThreads = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    model: Path,
+    table: Path,
+    out: Path = Path("predictions.csv"),
+    scores: Path | None = None,
+    level: float = 0.9,
+    covariates: list[str] | None = None,
+    n_threads: int | None = None,
+    force: bool = False,
+    as_json: bool = False,
+    **_: Any,
 ) -> None:
     """Predict the classes of new samples, and write them to a CSV file."""
+    import pandas as pd
+
     from rankfactor.steps.workers import workers
     from rankfactor.storage.files import written_together
     from rankfactor.storage.model_file import load_model
 
     posterior = load_model(model)
-    if posterior.classifiers is None and scores is None:
+    tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
+    if not tasks and scores is None:
         raise InputError(
             f"{model} was fitted without labels, so it predicts no classes: ask for its factor "
             "scores with --scores."
         )
-    frames: list[tuple[Path, pd.DataFrame]] = []
-    outputs = [] if posterior.classifiers is None else [Output("--out", out, PREDICTIONS)]
-    outputs += [] if scores is None else [Output("--scores", scores, SCORES)]
+    predicted = out if tasks else None
+    outputs = asked(("--out", predicted, PREDICTIONS), ("--scores", scores, SCORES))
     check_outputs([model, table, *files_of(covariates)], outputs, force=force)
-    reading = Reading.of(ctx.params)
-    given = _read_new(table, reading, posterior)
+    given = _read_new(table, ctx.params, posterior)
     for text in given.notes:
         note(text)
-    frame = new_covariates(given, table, covariates or (), posterior.covariate_names, reading)
-    values, missing = _matched(posterior, given, frame, str(missing_features))
-    with workers(n_threads) as pool:
-        if posterior.classifiers is not None:
-            frames.append((out, predictions(posterior, given.values.index, values, level, pool)))
-        if scores is not None:
-            import pandas as pd
-
-            encoded = posterior.encode(values, pool).mean
-            frame = pd.DataFrame(
-                encoded, columns=[f"factor{k + 1}" for k in range(encoded.shape[1])]
-            )
-            frame.insert(0, "sample", given.values.index.astype(str))
-            frames.append((scores, frame))
-    with written_together(*(path for path, _ in frames)) as parts:
-        for part, (_, written) in zip(parts, frames, strict=True):
-            csv_of(written, part)
+    frame = new_table(given, table, ctx.params, posterior.covariate_names)
+    values, missing = _matched(posterior, given, frame, ctx.params["missing_features"])
     n_features = len(posterior.table_features)
+    frames = []
+    with workers(n_threads) as pool:
+        if tasks:
+            frames.append(_predictions(posterior, posterior.decide(values, pool), level))
+        if scores is not None:
+            encoded = posterior.encode(values, pool).mean
+            frames.append({f"factor{k + 1}": column for k, column in enumerate(encoded.T)})
+    samples = given.values.index.astype(str)
+    with written_together(*(one.path for one in outputs)) as parts:
+        for part, columns in zip(parts, frames, strict=True):
+            csv_of(pd.DataFrame({"sample": samples, **columns}), part)
     counts = {}
-    if posterior.classifiers is not None:
-        for task in posterior.classifiers.tasks:
-            found = frames[0][1][f"{task.name}_predicted"].astype(str)
-            counts[task.name] = {str(one): int((found == str(one)).sum()) for one in task.classes}
+    for task in tasks:
+        found = frames[0][f"{task.name}_predicted"]
+        counts[task.name] = {str(one): int((found == one).sum()) for one in task.classes}
     content = {
-        "predictions": str(out) if posterior.classifiers is not None else None,
-        "scores": None if scores is None else str(scores),
+        "predictions": predicted,
+        "scores": scores,
         "n_samples": len(values),
         "n_features": n_features,
         "n_features_found": n_features - len(missing),
@@ -120,107 +107,87 @@ def predict(
         "predicted": counts,
         "notes": list(given.notes),
     }
-    done = "encoded" if posterior.classifiers is None else "predicted"
     lines = [
-        f"{counted(len(values), 'sample')} {done}; {n_features - len(missing)} of "
-        f"{counted(n_features, 'feature')} "
-        "found.",
-        *([] if posterior.classifiers is None else [f"Predictions: {out}"]),
+        f"{counted(len(values), 'sample')} {'predicted' if tasks else 'encoded'}; "
+        f"{n_features - len(missing)} of {counted(n_features, 'feature')} found.",
+        *([f"Predictions: {out}"] if tasks else []),
         *([] if scores is None else [f"Scores: {scores}"]),
     ]
     result(as_json, content, lines)
 
 
-def _read_new(path: Path, reading: Reading, posterior: Posterior) -> Table:
+def _read_new(path: Path, options: dict[str, Any], posterior: Posterior) -> Table:
     """Read a table, the way up in which it has the model's features."""
-    table = read(path, reading)
+    table = read(path, options)
+    if not posterior.named_features:
+        return table
     known = {*posterior.table_features.tolist(), *posterior.word_columns}
-    if reading.orient is None and posterior.named_features:
-        across = known & set(table.values.columns)
-        down = known & set(table.values.index)
-        if len(down) > len(across):
-            on_its_side = any(text.startswith("features in rows") for text in table.notes)
-            orient = "samples-in-rows" if on_its_side else "features-in-rows"
-            table = read(path, replace(reading, orient=orient))
-            said = [text for text in table.notes if not text.startswith("features in rows")]
-            said.append(f"{orient.replace('-', ' ')} (by the names of the model's features)")
-            table = replace(table, notes=tuple(said))
+    across, down = (len(known & set(names)) for names in (table.values.columns, table.values.index))
+    if options["orient"] is None and down > across:
+        on_its_side = any(text.startswith("features in rows") for text in table.notes)
+        orient = "samples-in-rows" if on_its_side else "features-in-rows"
+        table = read(path, {**options, "orient": orient})
+        said = [text for text in table.notes if not text.startswith("features in rows")]
+        said.append(f"{orient.replace('-', ' ')} (by the names of the model's features)")
+        table = replace(table, notes=tuple(said))
     words = [name for name in posterior.word_columns if name in table.annotations.columns]
-    text = [name for name in table.annotations.columns if name in known and name not in words]
-    if text and posterior.named_features:
-        raise InputError(
-            f"{path}, column {text[0]!r} is a feature of the model but holds text: mend its cells, "
-            "or leave the column out to have it treated as missing."
-        )
-    own = table.values.drop(columns=[name for name in words if name in table.values.columns])
-    return replace(table, values=own.join(table.annotations[words]))
+    for name in table.annotations.columns:
+        if name in known and name not in words:
+            raise InputError(
+                f"{path}, column {name!r} is a feature of the model but holds text: mend its "
+                "cells, or leave the column out to have it treated as missing."
+            )
+    numbers = table.values.drop(columns=words, errors="ignore")
+    return replace(table, values=numbers.join(table.annotations[words]))
 
 
 def _matched(
     posterior: Posterior, table: Table, frame: pd.DataFrame, missing_features: str
 ) -> tuple[Any, list[str]]:
     """Values in the columns of training, and the names of the features that were not found."""
-    n_features = len(posterior.table_features)
-    missing: list[str] = []
-    share = 0.0
-    given: Any = frame if posterior.named_features else frame.to_numpy()
-    if posterior.named_features:
-        missing = posterior.plan.lacking(table.values)
-        share = len(missing) / n_features
-        if missing and missing_features == "error":
-            raise InputError(
-                f"{table.source} lacks {len(missing)} of the model's "
-                f"{counted(n_features, 'feature')}: "
-                f"{listed(missing)}; add them, or leave out --missing-features error to treat "
-                "them as missing values."
-            )
-        if 1 - share < LEAST_SHARE and len(missing) < n_features:
-            raise InputError(
-                f"{table.source} lacks {len(missing)} of the model's "
-                f"{counted(n_features, 'feature')} "
-                f"({share:.0%}), too many to predict from: check that the names are of the same "
-                f"kind ({listed(missing)} are missing)."
-            )
-    values = posterior.match(given, missing_features)
+    if not posterior.named_features:
+        return posterior.match(frame.to_numpy(), missing_features), []
+    missing, n_features = posterior.plan.lacking(table.values), len(posterior.table_features)
+    share = len(missing) / n_features
+    lacks = f"{table.source} lacks {len(missing)} of the model's {counted(n_features, 'feature')}"
+    if missing and missing_features == "error":
+        raise InputError(
+            f"{lacks}: {listed(missing)}; add them, or leave out --missing-features error to treat "
+            "them as missing values."
+        )
+    if 1 - share < LEAST_SHARE and len(missing) < n_features:
+        raise InputError(
+            f"{lacks} ({share:.0%}), too many to predict from: check that the names are of the "
+            f"same kind ({listed(missing)} are missing)."
+        )
+    values = posterior.match(frame, missing_features)
     if missing:
         warnings.warn(
-            f"{table.source} lacks {len(missing)} of the model's {counted(n_features, 'feature')} "
-            f"({share:.1%}), which are treated as missing values: {listed(missing)}.",
+            f"{lacks} ({share:.1%}), which are treated as missing values: {listed(missing)}.",
             UserWarning,
             stacklevel=2,
         )
     return values, missing
 
 
-def predictions(
-    posterior: Posterior, samples: pd.Index[Any], values: Any, level: float, pool: Any
-) -> pd.DataFrame:
-    """Class, probabilities and decisions of every sample, one row each; intervals after Gibbs."""
-    import numpy as np
-    import pandas as pd
-    from scipy.special import ndtri
+def _predictions(posterior: Posterior, decision: Any, level: float) -> dict[str, Any]:
+    """Columns of class, probabilities and decisions of every task; intervals after Gibbs."""
+    from rankfactor.posterior.prediction import interval
 
     classifiers = posterior.classifiers
     assert classifiers is not None
-    decision = posterior.decide(values, pool)
-    reach = ndtri(0.5 + 0.5 * level) * np.sqrt(decision[1])
-    columns: dict[str, Any] = {"sample": samples.astype(str)}
-    answers = zip(
-        classifiers.tasks,
-        posterior.predictions(decision[0]),
-        posterior.probabilities(decision),
-        strict=True,
-    )
-    for number, (task, predicted, probability) in enumerate(answers):
-        columns[f"{task.name}_predicted"] = predicted
+    ends = interval(decision, level)
+    predicted, probabilities = posterior.predictions(decision[0]), posterior.probabilities(decision)
+    columns: dict[str, Any] = {}
+    for number, task in enumerate(classifiers.tasks):
+        columns[f"{task.name}_predicted"] = predicted[number]
         for j, label in enumerate(task.classes):
-            columns[f"{task.name}_probability_{label}"] = probability[:, j]
+            columns[f"{task.name}_probability_{label}"] = probabilities[number][:, j]
         rows = classifiers.rows_of(number)
-        ends = [""] if task.n_rows == 1 else [f"_{label}" for label in task.classes]
-        for j, end in enumerate(ends):
-            mean, half = decision[0][:, rows][:, j], reach[:, rows][:, j]
-            columns[f"{task.name}_decision{end}"] = mean
+        labels = [""] if task.n_rows == 1 else [f"_{label}" for label in task.classes]
+        for row, label in zip(range(rows.start, rows.stop), labels, strict=True):
+            columns[f"{task.name}_decision{label}"] = decision[0][:, row]
             if posterior.draws is not None:
-                columns[f"{task.name}_lower{end}"] = mean - half
-                columns[f"{task.name}_upper{end}"] = mean + half
-    return pd.DataFrame(columns)
+                for side, name in enumerate(("lower", "upper")):
+                    columns[f"{task.name}_{name}{label}"] = ends[:, row, side]
+    return columns

@@ -70,24 +70,16 @@ def _options(
     """Take the options that belong to no command."""
 
 
-app.command(
-    epilog="Example: rankfactor fit proteins.csv --labels patients.csv:status "
-    "--out model.rankfactor"
-)(fit)
-app.command(epilog="Example: rankfactor predict model.rankfactor new.csv --out predictions.csv")(
-    predict
-)
-app.command(
-    epilog="Example: rankfactor cv proteins.csv --labels patients.csv:status "
-    "--models R-L-BSVM,L-SVM --folds 10 --repeats 5 --groups patients.csv:family"
-)(cv)
-app.command(epilog="Example: rankfactor inspect proteins.csv")(inspect)
-app.command(
-    epilog="Example: rankfactor report model.rankfactor --cv rankfactor-cv --out report.html"
-)(report)
-app.command(
-    epilog="Example: rankfactor interpret model.rankfactor --gmt pathways.gmt --out interpretation"
-)(interpret)
-app.command(epilog="Example: rankfactor demo --out my-demo --folds 5")(demo)
+for _command, _example in {
+    fit: "proteins.csv --labels patients.csv:status --out model.rankfactor",
+    predict: "model.rankfactor new.csv --out predictions.csv",
+    cv: "proteins.csv --labels patients.csv:status --models R-L-BSVM,L-SVM --folds 10 --repeats 5 "
+    "--groups patients.csv:family",
+    inspect: "proteins.csv",
+    report: "model.rankfactor --cv rankfactor-cv --out report.html",
+    interpret: "model.rankfactor --gmt pathways.gmt --out interpretation",
+    demo: "--out my-demo --folds 5",
+}.items():
+    app.command(epilog=f"Example: rankfactor {_command.__name__} {_example}")(_command)
 app.add_typer(datasets, name="datasets")
 app.add_typer(reproduce, name="reproduce")

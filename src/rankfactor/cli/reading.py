@@ -1,13 +1,16 @@
-"""Tables, labels and groups, from the files and columns that the options name."""
+"""Tables, labels and groups, from the files and columns that the options name.
+
+Functions take the values of a command's options by name, as its context has them.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankfactor.cli.console import note
 from rankfactor.cli.settings import class_of_task
@@ -18,175 +21,95 @@ if TYPE_CHECKING:
 
     from rankfactor.data import Table, TableFile
 
-
-@dataclass(frozen=True)
-class Reading:
-    """How a table is to be read: the options of that name, None where the file decides."""
-
-    id_column: str | None = None
-    orient: str | None = None
-    exclude: tuple[str, ...] = ()
-    layer: str | None = None
-    sheet: str | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Reading:
-        """Reading that the options of a command ask for."""
-        orient = options.get("orient")
-        return cls(
-            options.get("id_column"),
-            None if orient is None else str(orient),
-            tuple(options.get("exclude") or ()),
-            options.get("layer"),
-            options.get("sheet"),
-        )
-
-    def open(self, path: Path) -> TableFile:
-        """Open the file of a table."""
-        from rankfactor.data import TableFile
-
-        return TableFile(path, layer=self.layer, sheet=self.sheet)
+Options = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Labelled:
+class Labelled(NamedTuple):
     """A table with labels and groups, all with the same index."""
 
     values: pd.DataFrame  # features, and covariates where there are any
     labels: pd.DataFrame
     groups: pd.Series[Any] | None
-    covariates: tuple[str, ...]
-    views: pd.Series[str] | None
-    notes: tuple[str, ...]
+    settings: dict[str, Any]  # arguments of the estimator that come with the table
+    notes: list[str]
     positive: dict[str, str]  # by task, where one was asked for
+    choices: dict[str, Any]  # what was asked for about classes, as a model file tells it
 
     @property
     def tasks(self) -> list[str]:
         """Names of the label columns."""
         return [str(name) for name in self.labels.columns]
 
-    def choices(self, drop_class: Sequence[str] | None) -> dict[str, Any]:
-        """What was asked for about classes, as a model file and a report tell it."""
-        given = {"drop_class": list(drop_class or ()), "positive": self.positive}
-        return {name: value for name, value in given.items() if value}
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the estimator that come with the table."""
-        return {
-            "covariates": list(self.covariates) or None,
-            "blocks": None if self.views is None else self.views.to_dict(),
-        }
+class Place(NamedTuple):
+    """A column that an option names, and its file: None for the table itself."""
+
+    file: Path | None
+    column: str
 
 
-def read(path: Path, reading: Reading) -> Table:
+def read(path: Path, options: Options) -> Table:
     """Read a table, without what is excluded by name or pattern."""
-    with reading.open(path) as file:
-        return _read(file, reading)
+    with _opened(path, options) as file:
+        return _read(file, options)
 
 
-def _read(
-    file: TableFile,
-    reading: Reading,
-    text_columns: Sequence[str] = (),
-    sample_names: Collection[str] | None = None,
-) -> Table:
-    header, path = file.names, file.path
-    exact: list[str] = []
-    patterns: list[str] = []
-    for text in reading.exclude:
-        is_pattern = any(sign in text for sign in "*?[") and text not in header
-        (patterns if is_pattern else exact).append(text)
-    # Columns are left out before they are looked at: text in them then does no harm.
-    early = [name for name in header if any(fnmatchcase(name, one) for one in patterns)]
-    wanted = [name for name in (*exact, *early) if name not in text_columns]
-    table = file.table(
-        id_column=reading.id_column,
-        orient=reading.orient,
-        text_columns=tuple(text_columns),
-        exclude=tuple(dict.fromkeys(wanted)),
-        sample_names=sample_names,
-    )
-    # Where features are rows, their names are known only now.
-    late = [
-        name for name in table.values.columns if any(fnmatchcase(str(name), p) for p in patterns)
-    ]
-    for pattern in patterns:
-        if not any(fnmatchcase(str(name), pattern) for name in (*early, *late)):
-            raise InputError(
-                f"--exclude {pattern} matches no column of {path}: leave it out."
-                f"{did_you_mean(pattern, header)}"
-            )
-    if len(late) == table.values.shape[1]:
-        raise InputError(f"--exclude leaves no feature of {path}: narrow its patterns.")
-    if late:
-        views = None if table.views is None else table.views.drop(late)
-        table = replace(table, values=table.values.drop(columns=late), views=views)
-    return table
-
-
-def read_labelled(path: Path, options: Mapping[str, Any]) -> Labelled:
-    """Read a table, its labels, groups and covariates; say what was found.
-
-    Parameters
-    ----------
-    path : Path
-        The table.
-    options : mapping
-        Values of the options by name, as the context of a command has them.
-    """
+def read_labelled(path: Path, options: Options) -> Labelled:
+    """Read a table, its labels, groups and covariates; say what was found."""
     import pandas as pd
 
     from rankfactor.tasks import encode_labels, positive_classes
 
-    reading, groups = Reading.of(options), options.get("groups")
-    labels, covariates, drop, positive = (
-        options.get(name) or () for name in ("labels", "covariates", "drop_class", "positive")
-    )
-    with reading.open(path) as opened:
+    with _opened(path, options) as opened:
         header = set(opened.names)
-        places = [_place(path, header, text, "--labels") for text in labels]
-        others = [_place(path, header, text, "--covariates") for text in covariates]
-        for option, given in (("label", places), ("covariate", others)):
+
+        def places(name: str, given: Iterable[str] | None) -> list[Place]:
+            return [_place(path, header, text, f"--{name}") for text in given or ()]
+
+        labels = places("labels", options.get("labels"))
+        covariates = places("covariates", options.get("covariates"))
+        for option, given in (("label", labels), ("covariate", covariates)):
             names = [column for _, column in given]
             for name in names:
                 if names.count(name) > 1:
                     raise InputError(f"the {option} {name!r} is given more than once: rename one.")
-        group_place = [] if groups is None else [_place(path, header, groups, "--groups")]
-        own = [column for file, column in (*places, *group_place) if file is None]
-        named = dict.fromkeys(file for file, _ in (*places, *group_place, *others) if file)
-        files = {file: _read_file(file, reading) for file in named}
+        group = options.get("groups")
+        groups = places("groups", None if group is None else [group])
+        own = [column for file, column in (*labels, *groups) if file is None]
+        asked = {column: file for file, column in (*labels, *groups, *covariates)}
+        files = _describing([*labels, *groups, *covariates], options)
         known = {str(name) for frame in files.values() for name in frame.index}
-        table = _read(opened, reading, own, sample_names=known or None)
-    notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files))]
-    parts: list[pd.Series[Any]] = []
+        table = _read(opened, options, own, sample_names=known or None)
+    notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files[file]))]
+    sources = _Sources(table, files)
     dropped: dict[str, list[str]] = {}
-    for text in drop:
-        task, label = class_of_task("--drop-class", text, [column for _, column in places])
+    for text in options.get("drop_class") or ():
+        task, label = class_of_task("--drop-class", text, [column for _, column in labels])
         dropped.setdefault(task, []).append(label)
-    for file, column in places:
-        found = _column(table, file, column, files, kind="label")
-        for label in dropped.get(column, ()):
-            notes.append(_without_class(found, label))
-        _check_classes(file or path, column, found)
-        parts.append(found)
-    described = pd.concat([pd.DataFrame(index=table.values.index), *parts], axis=1)
-    if dropped:
-        table, described = _with_some_label(table, described, notes)
-    for column in described.columns:
-        missing = int(described[column].isna().sum())
-        if missing:
-            notes.append(
-                f"{missing} of {counted(len(described), 'sample')} have no label {column!r}; they "
-                "are kept, with the label unknown."
-            )
-    chosen = dict(class_of_task("--positive", text, list(described.columns)) for text in positive)
-    if chosen:
-        positive_classes(encode_labels(described, len(described))[0], chosen)
-    together = None
-    for file, column in group_place:
-        together = _column(table, file, column, files, kind="group")
-    asked = {column: file for file, column in (*places, *group_place, *others)}
+    described = pd.DataFrame(index=table.values.index)
+    for place in labels:
+        found = sources.column(place, "label")
+        notes += [_without_class(found, label) for label in dropped.get(place.column, ())]
+        _check_classes(place.file or path, found)
+        described[place.column] = found
+    if dropped and not (kept := described.notna().any(axis=1).to_numpy()).all():
+        notes.append(f"{counted(int((~kept).sum()), 'sample')} without any label left out.")
+        described = described[kept]
+        table = replace(table, values=table.values[kept], annotations=table.annotations[kept])
+        sources = _Sources(table, files)
+    notes += [
+        f"{missing} of {counted(len(described), 'sample')} have no label {column!r}; they are "
+        "kept, with the label unknown."
+        for column, missing in described.isna().sum().items()
+        if missing
+    ]
+    positive = dict(
+        class_of_task("--positive", text, list(described.columns))
+        for text in options.get("positive") or ()
+    )
+    if positive:
+        positive_classes(encode_labels(described, len(described))[0], positive)
+    together = sources.column(groups[0], "group") if groups else None
     notes += [
         f"the table's own column {name!r} is no feature: that of {asked[name]} was asked for."
         for name in table.words
@@ -196,15 +119,178 @@ def read_labelled(path: Path, options: Mapping[str, Any]) -> Labelled:
     notes += said
     for text in notes:
         note(text)
-    return Labelled(
-        _with_covariates(table, table.with_words(words), others, files),
-        described,
-        together,
-        tuple(column for _, column in others),
-        table.views,
-        tuple(notes),
-        chosen,
+    settings = {
+        "covariates": [column for _, column in covariates] or None,
+        "blocks": None if table.views is None else table.views.to_dict(),
+    }
+    choices = {"drop_class": options.get("drop_class"), "positive": positive}
+    choices = {name: value for name, value in choices.items() if value}
+    values = sources.with_covariates(table.with_words(words), covariates)
+    return Labelled(values, described, together, settings, notes, positive, choices)
+
+
+def new_table(table: Table, path: Path, options: Options, wanted: Sequence[str]) -> pd.DataFrame:
+    """Values of a new table with the covariates that a model wants, from options or its columns."""
+    header = {str(name) for name in (*table.values.columns, *table.annotations.columns)}
+    given = [_place(path, header, text, "--covariates") for text in options.get("covariates") or ()]
+    for _, column in given:
+        if column not in wanted:
+            raise InputError(
+                f"{column!r} is no covariate of the model, which has "
+                f"{listed(list(wanted), 3) or 'none'}.{did_you_mean(column, wanted)}"
+            )
+    # Those that are nowhere are told by whoever matches the table to the model.
+    places = {name: Place(None, name) for name in wanted if name in table.annotations.columns}
+    places |= {place.column: place for place in given}
+    sources = _Sources(table, _describing(given, options))
+    return sources.with_covariates(
+        table.values, [places[name] for name in wanted if name in places]
     )
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """A table, and other files that describe its samples."""
+
+    table: Table
+    files: Mapping[Path, pd.DataFrame]
+
+    def column(self, place: Place, kind: str) -> pd.Series[Any]:
+        """A column for the table's samples, as text."""
+        import pandas as pd
+
+        from rankfactor.data import as_classes
+
+        (file, column), table = place, self.table
+        frame = table.annotations if file is None else self.files[file]
+        if column not in frame.columns:
+            raise InputError(
+                f"{file or table.source} has no column {column!r} to take as {kind}; the columns "
+                f"beside its features are {listed(frame.columns, 3) or 'none'}."
+                f"{did_you_mean(column, frame.columns)}"
+            )
+        if file is not None and column in table.values.columns and kind == "label":
+            warnings.warn(
+                f"{table.source} has a feature called {column!r}, as the label is: if it is the "
+                f"label itself, leave it out (--exclude {column}), or the model is told the "
+                "answer.",
+                UserWarning,
+                stacklevel=3,
+            )
+        index = table.values.index
+        cells = as_classes(frame[column].reindex(index))
+        return pd.Series(cells, index=index, name=column, dtype=object)
+
+    def with_covariates(self, features: pd.DataFrame, places: Iterable[Place]) -> pd.DataFrame:
+        """Features with the covariates among their columns."""
+        import pandas as pd
+
+        from rankfactor.data import as_numbers
+
+        more = {}
+        for place in places:
+            if place.file is None and place.column in features.columns:
+                continue
+            cells = self.column(place, "covariate")
+            # A column of numbers in a file of text is a column of numbers, be they with commas.
+            numbers = as_numbers(cells)
+            if numbers is not None:
+                cells = pd.Series(numbers, cells.index, dtype=float)
+            more[place.column] = cells
+        if not more:
+            return features
+        kept = features.drop(columns=list(more), errors="ignore")
+        return pd.concat([kept, pd.DataFrame(more, index=kept.index)], axis=1)
+
+
+def _opened(path: Path, options: Options) -> TableFile:
+    from rankfactor.data import TableFile
+
+    return TableFile(path, layer=options.get("layer"), sheet=options.get("sheet"))
+
+
+def _read(
+    file: TableFile,
+    options: Options,
+    text_columns: Sequence[str] = (),
+    sample_names: Collection[str] | None = None,
+) -> Table:
+    """Read the table of a file, without what is excluded by name or pattern."""
+    header, given = file.names, options.get("exclude") or ()
+    patterns = [text for text in given if set(text) & set("*?[") and text not in header]
+
+    def matching(names: Iterable[Any]) -> list[str]:
+        return [name for name in names if any(fnmatchcase(str(name), one) for one in patterns)]
+
+    # Columns are left out before they are looked at: text in them then does no harm.
+    early = matching(header)
+    exclude = [
+        name for name in (*given, *early) if name not in patterns and name not in text_columns
+    ]
+    table = file.table(
+        id_column=options.get("id_column"),
+        orient=options.get("orient"),
+        text_columns=text_columns,
+        exclude=list(dict.fromkeys(exclude)),
+        sample_names=sample_names,
+    )
+    # Where features are rows, their names are known only now.
+    late = matching(table.values.columns)
+    for pattern in patterns:
+        if not any(fnmatchcase(str(name), pattern) for name in (*early, *late)):
+            raise InputError(
+                f"--exclude {pattern} matches no column of {file.path}: leave it out."
+                f"{did_you_mean(pattern, header)}"
+            )
+    if len(late) == table.values.shape[1]:
+        raise InputError(f"--exclude leaves no feature of {file.path}: narrow its patterns.")
+    views = None if table.views is None else table.views.drop(late)
+    return replace(table, values=table.values.drop(columns=late), views=views) if late else table
+
+
+def _place(table: Path, header: set[str], text: str, option: str) -> Place:
+    # A column of the table may have a colon in its name, and a path one after its drive.
+    file, colon, column = text.rpartition(":")
+    if text not in header and Path(text).is_file():
+        from rankfactor.data import column_names
+
+        known = [f"{text}:{name}" for name in column_names(Path(text))[1:]]
+        raise InputError(
+            f"{option} {text} is a file, and names no column of it: write {text}:COLUMN, with one "
+            f"of {listed(known, 3) or 'none'}."
+        )
+    if text in header or not colon or not file:
+        return Place(None, text)
+    if not column:
+        raise InputError(f"{option} {text} names no column: write {file}:COLUMN.")
+    return Place(None if Path(file).absolute() == table.absolute() else Path(file), column)
+
+
+def _describing(places: Iterable[Place], options: Options) -> dict[Path, pd.DataFrame]:
+    """Other files of places, which describe samples, with their names as index."""
+    from rankfactor.data import TableFile
+
+    frames = {}
+    for path in dict.fromkeys(file for file, _ in places if file):
+        with TableFile(path) as opened:
+            name = options.get("id_column")
+            frames[path] = opened.annotations(name if name in opened.names else None)
+    return frames
+
+
+def _foreign(table: Table, file: Path, frame: pd.DataFrame) -> list[str]:
+    """Say which samples of a file the table does not have."""
+    index, given = table.values.index, frame.index
+    foreign = given[~given.isin(index)]
+    if len(foreign) == len(given):
+        raise InputError(
+            f"{file} has no sample in common with the table: its samples are "
+            f"{listed(given, 3)} and the table's are {listed(index, 3)}; check the column of "
+            "sample names in both (--id-column), and which way the table lies (--orient)."
+        )
+    out = "not in the table and left out"
+    whose = counted(len(foreign), f"sample of {file} is {out}", f"samples of {file} are {out}")
+    return [f"{whose}: {listed(foreign, 3)}."] if len(foreign) else []
 
 
 def _without_class(labels: pd.Series[Any], label: str) -> str:
@@ -220,176 +306,30 @@ def _without_class(labels: pd.Series[Any], label: str) -> str:
     return f"the class {label!r} of {labels.name!r} is left out: {counted(chosen.sum(), 'sample')}."
 
 
-def _with_some_label(
-    table: Table, labels: pd.DataFrame, notes: list[str]
-) -> tuple[Table, pd.DataFrame]:
-    """Leave out samples without any label, once a class is dropped."""
-    kept = labels.notna().any(axis=1).to_numpy()
-    if kept.all():
-        return table, labels
-    notes.append(f"{counted(int((~kept).sum()), 'sample')} without any label left out.")
-    table = replace(table, values=table.values[kept], annotations=table.annotations[kept])
-    return table, labels[kept]
+def _check_classes(source: Path, labels: pd.Series[Any]) -> None:
+    from rankfactor.data.labels import refuse_one_class
+
+    refuse_one_class(labels, source)
+    classes, known = labels.nunique(), int(labels.notna().sum())
+    if classes > max(20, known // 3):
+        raise InputError(
+            f"{source}, column {labels.name!r} has {classes} classes for "
+            f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so "
+            "choose another column or bin it first."
+        )
 
 
 def _words(table: Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Columns of text that become features, being of few words, and what to say of them all."""
     from rankfactor.features.words import MOST_LEVELS, is_of_words
 
+    cells = table.annotations
     used = [
-        name
-        for name in names
-        if is_of_words(table.annotations[name]) and len(set(table.annotations[name].dropna())) > 1
+        name for name in names if is_of_words(cells[name]) and len(set(cells[name].dropna())) > 1
     ]
     left = [name for name in names if name not in used]
-    said = []
-    if used:
-        said.append(
-            f"columns of words become 0/1 features: {listed(used, MOST_LEVELS)}; leave out what "
-            "is no feature (--exclude)."
-        )
-    if left:
-        said.append(
-            f"columns of text that are no features (not 2 to {MOST_LEVELS} words, or numbers among "
-            f"them) are left out: {listed(left, MOST_LEVELS)}."
-        )
-    return used, said
-
-
-def _with_covariates(
-    table: Table,
-    features: pd.DataFrame,
-    places: Sequence[tuple[Path | None, str]],
-    files: Mapping[Path, pd.DataFrame],
-) -> pd.DataFrame:
-    """Features with the covariates among their columns."""
-    import pandas as pd
-
-    from rankfactor.data import as_numbers
-
-    more = {}
-    for file, column in places:
-        if file is None and column in features.columns:
-            continue
-        cells = _column(table, file, column, files, kind="covariate")
-        # A column of numbers in a file of text is a column of numbers, be they with commas.
-        numbers = as_numbers(cells)
-        more[column] = cells if numbers is None else pd.Series(numbers, cells.index, dtype=float)
-    if not more:
-        return features
-    kept = features.drop(columns=[name for name in more if name in features.columns])
-    return pd.concat([kept, pd.DataFrame(more, index=kept.index)], axis=1)
-
-
-def new_covariates(
-    table: Table, path: Path, given: Sequence[str], wanted: Sequence[str], reading: Reading
-) -> pd.DataFrame:
-    """Values of a new table with the covariates that a model wants, from options or its columns."""
-    header = {str(name) for name in (*table.values.columns, *table.annotations.columns)}
-    places = {
-        column: file for file, column in (_place(path, header, t, "--covariates") for t in given)
-    }
-    for column in places:
-        if column not in wanted:
-            raise InputError(
-                f"{column!r} is no covariate of the model, which has "
-                f"{listed(list(wanted), 3) or 'none'}.{did_you_mean(column, wanted)}"
-            )
-    files = {file: _read_file(file, reading) for file in {*places.values()} if file}
-    # Those that are nowhere are told by whoever matches the table to the model.
-    chosen = [
-        (places.get(name), name)
-        for name in wanted
-        if name in places or name in table.annotations.columns
-    ]
-    return _with_covariates(table, table.values, chosen, files)
-
-
-def _place(table: Path, header: set[str], text: str, option: str) -> tuple[Path | None, str]:
-    """File (None for the table itself) and column that an option names."""
-    # A column of the table may have a colon in its name, and a path one after its drive.
-    file, colon, column = text.rpartition(":")
-    if text not in header and Path(text).is_file():
-        from rankfactor.data import column_names
-
-        known = [f"{text}:{name}" for name in column_names(Path(text))[1:]]
-        raise InputError(
-            f"{option} {text} is a file, and names no column of it: write {text}:COLUMN, with one "
-            f"of {listed(known, 3) or 'none'}."
-        )
-    if text in header or not colon or not file:
-        return None, text
-    if not column:
-        raise InputError(f"{option} {text} names no column: write {file}:COLUMN.")
-    return (None if Path(file).absolute() == table.absolute() else Path(file)), column
-
-
-def _read_file(file: Path, reading: Reading) -> pd.DataFrame:
-    """A file that describes samples, with their names as index."""
-    from rankfactor.data import TableFile
-
-    with TableFile(file) as opened:
-        named = reading.id_column in opened.names
-        return opened.annotations(reading.id_column if named else None)
-
-
-def _foreign(table: Table, file: Path, files: Mapping[Path, pd.DataFrame]) -> Iterator[str]:
-    """Say which samples of a file the table does not have."""
-    index, given = table.values.index, files[file].index
-    foreign = given[~given.isin(index)]
-    if len(foreign) == len(given):
-        raise InputError(
-            f"{file} has no sample in common with the table: its samples are "
-            f"{listed(given, 3)} and the table's are {listed(index, 3)}; check the column of "
-            "sample names in both (--id-column), and which way the table lies (--orient)."
-        )
-    if len(foreign):
-        out = "not in the table and left out"
-        whose = counted(len(foreign), f"sample of {file} is {out}", f"samples of {file} are {out}")
-        yield f"{whose}: {listed(foreign, 3)}."
-
-
-def _column(
-    table: Table,
-    file: Path | None,
-    column: str,
-    files: Mapping[Path, pd.DataFrame],
-    *,
-    kind: str,
-) -> pd.Series[Any]:
-    """Column of the table or of another file for the table's samples, as text."""
-    import pandas as pd
-
-    from rankfactor.data import as_classes
-
-    index = table.values.index
-    frame = table.annotations if file is None else files[file]
-    if column not in frame.columns:
-        raise InputError(
-            f"{file or table.source} has no column {column!r} to take as {kind}; the columns "
-            f"beside its features are {listed(frame.columns, 3) or 'none'}."
-            f"{did_you_mean(column, frame.columns)}"
-        )
-    if file is not None and column in table.values.columns and kind == "label":
-        warnings.warn(
-            f"{table.source} has a feature called {column!r}, as the label is: if it is the label "
-            f"itself, leave it out (--exclude {column}), or the model is told the answer.",
-            UserWarning,
-            stacklevel=3,
-        )
-    cells = frame[column].reindex(index)
-    return pd.Series(as_classes(cells), index=index, name=column, dtype=object)
-
-
-def _check_classes(source: Path, column: str, labels: pd.Series[Any]) -> None:
-    from rankfactor.data.labels import refuse_one_class
-
-    refuse_one_class(labels, source)
-    classes = labels.dropna().unique()
-    known = int(labels.notna().sum())
-    if len(classes) > max(20, known // 3):
-        raise InputError(
-            f"{source}, column {column!r} has {len(classes)} classes for "
-            f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so "
-            "choose another column or bin it first."
-        )
+    become = f"columns of words become 0/1 features: {listed(used, MOST_LEVELS)}"
+    kinds = f"(not 2 to {MOST_LEVELS} words, or numbers among them)"
+    no = f"columns of text that are no features {kinds}"
+    said = [f"{become}; leave out what is no feature (--exclude)."] if used else []
+    return used, said + ([f"{no} are left out: {listed(left, MOST_LEVELS)}."] if left else [])

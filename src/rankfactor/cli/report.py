@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -16,28 +16,20 @@ from rankfactor.cli.cv_folder import check_folder, read_folder
 from rankfactor.cli.outputs import REPORT, Output, check_outputs
 
 
+@opt.command(
+    cv="Folder that `rankfactor cv` wrote, to show how well the model predicts.",
+    gmt="GMT file of gene sets to test for an overlap with the factors' features.",
+    out="The page to write.",
+    title=typer.Option(help="Title of the page.", show_default="model and table"),
+)
 def report(
-    model: opt.ModelPath,
-    cv: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder that `rankfactor cv` wrote, to show how well the model predicts.",
-            show_default="none",
-        ),
-    ] = None,
-    gmt: Annotated[
-        Path | None,
-        typer.Option(
-            help="GMT file of gene sets to test for an overlap with the factors' features.",
-            show_default="none",
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
-    title: Annotated[
-        str | None, typer.Option(help="Title of the page.", show_default="model and table")
-    ] = None,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    model: Path,
+    cv: Path | None = None,
+    gmt: Path | None = None,
+    out: Path = Path("report.html"),
+    title: str | None = None,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write a report of a model as one HTML page that opens offline."""
     from rankfactor.interpret import read_gmt
@@ -47,12 +39,10 @@ def report(
     folds = () if cv is None else (cv / name for name in FILES)
     check_outputs([model, gmt, *folds], [Output("--out", out, REPORT)], force=force)
     gene_sets = None if gmt is None else read_gmt(gmt)
-    posterior = load_model(model)
-    header = model_header(model)
+    posterior, header = load_model(model), model_header(model)
     origin: dict[str, Any] = header.get("provenance", {})
     settings: dict[str, Any] = origin.get("settings", {})
-    name = settings.get("model")
-    source = origin.get("table", "")
+    name, source = settings.get("model"), origin.get("table", "")
     warned = list(origin.get("warnings", ()))
     folder = validation = None
     if cv is not None:
@@ -76,8 +66,8 @@ def report(
         gene_sets=gene_sets,
     )
     content = {
-        "report": str(written),
-        "model_file": str(model),
+        "report": written,
+        "model_file": model,
         "convergence": asdict(posterior.convergence),
         "cross_validation": None if validation is None else validation.sentence,
     }

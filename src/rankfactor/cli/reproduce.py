@@ -2,112 +2,78 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.reproduce_run import run
 
+_NAMES = "NAME[,NAME...]"
 Settings = opt.choice("paper", "default", "chosen", "all")
-
-
-def _maybe(kind: Any, *names: str, none: str = "none", **told: Any) -> tuple[Any, None]:
-    """An option that need not be given; `none` says what happens then."""
-    return Annotated[kind | None, typer.Option(*names, show_default=none, **told)], None
-
-
-def _given(default: Any, *names: str, **told: Any) -> tuple[Any, Any]:
-    """An option with a default."""
-    return Annotated[type(default), typer.Option(*names, **told)], default
-
-
-_WAY = (
-    "paper: K = 20 and joint training as in the paper; default: K = 20 and the library's training; "
-    "chosen: by cross-validation on the training part."
-)
+_maybe = partial(opt.option, str, default=None)
+_path = partial(opt.option, Path, default=None)
 # Every option with its usual default, in the order of the help.
 _ALL: opt.Options = {
     "models": _maybe(
-        str,
-        none="those of the table",
-        metavar="NAME[,NAME...]",
-        help="Models to compare, as for `cv`.",
+        "Models to compare, as for `cv`.", metavar=_NAMES, show_default="those of the table"
     ),
-    "series": _maybe(
-        Path,
-        help="GEO series matrix of your own, in place of the sets that stand in for the paper's.",
+    "series": _path(
+        "GEO series matrix of your own, in place of the sets that stand in for the paper's."
     ),
-    "counts": _maybe(Path, help="Table of counts, if the series matrix has no values."),
-    "labels": _maybe(
+    "counts": _path("Table of counts, if the series matrix has no values."),
+    "labels": opt.option(
         list[str],
-        none="those that look like it",
+        "Column of the series with labels; as often as needed.",
+        default=None,
         metavar="COLUMN",
-        help="Column of the series with labels; as often as needed.",
+        show_default="those that look like it",
     ),
     "groups": _maybe(
-        str,
-        metavar="COLUMN",
-        help="Column of the series: samples of one group stay in one fold.",
+        "Column of the series: samples of one group stay in one fold.", metavar="COLUMN"
     ),
-    "folder": _maybe(
-        Path, help="Folder of .npz archives (X, y, lab_*), in place of the library's sets."
+    "folder": _path("Folder of .npz archives (X, y, lab_*), in place of the library's sets."),
+    "sets": _maybe("Data sets to take.", metavar=_NAMES, show_default="all there are"),
+    "max_samples": opt.option(
+        int, "Larger sets are represented by so many samples.", default=1000, min=10
     ),
-    "sets": _maybe(str, none="all there are", metavar="NAME[,NAME...]", help="Data sets to take."),
-    "max_samples": _given(1000, min=10, help="Larger sets are represented by so many samples."),
-    "settings": _given(Settings("all"), help=_WAY),
-    "folds": _given(10, min=2, help="Folds of a repeat; fewer if a class is small."),
-    "repeats": _given(1, min=1, help="How often the samples are divided anew."),
-    "n_factors": (opt.NFactors, 20),
-    "random_state": (opt.RandomState, 0),
-    "n_jobs": (opt.NJobs, 1),
-    "n_threads": (opt.NThreads, None),
-    "as_json": _maybe(
-        Path,
+    "settings": opt.option(
+        Settings,
+        "paper: K = 20 and joint training as in the paper; default: K = 20 and the library's "
+        "training; chosen: by cross-validation on the training part.",
+        default=Settings("all"),
+    ),
+    "folds": opt.option(int, "Folds of a repeat; fewer if a class is small.", default=10, min=2),
+    "repeats": opt.option(int, "How often the samples are divided anew.", default=1, min=1),
+    "n_factors": (int, 20),
+    "random_state": (int, 0),
+    "n_jobs": (int, 1),
+    "n_threads": (int | None, None),
+    "as_json": _path(
+        "Write the result, every fit included, as JSON; - is stdout, without the table.",
         "--json",
         metavar="FILE",
-        help="Write the result, every fit included, as JSON; - is stdout, without the table.",
     ),
-    "out": _maybe(
-        Path,
-        help="Folder for the table as .csv, .md and .json, and every fit as .csv; made if needed.",
+    "out": _path(
+        "Folder for the table as .csv, .md and .json, and every fit as .csv; made if needed."
     ),
-    "figures": _maybe(
-        Path, help="Folder for the paper's figures of these data, from fits of their own."
+    "figures": _path("Folder for the paper's figures of these data, from fits of their own."),
+    "gmt": _path(
+        "Gene sets as a GMT file, to test the leading features of factors; with --figures."
     ),
-    "gmt": _maybe(
-        Path,
-        help="Gene sets as a GMT file, to test the leading features of factors; with --figures.",
-    ),
-    "table": _given(
-        True, "--table/--no-table", help="Whether to make the table, or figures alone."
-    ),
-    "resume": _given(
-        False,
+    "table": opt.option(bool, "Whether to make the table, or figures alone.", default=True),
+    "resume": opt.option(
+        bool,
+        "Go on with the run in the folder of --out: sets it has are not run again.",
         "--resume",
-        help="Go on with the run in the folder of --out: sets it has are not run again.",
+        default=False,
     ),
-    "force": (opt.Force, False),
+    "force": (bool, False),
 }
-_OF_SUITE = ("folder", "sets", "max_samples")
-
-
-def _without(*names: str, **others: tuple[Any, Any]) -> opt.Options:
-    """All options but some, and some with another meaning or default."""
-    return {name: others.get(name, one) for name, one in _ALL.items() if name not in names}
-
-
-_DIGITS = _without(
-    *("series", "counts", "labels", "groups", "folds", "n_jobs", "gmt", "resume", *_OF_SUITE),
-    repeats=_given(5, min=1, help="Fits of a model with different seeds."),
-)
-_SUITE = _without(
-    *("series", "counts", "labels", "groups", "figures", "gmt", "table"),
-    settings=_given(Settings("default"), help=_WAY),
-    folds=(_ALL["folds"][0], 5),
-    repeats=(_ALL["repeats"][0], 2),
-)
+_SERIES = ("series", "counts", "labels", "groups")
+_SUITE = ("folder", "sets", "max_samples")
 
 reproduce = typer.Typer(
     no_args_is_help=True,
@@ -117,53 +83,55 @@ reproduce = typer.Typer(
 )
 
 
-@reproduce.command(epilog="Example: rankfactor reproduce usps --repeats 5 --out results")
-@opt.with_options(_DIGITS, after="ctx")
-def usps(ctx: typer.Context, **_: Any) -> None:
-    """Table 2: test errors on handwritten 3 against 5 of USPS.
+def _add(name: str, words: str, example: str, without: tuple[str, ...], **others: Any) -> None:
+    """Add a command with all options but some, and some with another default or words."""
+    options = {key: others.get(key, one) for key, one in _ALL.items() if key not in without}
 
-    With --figures the loadings of four models as images.
-    """
-    run("usps", ctx.params)
-
-
-@reproduce.command(epilog="Example: rankfactor reproduce mnist --settings paper --repeats 1")
-@opt.with_options(_DIGITS, after="ctx")
-def mnist(ctx: typer.Context, **_: Any) -> None:
-    """Table 3: test errors on handwritten 3 against 5 of MNIST.
-
-    With --figures the loadings of four models as images.
-    """
-    run("mnist", ctx.params)
+    @reproduce.command(name, help=words, epilog=f"Example: rankfactor reproduce {name} {example}")
+    @opt.command(options, after="ctx")
+    def _(ctx: typer.Context, **_: Any) -> None:
+        run(name, ctx.params)
 
 
-@reproduce.command(epilog="Example: rankfactor reproduce tb --series GSE39941_series_matrix.txt.gz")
-@opt.with_options(_without("counts", "groups", *_OF_SUITE), after="ctx")
-def tb(ctx: typer.Context, **_: Any) -> None:
-    """Table 4: tuberculosis and HIV, all tasks by one factor model.
-
-    With --figures the coefficients of all tasks, the network of genes, the 200 leading genes of
-    every factor and, with --gmt, the gene sets they belong to.
-    """
-    run("tb", ctx.params)
-
-
-@reproduce.command(
-    epilog="Example: rankfactor reproduce rnaseq --series GSE63042_series_matrix.txt.gz "
-    "--counts counts.tsv.gz"
+_IMAGES = "With --figures the loadings of four models as images."
+_GENES = (
+    "With --figures the coefficients of all tasks, the network of genes, the 200 leading genes of "
+    "every factor and, with --gmt, the gene sets they belong to."
 )
-@opt.with_options(_without(*_OF_SUITE), after="ctx")
-def rnaseq(ctx: typer.Context, **_: Any) -> None:
-    """Table 5: RNA sequencing and sepsis.
-
-    With --figures the coefficients of all tasks, the network of genes, the 200 leading genes of
-    every factor and, with --gmt, the gene sets they belong to.
-    """
-    run("rnaseq", ctx.params)
-
-
-@reproduce.command(epilog="Example: rankfactor reproduce suite --folder my-tables --folds 5")
-@opt.with_options(_SUITE, after="ctx")
-def suite(ctx: typer.Context, **_: Any) -> None:
-    """Compare models on every data set there is: mean ranks, and where a plain SVM wins."""
-    run("suite", ctx.params)
+_OF_FOLDS = (*_SERIES, *_SUITE, "folds", "n_jobs", "gmt", "resume")
+_SEEDS = opt.option(int, "Fits of a model with different seeds.", default=5, min=1)
+_add(
+    "usps",
+    f"Table 2: test errors on handwritten 3 against 5 of USPS.\n\n{_IMAGES}",
+    "--repeats 5 --out results",
+    _OF_FOLDS,
+    repeats=_SEEDS,
+)
+_add(
+    "mnist",
+    f"Table 3: test errors on handwritten 3 against 5 of MNIST.\n\n{_IMAGES}",
+    "--settings paper --repeats 1",
+    _OF_FOLDS,
+    repeats=_SEEDS,
+)
+_add(
+    "tb",
+    f"Table 4: tuberculosis and HIV, all tasks by one factor model.\n\n{_GENES}",
+    "--series GSE39941_series_matrix.txt.gz",
+    ("counts", "groups", *_SUITE),
+)
+_add(
+    "rnaseq",
+    f"Table 5: RNA sequencing and sepsis.\n\n{_GENES}",
+    "--series GSE63042_series_matrix.txt.gz --counts counts.tsv.gz",
+    _SUITE,
+)
+_add(
+    "suite",
+    "Compare models on every data set there is: mean ranks, and where a plain SVM wins.",
+    "--folder my-tables --folds 5",
+    (*_SERIES, "figures", "gmt", "table"),
+    settings=(_ALL["settings"][0], Settings("default")),
+    folds=(_ALL["folds"][0], 5),
+    repeats=(_ALL["repeats"][0], 2),
+)

@@ -1,8 +1,8 @@
-"""From the options of a command to the arguments of `RankFactorClassifier`."""
+"""From the options of a command to the arguments of an estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
@@ -16,45 +16,39 @@ from rankfactor.errors import InputError, did_you_mean
 _FOR_LABELS = ("groups", "positive", "drop_class")
 
 
-def classifier_settings(options: Mapping[str, Any], tasks: Sequence[str]) -> dict[str, Any]:
-    """Arguments of `RankFactorClassifier` that the options of a command ask for.
-
-    Raises
-    ------
-    InputError
-        For a value that is no setting, naming the option.
-    """
-    return {name: _setting(name, options, tasks) for name in opt.ESTIMATOR if name != "n_factors"}
-
-
-def _setting(name: str, options: Mapping[str, Any], tasks: Sequence[str]) -> Any:
-    """Argument of an estimator that an option asks for."""
-    if name == "engine":
-        return _engine(options)
-    value = options[name]
-    if name == "class_weight":
-        return _class_weight(value or (), tasks)
-    if opt.ESTIMATOR[name][0].__metadata__[0].metavar == opt.AUTO:
-        return _number_or_auto(f"--{name.replace('_', '-')}", value)
-    return str(value) if isinstance(value, str) else value
+def classifier_settings(
+    options: Mapping[str, Any], tasks: Sequence[str], names: Iterable[str] = opt.ESTIMATOR
+) -> dict[str, Any]:
+    """Arguments of these names, but for the number of factors, that the options ask for."""
+    settings: dict[str, Any] = {}
+    for name in names:
+        value = options[name]
+        if name == "n_factors":
+            continue
+        if name == "engine":
+            value = _engine(options)
+        elif name == "class_weight":
+            value = _class_weight(value or (), tasks)
+        elif opt.ESTIMATOR[name][0].__metadata__[0].metavar == opt.AUTO and value != "auto":
+            value = _number(value)
+            if value is None:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} must be a number or auto, not {options[name]!r}.")
+        settings[name] = str(value) if isinstance(value, str) else value
+    return settings
 
 
 def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
-    """Arguments of `RankFactorAnalysis` that the options of ``fit`` ask for, without labels.
-
-    Raises
-    ------
-    InputError
-        For an option that concerns labels.
-    """
+    """Arguments of `RankFactorAnalysis` that ``fit`` asks for, if no option concerns labels."""
     from rankfactor.estimators import PRESETS, RankFactorAnalysis
+
+    def is_given(name: str) -> bool:
+        return getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
 
     options = ctx.params
     known = [name for name in opt.ESTIMATOR if name in signature(RankFactorAnalysis).parameters]
     for name in (*_FOR_LABELS, *opt.ESTIMATOR):
-        if name in known:
-            continue
-        if _is_given(ctx, name):
+        if name not in known and is_given(name):
             raise InputError(
                 f"--{name.replace('_', '-')} concerns labels, and there are none: add --labels, or "
                 "leave it out."
@@ -67,16 +61,10 @@ def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
     model = options["model"]
     if model not in PRESETS:
         raise InputError(f"--model must be one of {', '.join(PRESETS)}, not {model!r}.")
-    likelihood = options["likelihood"] or PRESETS[model].data
-    if _is_given(ctx, "model"):
+    if is_given("model"):
         note(f"without --labels, --model {model} sets the likelihood of the data only.")
-    settings = {name: _setting(name, options, ()) for name in known if name != "n_factors"}
-    return {**settings, "likelihood": likelihood}
-
-
-def _is_given(ctx: typer.Context, name: str) -> bool:
-    """Whether an option was written on the command line."""
-    return getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    settings = classifier_settings(options, (), known)
+    return {**settings, "likelihood": options["likelihood"] or PRESETS[model].data}
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,12 +76,10 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         and name != "blocks"  # one name a feature: the model file has them
         and (name != "covariate_use" or settings.get("covariates"))
     }
-    engine = told.get("engine")
-    if engine is not None and not isinstance(engine, str):
-        told |= {
-            "engine": "gibbs",
-            **{name: getattr(engine, name) for name in opt.GIBBS if name != "checkpoint"},
-        }
+    engine = told.get("engine", "")
+    if not isinstance(engine, str):
+        sampling = {name: getattr(engine, name) for name in opt.GIBBS if name != "checkpoint"}
+        told |= {"engine": "gibbs", **sampling}
     return told
 
 
@@ -102,8 +88,8 @@ def numbers_of_factors(text: str) -> list[int]:
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 1:
+        numbers = [0]
+    if min(numbers) < 1:
         raise InputError(
             f"--n-factors must be whole numbers of at least 1, such as 20 or 5,10,20, not {text!r}."
         )
@@ -113,15 +99,6 @@ def numbers_of_factors(text: str) -> list[int]:
 def names_of(text: str) -> list[str]:
     """Names of an option such as ``R-L-BSVM,L-SVM``."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _number_or_auto(option: str, text: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{option} must be a number or auto, not {text!r}.") from None
 
 
 def class_of_task(option: str, text: str, tasks: Sequence[str], rest: str = "") -> tuple[str, str]:
@@ -138,38 +115,40 @@ def class_of_task(option: str, text: str, tasks: Sequence[str], rest: str = "") 
     return tasks[0], text
 
 
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
     """None, "balanced", or weights by class, of every task where there are several."""
-    if not given:
-        return None
     if "balanced" in given:
         if len(given) > 1:
             raise InputError("--class-weight balanced leaves no room for weights: give one.")
         return "balanced"
     weights: dict[str, dict[str, float]] = {}
     for text in given:
-        place, equals, number = text.rpartition("=")
+        place, _, number = text.rpartition("=")
         task, label = class_of_task("--class-weight", place, tasks, "=WEIGHT")
-        try:
-            weight = float(number)
-        except ValueError:
-            weight = -1.0
-        if not (equals and label and 0 < weight < float("inf")):
+        weight = _number(number)
+        if not label or weight is None or not 0 < weight < float("inf"):
             raise InputError(
                 f"--class-weight must be balanced or CLASS=WEIGHT with a positive weight, "
                 f"not {text!r}."
             )
         weights.setdefault(task, {})[label] = weight
-    return weights if len(tasks) > 1 else weights[tasks[0]]
+    return (weights if len(tasks) > 1 else weights[tasks[0]]) if weights else None
 
 
 def _engine(options: Mapping[str, Any]) -> Any:
     given = {name: options[name] for name in opt.GIBBS if options.get(name) is not None}
-    if str(options["engine"]) == "gibbs":
+    if options["engine"] == "gibbs":
         from rankfactor.engine.chain import Gibbs
 
         return Gibbs(**given)
-    if given:
-        option = next(iter(given)).replace("_", "-")
+    for name in given:
+        option = name.replace("_", "-")
         raise InputError(f"--{option} is for Gibbs sampling: add --engine gibbs.")
     return "vb"

@@ -29,7 +29,7 @@ def check_annotated(table: Path, out: Path) -> None:
 
 
 def write_annotated(
-    table: Path, out: Path, posterior: Posterior, settings: Mapping[str, Any]
+    out: Path, table: Path, posterior: Posterior, settings: Mapping[str, Any]
 ) -> None:
     """Write a copy of a file with the factors of a fit in it."""
     from rankfactor.data import write_back
