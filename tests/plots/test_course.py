@@ -11,7 +11,7 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
-from rankfactor.plots.roc import fold_band
+from rankfactor.plots.held_out import fold_band
 from rankfactor.posterior.diagnostics import convergence
 
 

@@ -56,11 +56,6 @@ def trace_figure(posterior: Posterior) -> Figure:
     Figure
         The shaded sweeps are burn-in. The second panel has a line at 1.01, which R-hat should stay
         below; it is left out where chains have fewer than four draws.
-
-    Raises
-    ------
-    InputError
-        If there are no draws.
     """
     draws = posterior.draws
     if draws is None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from rankfactor.errors import counted
 from rankfactor.interpret import feature_network
-from rankfactor.interpret.communities import module_members
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.loading_map import loading_map
+from rankfactor.interpret.network import module_members
 from rankfactor.interpret.overview import (
     has_components,
     shown_coefficients,
