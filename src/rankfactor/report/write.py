@@ -24,7 +24,7 @@ from rankfactor.interpret.accuracy import Score, Validation, scores_by_task, ver
 from rankfactor.interpret.overview import has_components
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
-from rankfactor.report import held_out, page_tables, sections
+from rankfactor.report import page_tables, sections
 from rankfactor.report.explorer import as_json, explorer_data, shown_samples
 from rankfactor.storage.files import check_destinations, written_together
 
@@ -99,6 +99,11 @@ def write_report(
     check_destinations(target)
     settings, validation = settings or {}, validation or Validation()
     script = "\n" + files("rankfactor.report").joinpath("script.js").read_text("utf-8")
+    tested, tested_table = [], None
+    if gene_sets is not None:
+        found = enrich(posterior, {name: frozenset(names) for name, names in gene_sets.items()})
+        tested = sentences.enrichment_sentences(posterior, len(gene_sets), found)
+        tested_table = page_tables.gene_sets_overview(found)
     page = _ENVIRONMENT.get_template("template.html").render(
         title=plain(title),
         description=description,
@@ -120,12 +125,10 @@ def write_report(
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         validation=validation,
         validation_settings=_listed(validation.settings),
-        accuracy_figures=[
-            *held_out.roc_figures(posterior, decisions),
-            *held_out.calibration_figures(posterior, decisions),
-        ],
+        accuracy_figures=sections.accuracy_figures(posterior, decisions),
         **_model_content(posterior, comparison),
-        **_enrichment_content(posterior, gene_sets),
+        enrichment=tested,
+        enrichment_table=tested_table,
     )
     with written_together(target) as (part,):
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -141,7 +144,8 @@ def _model_content(posterior: Posterior, comparison: pd.DataFrame | None) -> dic
     # The strongest factor of every task is unfolded; the others are a click away.
     found = [card["strongest"] for card in tasks] + [largest]
     tables = page_tables.factor_tables(posterior, {k for part in found for k, _ in part[:1]})
-    graph = sections.network_of(posterior)
+    network, graph = sections.network_overview(posterior)
+    loading_figure, grid = sections.loading_overview(posterior)
     # The cards have said it of the tasks of the model.
     named = {card["name"] for card in tasks}
     return {
@@ -152,18 +156,18 @@ def _model_content(posterior: Posterior, comparison: pd.DataFrame | None) -> dic
         "says_inverse": any("(inverse)" in text for part in found for _, text in part),
         "lists_inverse": any("(inverse)" in table["leaders"] for table in tables),
         "verdicts": tuple(verdict(one, rows) for one, rows in scores.items() if one not in named),
-        "comparison": held_out.formatted(scores),
-        "comparison_figure": held_out.comparison_overview(comparison, scores),
-        "coefficient_figures": sections.coefficient_figures(posterior) if supervised else [],
+        "comparison": page_tables.comparison_lines(scores),
+        "comparison_figure": sections.comparison_overview(comparison, scores),
+        "coefficient_figures": sections.coefficient_figures(posterior),
         "share_figure": sections.share_overview(posterior),
         "score_figures": sections.score_figures(posterior),
-        "loading_figure": sections.loading_overview(posterior),
+        "loading_figure": loading_figure,
         "factor_table": page_tables.factor_overview(posterior),
         "coefficient_table": page_tables.coefficients_in_full(posterior) if supervised else None,
         "tables": tables,
         "features_in_table": page_tables.FEATURES_IN_TABLE,
-        "network_figure": None if graph is None else sections.network_overview(graph),
-        "edge_table": None if graph is None else page_tables.edge_overview(graph),
+        "network_figure": network,
+        "edge_table": page_tables.edge_overview(graph) if network else None,
         "has_components": has_components(posterior),
         "component_figures": sections.component_figures(posterior),
         "fit": sentences.fit_facts(posterior),
@@ -174,20 +178,7 @@ def _model_content(posterior: Posterior, comparison: pd.DataFrame | None) -> dic
         "n_samples": posterior.samples.n_samples,
         "has_samples": posterior.left_out is None,
         "scores_data": as_json(explorer_data(posterior)),
-        "grids": as_json({"fig-loadings-cells": sections.loading_grid(posterior)}),
-    }
-
-
-def _enrichment_content(
-    posterior: Posterior, gene_sets: Mapping[str, Collection[str]] | None
-) -> dict[str, Any]:
-    """What the section on gene sets says, and its table."""
-    if gene_sets is None:
-        return {"enrichment": [], "enrichment_table": None}
-    found = enrich(posterior, {name: frozenset(members) for name, members in gene_sets.items()})
-    return {
-        "enrichment": sentences.enrichment_sentences(posterior, len(gene_sets), found),
-        "enrichment_table": page_tables.gene_sets_overview(found),
+        "grids": as_json({"fig-loadings-cells": grid}),
     }
 
 
