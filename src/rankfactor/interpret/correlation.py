@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.samples import evenly_spaced
 from rankfactor.typing import Floats, Integers
 
 BLOCK = 512
@@ -56,7 +57,7 @@ def through_factors(posterior: Posterior, chosen: Integers) -> Wide:
         total = (rows**2).sum(axis=1) + _uncertain(posterior, S, chosen) + noise
         return Wide(rows, np.sqrt(total))
     draws = posterior.draws.loadings
-    picked = np.unique(np.linspace(0, len(draws) - 1, min(_DRAWS, len(draws))).round().astype(int))
+    picked = evenly_spaced(len(draws), _DRAWS)
     scaled = np.asarray(draws[picked][:, chosen, :k], np.float64) @ root  # (draws, chosen, K)
     rows = scaled.transpose(1, 0, 2).reshape(len(chosen), -1) / np.sqrt(len(picked))
     return Wide(rows, np.sqrt((rows**2).sum(axis=1) + noise))

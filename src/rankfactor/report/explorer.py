@@ -13,15 +13,10 @@ from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.sentences import factor_label
 from rankfactor.interpret.wording import plain
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.samples import evenly_spaced
 
 # With more samples than this a browser gets slow; some of them, evenly spaced, are shown then.
 MOST_SAMPLES = 3000
-
-
-def shown_samples(posterior: Posterior) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Numbers of the samples that the explorer shows."""
-    n = posterior.samples.n_samples
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_SAMPLES)).round().astype(np.int64))
 
 
 def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
@@ -38,7 +33,7 @@ def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
     if posterior.left_out is not None:
         return None
     factors = shown_factors(posterior)
-    samples = shown_samples(posterior)
+    samples = evenly_spaced(posterior.samples.n_samples, MOST_SAMPLES)
     scores = posterior.scores.mean[samples]
     place = {k: i for i, k in enumerate(factors)}
     tasks, start = [], []

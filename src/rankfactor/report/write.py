@@ -25,7 +25,7 @@ from rankfactor.interpret.overview import has_components
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
 from rankfactor.report import page_tables, sections
-from rankfactor.report.explorer import as_json, explorer_data, shown_samples
+from rankfactor.report.explorer import MOST_SAMPLES, as_json, explorer_data
 from rankfactor.storage.files import check_destinations, written_together
 
 _ENVIRONMENT = Environment(
@@ -174,7 +174,7 @@ def _model_content(posterior: Posterior, comparison: pd.DataFrame | None) -> dic
         "fit_sentence": posterior.convergence.sentence,
         "history_figure": sections.history_overview(posterior),
         "trace_figure": sections.trace_overview(posterior),
-        "n_shown": len(shown_samples(posterior)),
+        "n_shown": min(posterior.samples.n_samples, MOST_SAMPLES),
         "n_samples": posterior.samples.n_samples,
         "has_samples": posterior.left_out is None,
         "scores_data": as_json(explorer_data(posterior)),
