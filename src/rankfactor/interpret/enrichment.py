@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,11 +27,8 @@ MOST_FEATURES = 200
 _LARGEST_PART = 0.1  # of the background, so that a small table is not all in the list
 
 
-class _Query(NamedTuple):
-    factor: str
-    direction: str
-    features: list[str]
-    higher_in: str
+# A list to test: its factor, direction, features and the classes that go with high values of them.
+_Query = tuple[str, str, list[str], str]
 
 
 def enrich(
@@ -89,10 +85,10 @@ def enrich(
                 "a list of features needs a background: all features that could have been in it."
             )
         names = unique(background, "the background")
-        queries = [_Query("", "", unique(source, "the list of features"), "")]
+        queries = [("", "", unique(source, "the list of features"), "")]
     found = matched(sets, names, ignore_case=ignore_case, min_size=min_size, max_size=max_size)
     known = set(names)
-    outside = [one for query in queries for one in query.features if one not in known]
+    outside = [one for _, _, features, _ in queries for one in features if one not in known]
     if outside:
         warnings.warn(
             f"leading features that are not in the background were left out ({len(outside)}, such "
@@ -133,7 +129,7 @@ def _queries(posterior: Posterior, factor: int | str | None, n: int, lfsr: float
         for direction, sign in (("up", 1), ("down", -1)):
             features = row_names(posterior, order[loadings * sign > 0][:n])
             name, words = posterior.factor_names[k], higher_in(effects[k], sign)
-            queries.append(_Query(name, direction, features, words))
+            queries.append((name, direction, features, words))
     return queries
 
 
@@ -144,8 +140,8 @@ def _tested(
     from scipy.stats import false_discovery_control, hypergeom
 
     rows, n_tests, total = [], 0, len(known)
-    for number, query in enumerate(queries):
-        features = [one for one in query.features if one in known]
+    for number, (factor, direction, given, words) in enumerate(queries):
+        features = [one for one in given if one in known]
         listed = frozenset(features)
         n_tests += len(sets) if features else 0
         for name, members in sets.items():
@@ -153,7 +149,7 @@ def _tested(
             if shared:
                 in_order = ";".join(one for one in features if one in shared)
                 counts = len(members), len(shared), len(features)
-                rows.append((number, *query[:2], name, *counts, in_order, query.higher_in, total))
+                rows.append((number, factor, direction, name, *counts, in_order, words, total))
     columns = ["list", "factor", "direction", "set", "size", "overlap", "selected"]
     whole = pd.DataFrame(rows, columns=[*columns, "features", "higher_in", "background"])
     counted = whole[["overlap", "size", "selected"]].to_numpy(np.int64)

@@ -18,9 +18,9 @@ from rankfactor.interpret.selection import (
 )
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import (
+    CLEAR,
     Certainty,
     coefficient_certainty,
-    is_clear,
     loading_certainty,
     loading_rates,
     of_normal,
@@ -128,7 +128,7 @@ def factor_table(posterior: Posterior) -> pd.DataFrame:
             "factor": posterior.factor_names,
             "share": posterior.shares,
             "in_use": posterior.active,
-            "n_features": is_clear(loading_rates(posterior)).sum(axis=0),
+            "n_features": (loading_rates(posterior) < CLEAR).sum(axis=0),
             "task": ["" if one is None else one.task for one in effects],
             "direction": ["" if one is None else one.in_words() for one in effects],
             "top_features": [leaders(posterior, k) for k in range(posterior.n_factors)],

@@ -40,7 +40,7 @@ def place_labels(axes: Axes, points: Floats, names: Sequence[str]) -> list[int]:
     figure.draw_without_rendering()
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     inside = axes.get_window_extent(renderer)
-    pixels = axes.transData.transform(np.asarray(points, float))
+    pixels = axes.transData.transform(points)
     taken: list[Bbox] = []
     placed = []
     for number, name in enumerate(names):
@@ -53,23 +53,13 @@ def place_labels(axes: Axes, points: Floats, names: Sequence[str]) -> list[int]:
             # The layout was found without names: one that it made room for would move the axes.
             text.set_in_layout(False)
             box = text.get_window_extent(renderer)
-            if _fits(box, inside, taken, pixels, own=number):
+            within = np.all(box.min >= inside.min) and np.all(box.max <= inside.max)
+            free = not any(box.overlaps(other) for other in taken)
+            # A node is more than a point: three pixels to every side.
+            covered = box.padded(3.0).count_contains(np.delete(pixels, number, axis=0))
+            if within and free and not covered:
                 taken.append(box)
                 placed.append(number)
                 break
             text.remove()
     return placed
-
-
-def _fits(box: Bbox, inside: Bbox, taken: list[Bbox], pixels: Floats, *, own: int) -> bool:
-    """Whether a box lies within the axes, off the other names and off the other points."""
-    if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
-        return False
-    if any(box.overlaps(other) for other in taken):
-        return False
-    x, y = pixels.T
-    # A node is more than a point: three pixels to every side.
-    box = box.padded(3.0)
-    covered = (x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)
-    covered[own] = False
-    return not covered.any()

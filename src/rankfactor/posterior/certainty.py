@@ -46,7 +46,7 @@ class Certainty(NamedTuple):
     @property
     def clear(self) -> NDArray[np.bool_]:
         """Which effects are clear."""
-        return is_clear(self.lfsr)
+        return np.asarray(self.lfsr < CLEAR)
 
     def at(self, index: Any) -> Certainty:
         """Those at an index of the arrays."""
@@ -56,11 +56,6 @@ class Certainty(NamedTuple):
         """The same in units of ``1 / unit``, which is positive; the rate does not change."""
         mean, sd, low, high, lfsr = self
         return Certainty(mean * unit, sd * unit, low * unit, high * unit, lfsr)
-
-
-def is_clear(lfsr: Floats) -> NDArray[np.bool_]:
-    """Which effects are clear, by their local false sign rates."""
-    return np.asarray(lfsr < CLEAR)
 
 
 def of_normal(mean: Floats, sd: Floats) -> Certainty:
@@ -131,8 +126,8 @@ def clear_coefficients(posterior: Posterior) -> NDArray[np.bool_]:
     draws, sds = _coefficients(posterior)
     mean = draws.mean(axis=0)
     if sds is None:
-        return is_clear(_wrong_side(draws, mean))
-    return is_clear(_not_above(np.where(mean < 0, -draws, draws), sds))
+        return np.asarray(_wrong_side(draws, mean) < CLEAR)
+    return np.asarray(_not_above(np.where(mean < 0, -draws, draws), sds) < CLEAR)
 
 
 def _coefficients(posterior: Posterior) -> tuple[Floats, Floats | None]:

@@ -36,29 +36,21 @@ def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
     samples = evenly_spaced(posterior.samples.n_samples, MOST_SAMPLES)
     scores = posterior.scores.mean[samples]
     place = {k: i for i, k in enumerate(factors)}
-    tasks, start = [], []
+    tasks, orders = [], []
     if posterior.classifiers is not None:
         for number, task in enumerate(posterior.classifiers.tasks):
-            tasks.append(
-                {
-                    "name": plain(task.name),
-                    "classes": [plain(label) for label in task.classes],
-                    "codes": posterior.classifiers.class_index[samples, number].tolist(),
-                }
-            )
-            start.append(_two([place[e.factor] for e in effects_on(posterior, number)]))
+            codes = posterior.classifiers.class_index[samples, number].tolist()
+            classes = [plain(label) for label in task.classes]
+            tasks.append({"name": plain(task.name), "classes": classes, "codes": codes})
+            orders.append([place[effect.factor] for effect in effects_on(posterior, number)])
     return {
         "factors": [factor_label(posterior, k) for k in factors],
         "samples": [plain(name) for name in posterior.sample_names[samples]],
         "scores": [np.round(scores[:, k], 3).tolist() for k in factors],
         "tasks": tasks,
-        "start": start or [_two(list(range(len(factors))))],
+        # One factor stands on both axes if there is no other.
+        "start": [[one[0], one[:2][-1]] for one in orders or [list(place.values())]],
     }
-
-
-def _two(order: list[int]) -> list[int]:
-    """The first two of an order; one factor stands on both axes if there is no other."""
-    return [order[0], order[1] if len(order) > 1 else order[0]]
 
 
 def as_json(content: Any) -> Markup:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
-from rankfactor.interpret.accuracy import Score
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import number, percent, plain, rate, small
@@ -173,10 +172,8 @@ def edge_overview(graph: object) -> Table:
     return table_of(frame.head(_MOST_ROWS), columns, "network", caption)
 
 
-def gene_sets_overview(found: pd.DataFrame) -> Table | None:
-    """Gene sets by their q-value, the smallest first; None if no set has an overlap."""
-    if found.empty:
-        return None
+def gene_sets_overview(found: pd.DataFrame) -> Table:
+    """Gene sets by their q-value, the smallest first."""
     columns = "factor direction set overlap expected size odds p q features"
     return table_of(
         found.sort_values(["q", "p"], kind="stable").head(_MOST_ROWS),
@@ -185,16 +182,3 @@ def gene_sets_overview(found: pd.DataFrame) -> Table | None:
         f"At most {_MOST_ROWS} sets, the smallest q-values first; sets without an overlap are not "
         "listed.",
     )
-
-
-def comparison_lines(scores: dict[str, list[Score]]) -> list[tuple[str, list[dict[str, object]]]]:
-    """Lines of the comparison table, task by task."""
-    digits = dict.fromkeys(("auc", "auc_sd", "accuracy", "accuracy_sd"), 3)
-    lines: list[tuple[str, list[dict[str, object]]]] = []
-    for task, rows in scores.items():
-        lines.append((task, []))
-        for score in rows:
-            digits["seconds"] = 0 if score.seconds >= 100 else 1 if score.seconds >= 1 else 2
-            written = {name: number(getattr(score, name), n) for name, n in digits.items()}
-            lines[-1][1].append({"model": score.model, "best": score.best, **written})
-    return lines

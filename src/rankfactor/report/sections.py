@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from rankfactor.errors import counted
@@ -37,6 +38,7 @@ from rankfactor.plots import (
 )
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.diagnostics import MAX_R_HAT
+from rankfactor.report.explorer import as_json
 from rankfactor.report.figures import InlineFigure, inline_figure
 from rankfactor.typing import Floats
 
@@ -165,8 +167,8 @@ def score_figures(posterior: Posterior) -> list[InlineFigure]:
     return figures
 
 
-def loading_overview(posterior: Posterior) -> tuple[InlineFigure, dict[str, Any]]:
-    """Heat map of the leading features, and what it says under the pointer."""
+def loading_overview(posterior: Posterior) -> tuple[InlineFigure, Markup]:
+    """Heat map of the leading features, and what it says under the pointer, as JSON."""
     shown = loading_map(posterior, order="cluster")
     grid = {
         "rows": [plain(posterior.feature_names[i]) for i in shown.features],
@@ -181,7 +183,7 @@ def loading_overview(posterior: Posterior) -> tuple[InlineFigure, dict[str, Any]
         "Leading features of every factor in use. Red: the feature is higher where the factor is "
         "higher; blue: lower. Left: average linkage of the features' loadings.",
     )
-    return figure, grid
+    return figure, as_json({"fig-loadings-cells": grid})
 
 
 def share_overview(posterior: Posterior) -> InlineFigure:
