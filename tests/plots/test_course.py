@@ -11,7 +11,7 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
-from rankfactor.plots.roc import fold_band
+from rankfactor.plots.held_out import fold_band
 from rankfactor.posterior.diagnostics import convergence
 
 
@@ -57,6 +57,8 @@ def test_traces_are_the_chains_and_r_hat_that_of_convergence():
     }
     assert [drawn[i] for i in range(len(expected))] == pytest.approx(expected.tolist())
     assert [label.get_text() for label in ratios.get_yticklabels()] == expected.index.tolist()
+    assert ratios.spines["left"].get_visible()
+    assert all(tick.tick1line.get_markersize() > 0 for tick in ratios.yaxis.get_major_ticks())
 
 
 def frame():

@@ -12,7 +12,7 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
-from rankfactor.plots.layout import network_layout
+from rankfactor.plots.graph import network_layout
 from rankfactor.plots.placement import place_labels
 from rankfactor.plots.style import drawing, shorten
 

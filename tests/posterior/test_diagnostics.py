@@ -6,6 +6,7 @@ import dataclasses
 import re
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,16 @@ from rankfactor import (
     save_model,
 )
 from rankfactor.likelihoods import DATA_LIKELIHOODS
+from rankfactor.likelihoods.base import RowArrays
 from rankfactor.posterior import mixing
-from rankfactor.posterior.diagnostics import MOST, by_chain, convergence, judged, to_arviz
+from rankfactor.posterior.diagnostics import (
+    MOST,
+    _parameters,
+    by_chain,
+    convergence,
+    judged,
+    to_arviz,
+)
 from rankfactor.posterior.draws import ScaleDraws
 
 N_DRAWS, N_CHAINS, N_FACTORS = 6, 2, 2
@@ -325,3 +334,15 @@ def test_what_is_missing_is_said(posterior, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_base", None)
     with pytest.raises(InputError, match=r"pip install rankfactor\[arviz\]"):
         posterior.to_arviz()
+
+
+def test_parameters_without_public_names_are_those_that_differ_between_draws():
+    @dataclasses.dataclass(frozen=True)
+    class Unnamed(RowArrays):
+        drawn: np.ndarray
+        fixed: np.ndarray
+
+    params = [Unnamed(np.full(3, float(s)), np.array([1.0, np.nan, 2.0])) for s in range(4)]
+    found = _parameters(SimpleNamespace(params=params))
+    assert list(found) == ["drawn"]
+    assert_array_equal(found["drawn"], np.repeat(np.arange(4.0)[:, None], 3, axis=1))

@@ -4,11 +4,10 @@ All functions take a `rankfactor.posterior.Posterior`, fitted just now or loaded
 give a DataFrame or a networkx graph. docs/interpretation.md says how to read them.
 """
 
-from rankfactor.interpret.communities import modules
 from rankfactor.interpret.enrichment import enrich
 from rankfactor.interpret.genesets import read_gmt
 from rankfactor.interpret.gsea import preranked
-from rankfactor.interpret.network import edge_table, feature_network, write_graphml
+from rankfactor.interpret.network import edge_table, feature_network, modules, write_graphml
 from rankfactor.interpret.overview import coefficient_table, factor_table, top_features
 
 __all__ = [

@@ -23,15 +23,9 @@ _LEVEL = 0.005
 class Validation:
     """Where the cross-validated numbers of a report come from.
 
-    Attributes
-    ----------
-    sentence : str
-        Table, samples, folds and repeats, shown beside the numbers.
-    settings : mapping
-        Settings of the cross-validated models.
-    flaws : tuple of str
-        Sentences on what keeps the numbers from being those of the model: settings that differ,
-        folds that are missing, what could not be checked.
+    ``sentence`` names table, samples, folds and repeats, ``settings`` are those of the
+    cross-validated models. ``flaws`` are sentences on what keeps the numbers from being those of
+    the model: settings that differ, folds that are missing, what could not be checked.
     """
 
     sentence: str = ""
@@ -52,13 +46,7 @@ class Score(NamedTuple):
 
 
 def scores_by_task(comparison: pd.DataFrame | None) -> dict[str, list[Score]]:
-    """Rows of every task in their order; the best AUC of a task is marked.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or holds no numbers.
-    """
+    """Rows of every task in their order; the best AUC of a task is marked."""
     if comparison is None or comparison.empty:
         return {}
     check_columns("comparison", comparison, _COMPARISON)
@@ -79,23 +67,15 @@ def scores_by_task(comparison: pd.DataFrame | None) -> dict[str, list[Score]]:
     return result
 
 
-def finite_decisions(decisions: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Rows with a label and a finite decision; None if there are none.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a decision is no number.
-    """
-    if decisions is None or decisions.empty:
-        return None
-    check_columns("decisions", decisions, _DECISIONS)
+def known_decisions(decisions: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Rows with a label and a finite decision of a frame that has these columns."""
+    check_columns("decisions", decisions, columns)
     try:
         values = decisions["decision"].to_numpy(float)
     except (TypeError, ValueError) as error:
         raise InputError(f"a decision is no number: {error}.") from error
-    known = decisions[decisions["label"].notna().to_numpy() & np.isfinite(values)]
-    return None if known.empty else known
+    known: pd.DataFrame = decisions[decisions["label"].notna().to_numpy() & np.isfinite(values)]
+    return known
 
 
 def check_columns(what: str, frame: pd.DataFrame, columns: tuple[str, ...]) -> None:
@@ -111,9 +91,9 @@ def two_class_tasks(
     posterior: Posterior, decisions: pd.DataFrame | None
 ) -> Iterator[tuple[int, str, pd.DataFrame, object]]:
     """Number, name, decisions and positive class of every task with two classes."""
-    known = finite_decisions(decisions)
-    if known is None:
+    if decisions is None or decisions.empty:
         return
+    known = known_decisions(decisions, _DECISIONS)
     tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
     classes = {task.name: task.classes for task in tasks}
     for place, (task, part) in enumerate(known.groupby("task", sort=False)):
@@ -146,32 +126,23 @@ def verdict(task: str, scores: Sequence[Score]) -> str:
         return f"{task}: no cross-validated AUC."
     spread = f" (sd {number(own.auc_sd)} over folds)" if np.isfinite(own.auc_sd) else ""
     beside = "".join(f"; {other.model} {number(other.auc)}" for other in others)
-    said = [f"{task}: cross-validated AUC {number(own.auc)}{spread}{beside}."]
-    gain = own.auc - 0.5
-    if gain <= 0:
-        said.append("That is no better than chance (0.50).")
-    elif gain <= _spread(own):
-        said.append("That is within the spread over folds of chance (0.50).")
-    if others:
-        said.append(_against(own, others[0], single=len(rest) == 1))
-    return " ".join(said)
-
-
-def _against(own: Score, best: Score, *, single: bool) -> str:
-    """Say on which side of the best baseline the model is, and whether folds differ by as much."""
-    gap, spread = own.auc - best.auc, max(_spread(own), _spread(best))
-    name = best.model if single else f"the best baseline, {best.model}"
+    said = f"{task}: cross-validated AUC {number(own.auc)}{spread}{beside}."
+    if own.auc <= 0.5:
+        said += " That is no better than chance (0.50)."
+    elif own.auc - 0.5 <= own.auc_sd:
+        said += " That is within the spread over folds of chance (0.50)."
+    if not others:
+        return said
+    best = others[0]
+    name = best.model if len(rest) == 1 else f"the best baseline, {best.model}"
+    gap, widest = own.auc - best.auc, np.fmax(own.auc_sd, best.auc_sd)
     if abs(gap) < _LEVEL:
-        return f"{own.model} and {name} are level."
-    side = "above" if gap > 0 else "below"
-    if spread == 0:
+        return f"{said} {own.model} and {name} are level."
+    if not widest > 0:
         size = "the spread over folds is not known"
-    elif abs(gap) <= spread:
+    elif abs(gap) <= widest:
         size = "a difference within the spread over folds"
     else:
         size = "more than the spread over folds"
-    return f"{own.model} is {number(abs(gap))} {side} {name}: {size}."
-
-
-def _spread(score: Score) -> float:
-    return score.auc_sd if np.isfinite(score.auc_sd) else 0.0
+    side = "above" if gap > 0 else "below"
+    return f"{said} {own.model} is {number(abs(gap))} {side} {name}: {size}."

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.samples import evenly_spaced
 from rankfactor.typing import Floats, Integers
 
 BLOCK = 512
@@ -28,18 +29,10 @@ _DRAWS = 50  # that correlations are averaged over, spread evenly
 
 
 class Wide(NamedTuple):
-    """Features as rows whose products are covariances.
+    """Features as rows whose products are covariances."""
 
-    Attributes
-    ----------
-    rows : array, shape (d, width)
-        F.
-    spread : array, shape (d,)
-        Standard deviation that divides them, noise included.
-    """
-
-    rows: Floats
-    spread: Floats
+    rows: Floats  # F, shape (d, width)
+    spread: Floats  # standard deviation that divides them, noise included, shape (d,)
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """First feature of a block, and its correlations with all, (block, d); 0 with itself."""
@@ -56,16 +49,17 @@ def through_factors(posterior: Posterior, chosen: Integers) -> Wide:
     """Chosen features in the model, correlated through the factors and with their noise."""
     k = posterior.n_factors
     S = score_moment(posterior)
-    root = _root(S)
+    values, vectors = np.linalg.eigh(S)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))  # its product with its transpose is S
     noise = posterior.noise_variance[chosen]
     if posterior.draws is None:
         rows = posterior.rows.mean[chosen, :k] @ root
         total = (rows**2).sum(axis=1) + _uncertain(posterior, S, chosen) + noise
         return Wide(rows, np.sqrt(total))
     draws = posterior.draws.loadings
-    picked = np.unique(np.linspace(0, len(draws) - 1, min(_DRAWS, len(draws))).round().astype(int))
-    values = np.asarray(draws[picked][:, chosen, :k], np.float64) @ root  # (draws, chosen, K)
-    rows = values.transpose(1, 0, 2).reshape(len(chosen), -1) / np.sqrt(len(picked))
+    picked = evenly_spaced(len(draws), _DRAWS)
+    scaled = np.asarray(draws[picked][:, chosen, :k], np.float64) @ root  # (draws, chosen, K)
+    rows = scaled.transpose(1, 0, 2).reshape(len(chosen), -1) / np.sqrt(len(picked))
     return Wide(rows, np.sqrt((rows**2).sum(axis=1) + noise))
 
 
@@ -81,12 +75,6 @@ def score_moment(posterior: Posterior) -> Floats:
     spread = np.zeros((k, k))
     spread[np.triu_indices(k)] = samples.spread
     return np.asarray(samples.moment + spread + np.triu(spread, 1).T)
-
-
-def _root(S: Floats) -> Floats:
-    """Matrix whose product with its transpose is S."""
-    values, vectors = np.linalg.eigh(S)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _uncertain(posterior: Posterior, S: Floats, chosen: Integers) -> Floats:

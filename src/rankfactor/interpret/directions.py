@@ -13,41 +13,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfactor.interpret.selection import classifiers_of, shown_factors, task_number
+from rankfactor.interpret.selection import shown_factors, task_number
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Certainty, coefficient_certainty
+from rankfactor.posterior.certainty import coefficient_certainty
 
 HELD_FIXED = "other factors held fixed"
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a factor says of a task.
+    """What a factor says of a task."""
 
-    Attributes
-    ----------
-    factor : int
-        Number of the factor, from 0.
-    task : str
-    classes : tuple of str
-        The task's classes.
-    positive : int
-        The class that a positive coefficient speaks for.
-    coefficient : float
-        Per unit of the factor's standard deviation.
-    clear : bool
-        As `rankfactor.posterior.certainty` has it.
-    agrees : bool
-        Whether the class means of the scores differ in the same direction.
-    """
-
-    factor: int
+    factor: int  # its number, from 0
     task: str
     classes: tuple[str, ...]
-    positive: int
-    coefficient: float
-    clear: bool
-    agrees: bool
+    positive: int  # the class that a positive coefficient speaks for
+    coefficient: float  # per unit of the factor's standard deviation
+    clear: bool  # as `rankfactor.posterior.certainty` has it
+    agrees: bool  # whether the class means of the scores differ in the same direction
 
     @property
     def strength(self) -> float:
@@ -74,13 +57,21 @@ class Effect:
 
 def task_effects(posterior: Posterior) -> list[list[Effect]]:
     """Effect of every factor on every task, by factor and then task; empty lists without labels."""
-    if posterior.classifiers is None:
-        return [[] for _ in range(posterior.n_factors)]
+    classifiers = posterior.classifiers
+    effects: list[list[Effect]] = [[] for _ in range(posterior.n_factors)]
+    if classifiers is None:
+        return effects
     found = coefficient_certainty(posterior)
-    return [
-        [_effect(posterior, found, task, k) for task in range(len(posterior.classifiers.tasks))]
-        for k in range(posterior.n_factors)
-    ]
+    for number, task in enumerate(classifiers.tasks):
+        rows, classes = classifiers.rows_of(number), tuple(str(one) for one in task.classes)
+        mean, clear = found.mean[rows], found.clear[rows]
+        strongest = np.lexsort((np.abs(mean), clear), axis=0)[-1]
+        for k, row in enumerate(strongest.tolist()):
+            positive, size = 1 if task.n_rows == 1 else row, float(mean[row, k])
+            agrees = bool(posterior.samples.higher[rows][row, k] * size > 0)
+            one = Effect(k, task.name, classes, positive, size, bool(clear[row, k]), agrees)
+            effects[k].append(one)
+    return effects
 
 
 def higher_in(effects: list[Effect], sign: int) -> str:
@@ -110,21 +101,3 @@ def effects_on(posterior: Posterior, task: int | str) -> list[Effect]:
     number, every = task_number(posterior, task), task_effects(posterior)
     found = [every[k][number] for k in shown_factors(posterior)]
     return sorted(found, key=lambda effect: -effect.strength)
-
-
-def _effect(posterior: Posterior, found: Certainty, task: int, factor: int) -> Effect:
-    classifiers = classifiers_of(posterior)
-    own, rows = classifiers.tasks[task], classifiers.rows_of(task)
-    coefficients, clear = found.mean[rows, factor], found.clear[rows, factor]
-    row = int(np.lexsort((np.abs(coefficients), clear))[-1])
-    positive = 1 if own.n_rows == 1 else row
-    higher = posterior.samples.higher[rows.start + row, factor]
-    return Effect(
-        factor,
-        own.name,
-        tuple(str(one) for one in own.classes),
-        positive,
-        float(coefficients[row]),
-        bool(clear[row]),
-        bool(higher * coefficients[row] > 0),
-    )

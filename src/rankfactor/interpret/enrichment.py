@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,21 +18,17 @@ import pandas as pd
 from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.selection import leading_rows, shown_factors, table_rows
+from rankfactor.interpret.selection import leading_rows, row_names, shown_factors, table_rows
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import CLEAR, loading_rates
-from rankfactor.typing import Floats
 
 # The paper looked at the 200 leading genes of a factor.
 MOST_FEATURES = 200
 _LARGEST_PART = 0.1  # of the background, so that a small table is not all in the list
 
 
-class _Query(NamedTuple):
-    factor: str
-    direction: str
-    features: list[str]
-    higher_in: str
+# A list to test: its factor, direction, features and the classes that go with high values of them.
+_Query = tuple[str, str, list[str], str]
 
 
 def enrich(
@@ -80,19 +75,20 @@ def enrich(
         without an overlap are tested but not listed. The smallest p of a list comes first.
     """
     if isinstance(source, Posterior):
-        own = source.feature_names[source.coding.columns[table_rows(source)]]
+        own = row_names(source, table_rows(source))
         names = unique(own if background is None else background, "the background")
-        queries = _queries(source, names, factor, n, lfsr)
+        most = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(names))))
+        queries = _queries(source, factor, most if n is None else check_count("n", n), lfsr)
     else:
         if background is None:
             raise InputError(
                 "a list of features needs a background: all features that could have been in it."
             )
         names = unique(background, "the background")
-        queries = [_Query("", "", unique(source, "the list of features"), "")]
+        queries = [("", "", unique(source, "the list of features"), "")]
     found = matched(sets, names, ignore_case=ignore_case, min_size=min_size, max_size=max_size)
     known = set(names)
-    outside = [one for query in queries for one in query.features if one not in known]
+    outside = [one for _, _, features, _ in queries for one in features if one not in known]
     if outside:
         warnings.warn(
             f"leading features that are not in the background were left out ({len(outside)}, such "
@@ -121,16 +117,8 @@ def unique(names: Iterable[str], what: str) -> list[str]:
     return result
 
 
-def _queries(
-    posterior: Posterior,
-    background: list[str],
-    factor: int | str | None,
-    n: int | None,
-    lfsr: float,
-) -> list[_Query]:
+def _queries(posterior: Posterior, factor: int | str | None, n: int, lfsr: float) -> list[_Query]:
     """Leading features of each factor, up and down."""
-    fewest = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(background))))
-    n = fewest if n is None else check_count("n", n)
     rates, effects = loading_rates(posterior), task_effects(posterior)
     inside = table_rows(posterior)
     queries = []
@@ -139,10 +127,9 @@ def _queries(
         order = order[np.isin(order, inside) & (rates[order, k] < lfsr)]
         loadings = posterior.rows.mean[order, k]
         for direction, sign in (("up", 1), ("down", -1)):
-            rows = order[loadings * sign > 0][:n]
-            features = posterior.feature_names[posterior.coding.columns[rows]].tolist()
+            features = row_names(posterior, order[loadings * sign > 0][:n])
             name, words = posterior.factor_names[k], higher_in(effects[k], sign)
-            queries.append(_Query(name, direction, features, words))
+            queries.append((name, direction, features, words))
     return queries
 
 
@@ -150,11 +137,11 @@ def _tested(
     queries: list[_Query], sets: Mapping[str, frozenset[str]], known: set[str]
 ) -> pd.DataFrame:
     """Every list against every set."""
-    from scipy.stats import false_discovery_control
+    from scipy.stats import false_discovery_control, hypergeom
 
     rows, n_tests, total = [], 0, len(known)
-    for number, query in enumerate(queries):
-        features = [one for one in query.features if one in known]
+    for number, (factor, direction, given, words) in enumerate(queries):
+        features = [one for one in given if one in known]
         listed = frozenset(features)
         n_tests += len(sets) if features else 0
         for name, members in sets.items():
@@ -162,17 +149,19 @@ def _tested(
             if shared:
                 in_order = ";".join(one for one in features if one in shared)
                 counts = len(members), len(shared), len(features)
-                rows.append((number, *query[:2], name, *counts, in_order, query.higher_in, total))
+                rows.append((number, factor, direction, name, *counts, in_order, words, total))
     columns = ["list", "factor", "direction", "set", "size", "overlap", "selected"]
     whole = pd.DataFrame(rows, columns=[*columns, "features", "higher_in", "background"])
-    counted = whole[["overlap", "size", "selected"]].to_numpy(np.int64).reshape(-1, 3)
+    counted = whole[["overlap", "size", "selected"]].to_numpy(np.int64)
     overlap, size, selected = counted.T.astype(float)
     whole["expected"] = size * selected / total
     inside, outside = size - overlap, selected - overlap
     neither = total - size - selected + overlap
     whole["odds"] = (overlap + 0.5) * (neither + 0.5) / ((inside + 0.5) * (outside + 0.5))
-    p = _upper_tail(counted, total)
-    whole["p"] = p
+    # SciPy takes them one by one, and the same counts come up again and again.
+    different, where = np.unique(counted, axis=0, return_inverse=True)
+    tails = hypergeom.sf(different[:, 0] - 1, total, different[:, 1], different[:, 2])
+    whole["p"] = p = np.clip(np.asarray(tails, np.float64), 0.0, 1.0)[where.ravel()]
     # Tests without an overlap have p = 1: they come last and only count.
     everything = np.concatenate([p, np.ones(n_tests - len(p))])
     whole["q"] = false_discovery_control(everything)[: len(p)] if n_tests else p
@@ -180,13 +169,3 @@ def _tested(
     columns += ["features", "higher_in", "selected", "background"]
     order = np.lexsort((-whole["odds"].to_numpy(float), p, whole["list"].to_numpy(int)))
     return whole.iloc[order][columns].reset_index(drop=True)
-
-
-def _upper_tail(counts: np.ndarray[tuple[int, ...], np.dtype[np.int64]], total: int) -> Floats:
-    """P(X >= overlap) for rows of overlap, size and selected, shape (tests,)."""
-    from scipy.stats import hypergeom
-
-    # SciPy takes them one by one, and the same counts come up again and again.
-    different, where = np.unique(counts, axis=0, return_inverse=True)
-    p = hypergeom.sf(different[:, 0] - 1, total, different[:, 1], different[:, 2])
-    return np.clip(np.asarray(p, np.float64), 0.0, 1.0)[where.ravel()]

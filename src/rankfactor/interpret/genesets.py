@@ -57,29 +57,24 @@ def read_gmt(path: str | Path) -> dict[str, frozenset[str]]:
 
 
 def matched(
-    sets: Sets,
-    background: Iterable[str],
-    *,
-    ignore_case: bool,
-    min_size: int,
-    max_size: int,
+    sets: Sets, background: Iterable[str], *, ignore_case: bool, min_size: int, max_size: int
 ) -> dict[str, frozenset[str]]:
     """Sets cut to the background, in its spelling; those out of the range of sizes are left out.
 
-    Parameters
-    ----------
-    sets : mapping from str to set of str
-    background : iterable of str
-        Names that could have been found; each once.
-    ignore_case : bool
-        Whether "Gapdh" is "GAPDH".
-    min_size, max_size : int
-        Least and largest number of members in the background.
+    The background has every name once; with ``ignore_case`` "Gapdh" is "GAPDH".
     """
     if not 1 <= min_size <= max_size:
         raise InputError(f"min_size ({min_size}) must be at least 1 and at most max_size.")
     names = list(background)
-    spelling = _spelling(names, ignore_case)
+    key = str.casefold if ignore_case else str
+    spelling: dict[str, str] = {}  # names of the background by how they are compared
+    for name in names:
+        other = spelling.setdefault(key(name), name)
+        if other != name:
+            raise InputError(
+                f"the background has both {other!r} and {name!r}, which are the same if case does "
+                "not count: leave ignore_case out, or rename one."
+            )
     members = {one for group in sets.values() for one in group}
     folded = {one.casefold() for one in members}
     exact = sum(name in members for name in names)
@@ -99,9 +94,7 @@ def matched(
         )
     result = {}
     for name, group in sets.items():
-        found = frozenset(
-            spelling[key] for key in (_key(one, ignore_case) for one in group) if key in spelling
-        )
+        found = frozenset(spelling[key(one)] for one in group if key(one) in spelling)
         if min_size <= len(found) <= max_size:
             result[name] = found
     if not result:
@@ -110,23 +103,6 @@ def matched(
             "background: change min_size or max_size."
         )
     return result
-
-
-def _spelling(names: list[str], ignore_case: bool) -> dict[str, str]:
-    """Names of the background by how they are compared."""
-    result: dict[str, str] = {}
-    for name in names:
-        other = result.setdefault(_key(name, ignore_case), name)
-        if other is not name and other != name:
-            raise InputError(
-                f"the background has both {other!r} and {name!r}, which are the same if case does "
-                "not count: leave ignore_case out, or rename one."
-            )
-    return result
-
-
-def _key(name: str, ignore_case: bool) -> str:
-    return name.casefold() if ignore_case else name
 
 
 def _some(names: list[str]) -> str:

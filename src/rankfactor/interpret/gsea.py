@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
 import pandas as pd
 
 from rankfactor.data.opening import need
 from rankfactor.errors import InputError
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.selection import shown_factors, table_rows
+from rankfactor.interpret.selection import row_names, shown_factors, table_rows
 from rankfactor.posterior import Posterior
 
 
@@ -61,15 +60,14 @@ def preranked(
         Without the extra: ``pip install 'rankfactor[enrichment]'``.
     """
     (k,) = shown_factors(posterior, factor)
-    columns = posterior.coding.columns[table_rows(posterior)]
-    names = posterior.feature_names[columns].tolist()
+    rows = table_rows(posterior)
+    names = row_names(posterior, rows)
     found = matched(sets, names, ignore_case=ignore_case, min_size=min_size, max_size=max_size)
     if n_permutations < 1:
         raise InputError(f"n_permutations must be at least 1, not {n_permutations}.")
     gseapy = need("gseapy", extra="enrichment", path="preranked enrichment")
-    loadings = posterior.standardised_loadings[columns, k]
-    order = np.argsort(-loadings, kind="stable")
-    ranking = pd.Series(loadings[order], index=[names[i] for i in order])
+    loadings = posterior.standardised_loadings[posterior.coding.columns[rows], k]
+    ranking = pd.Series(loadings, names).sort_values(ascending=False, kind="stable")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gseapy's own, about its own code
         answer = gseapy.prerank(
@@ -84,21 +82,21 @@ def preranked(
             no_plot=True,
             verbose=False,
         ).res2d
-    nes = answer["NES"].to_numpy(float)
-    words = {sign: higher_in(task_effects(posterior)[k], sign) for sign in (1, -1)}
-    sign = np.where(answer["ES"].to_numpy(float) < 0, -1, 1).tolist()
+    effects = task_effects(posterior)[k]
+    sides = {True: ("down", higher_in(effects, -1)), False: ("up", higher_in(effects, 1))}
+    below = [sides[bool(score < 0)] for score in answer["ES"]]
     frame = pd.DataFrame(
         {
             "factor": posterior.factor_names[k],
-            "direction": ["up" if one > 0 else "down" for one in sign],
+            "direction": [direction for direction, _ in below],
             "set": answer["Term"].astype(str).to_numpy(object),
             "size": [len(found[str(name)]) for name in answer["Term"]],
             "es": answer["ES"].to_numpy(float),
-            "nes": nes,
+            "nes": answer["NES"].to_numpy(float),
             "p": answer["NOM p-val"].to_numpy(float),
             "q": answer["FDR q-val"].to_numpy(float),
             "features": answer["Lead_genes"].astype(str).to_numpy(object),
-            "higher_in": [words[one] for one in sign],
+            "higher_in": [words for _, words in below],
         }
     )
-    return frame.iloc[np.argsort(-np.abs(nes), kind="stable")].reset_index(drop=True)
+    return frame.sort_values("nes", key=lambda v: -v.abs(), kind="stable", ignore_index=True)

@@ -15,16 +15,10 @@ from rankfactor.typing import Floats, Integers
 
 
 class LoadingMap(NamedTuple):
-    """What a heat map shows.
+    """What a heat map shows: standardised loadings, shape (features, factors).
 
-    Attributes
-    ----------
-    features, factors : int array, list of int
-        Numbers of the rows and the columns, in their order.
-    values : array, shape (features, factors)
-        Standardised loadings.
-    tree : array or None
-        Linkage of the rows, as SciPy has it; None without clustering.
+    Features and factors are numbers, in their order; ``tree`` is the linkage of the rows, as SciPy
+    has it, or None without clustering.
     """
 
     features: Integers
@@ -39,35 +33,27 @@ def loading_map(
     most_features: int = 60,
     order: Literal["factor", "cluster"] = "factor",
 ) -> LoadingMap:
-    """Leading features of the factors in use, their loadings, and the order to show them in."""
+    """Leading features of the factors in use, their loadings, and the order to show them in.
+
+    In the order by factor, a feature stands with the factor that it is typical of: where its
+    loading comes closest to the factor's largest, so that large factors do not claim every feature.
+    Within a factor, loadings decrease, so that each block reads from positive to negative. If the
+    leading features are more than ``most_features``, each factor gives up its weakest first.
+    """
     if order not in ("factor", "cluster"):
         raise InputError(f"order must be 'factor' or 'cluster', not {order!r}.")
     factors = shown_factors(posterior)
-    features = _features_by_factor(posterior, factors, features_per_factor, most_features)
-    tree, loadings = None, posterior.standardised_loadings[:, factors]
+    leaders = np.array([leading_rows(posterior, k)[:features_per_factor] for k in factors])
+    # The first of every factor, then the second of every factor, ...: each feature once.
+    chosen = list(dict.fromkeys(leaders.T.ravel().tolist()))[:most_features]
+    features = posterior.coding.columns[chosen]
+    loadings = posterior.standardised_loadings[:, factors]
+    largest = np.maximum(np.abs(loadings).max(axis=0), np.finfo(float).tiny)
+    home = (np.abs(loadings[features]) / largest).argmax(axis=1)
+    features = features[np.lexsort((-loadings[features, home], home))]
+    tree = None
     if order == "cluster" and len(features) > 2:
         apart = pdist(loadings[features])
         tree = optimal_leaf_ordering(linkage(apart, "average"), apart)
         features = features[dendrogram(tree, no_plot=True)["leaves"]]
     return LoadingMap(features, factors, loadings[features], tree)
-
-
-def _features_by_factor(
-    posterior: Posterior, factors: list[int], per_factor: int, most: int
-) -> Integers:
-    """Leading features of several factors, in the order of the factor that each is typical of.
-
-    That is the factor where the feature's loading comes closest to the largest one of that factor,
-    so that large factors do not claim every feature. Within a factor, loadings decrease, so that
-    each block reads from positive to negative. If the leading features are more than ``most``, each
-    factor gives up its weakest first.
-    """
-    leaders = np.array([leading_rows(posterior, k)[:per_factor] for k in factors])
-    # The first of every factor, then the second of every factor, ...: each feature once.
-    chosen = list(dict.fromkeys(leaders.T.ravel().tolist()))[:most]
-    features = posterior.coding.columns[chosen]
-    loadings = posterior.standardised_loadings[:, factors]
-    largest = np.maximum(np.abs(loadings).max(axis=0), np.finfo(float).tiny)
-    home = (np.abs(loadings[features]) / largest).argmax(axis=1)
-    own = loadings[features, home]
-    return np.asarray(features[np.lexsort((-own, home))])

@@ -1,10 +1,11 @@
-"""The network of features: pairs that go together through the factors.
+"""The network of features: pairs that go together through the factors, and their modules.
 
 The paper shows a gene network "inferred from the factor loading matrix A" and says no more. Here
 an edge is a correlation of two features through the factors, noise included
 (`rankfactor.interpret.correlation`); ``measure="loadings"`` takes A alone, as the paper's words
 have it: the cosine of two rows of mean loadings. Only features with a loading whose local false
 sign rate is small on a factor in use take part, and a stated rule says which pairs are shown.
+Modules are communities by Louvain's method, the same for the same seed.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.errors import InputError, check_count
-from rankfactor.interpret.communities import module_numbers
 from rankfactor.interpret.correlation import Wide, of_loadings, through_factors
-from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.selection import row_names, shown_factors
 from rankfactor.interpret.wording import printable
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import CLEAR, loading_rates
 from rankfactor.storage.files import check_destinations, written_together
-from rankfactor.typing import Floats, Integers
+from rankfactor.typing import Floats
 
 MEASURES = {"w": through_factors, "loadings": of_loadings}
-RULES = ("top", "threshold", "nearest")
-# Least sizes of a correlation: pairs below are not worth a line, however few there are.
-_DEFAULT_THRESHOLD = {"top": 0.3, "threshold": 0.5, "nearest": 0.3}
+# Rules by name, with their least size of a correlation: pairs below are not worth a line, however
+# few there are.
+RULES = {"top": 0.3, "threshold": 0.5, "nearest": 0.3}
 _MOST_EDGES = 1_000_000
+_TINY = np.finfo(float).tiny  # a correlation of zero is no link
 
 
 def feature_network(
@@ -71,42 +72,53 @@ def feature_network(
     """
     import networkx as nx
 
-    limit = _checked(threshold, rule, n_edges, n_nearest, lfsr, measure)
+    for name, given, allowed in (("rule", rule, RULES), ("measure", measure, MEASURES)):
+        if given not in allowed:
+            raise InputError(f"{name} must be one of {str(list(allowed))[1:-1]}, not {given!r}.")
+    check_count("n_edges", n_edges)
+    check_count("n_nearest", n_nearest)
+    if not 0 < lfsr <= 1:
+        raise InputError(f"lfsr must lie between 0 and 1, not {lfsr!r}.")
+    limit = RULES[rule] if threshold is None else threshold
+    if not 0 <= limit <= 1:
+        raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}.")
     used = shown_factors(posterior)
     chosen = np.flatnonzero((loading_rates(posterior)[:, used] < lfsr).any(axis=1))
     wide = MEASURES[measure](posterior, chosen)
-    if rule == "top":
-        first, second, values = _strongest(wide, n_edges, limit)
-    elif rule == "threshold":
-        first, second, values = _strongest(wide, _MOST_EDGES + 1, limit)
-        if len(values) > _MOST_EDGES:
-            raise InputError(
-                f"more than {_MOST_EDGES:,} pairs have a correlation of at least {limit:g}: raise "
-                "threshold, or use rule='top'."
-            )
+    if rule == "nearest":
+        edges = _nearest(wide, n_nearest, limit)
     else:
-        first, second, values = _nearest(wide, n_nearest, limit)
-    graph = nx.Graph(
-        network_rule=_in_words(rule, measure, limit, n_nearest, lfsr, len(chosen), values),
-        n_considered=len(chosen),
+        edges = _strongest(wide, n_edges if rule == "top" else _MOST_EDGES + 1, limit)
+    if rule == "threshold" and len(edges) > _MOST_EDGES:
+        raise InputError(
+            f"more than {_MOST_EDGES:,} pairs have a correlation of at least {limit:g}: raise "
+            "threshold, or use rule='top'."
+        )
+    what = "correlation through the factors" if measure == "w" else "cosine of mean loadings"
+    which = {
+        "top": f"the {len(edges)} pairs with the largest {what}",
+        "threshold": f"all {len(edges)} pairs by {what}",
+        "nearest": f"every feature with its {n_nearest} strongest partners by {what}",
+    }[rule]
+    least = f"; the smallest shown is {np.abs(edges[:, 2]).min():.2f} in size" if len(edges) else ""
+    said = (
+        f"{which}, in size at least {limit:g}, among {len(chosen)} features with a local false "
+        f"sign rate below {lfsr:g} on a factor in use{least}."
     )
-    columns = posterior.coding.columns[chosen]
-    names = posterior.feature_names[columns].tolist()
-    loadings = posterior.standardised_loadings[columns][:, used]
-    for i in np.unique(np.concatenate([first, second])).tolist():
+    graph = nx.Graph(network_rule=said, n_considered=len(chosen))
+    names = row_names(posterior, chosen)
+    loadings = posterior.standardised_loadings[posterior.coding.columns[chosen]][:, used]
+    for i in np.unique(edges[:, :2].astype(int)).tolist():
         home = int(np.abs(loadings[i]).argmax())
-        graph.add_node(
-            names[i],
-            label=names[i],
-            factor=posterior.factor_names[used[home]],
-            loading=float(loadings[i, home]),
-        )
-    for i, j, value in zip(first.tolist(), second.tolist(), values.tolist(), strict=True):
+        factor, loading = posterior.factor_names[used[home]], float(loadings[i, home])
+        graph.add_node(names[i], label=names[i], factor=factor, loading=loading)
+    for i, j, value in edges.tolist():
+        sign = -1 if value < 0 else 1
         graph.add_edge(
-            names[i], names[j], correlation=value, sign=-1 if value < 0 else 1, weight=abs(value)
+            names[int(i)], names[int(j)], correlation=value, sign=sign, weight=abs(value)
         )
-    for name, number in zip(list(graph.nodes), module_numbers(graph, seed), strict=True):
-        graph.nodes[name]["module"] = number
+    numbers = dict(zip(graph, module_numbers(graph, seed), strict=True))
+    nx.set_node_attributes(graph, numbers, "module")
     return graph
 
 
@@ -131,111 +143,96 @@ def write_graphml(graph: Any, path: str | Path) -> Path:
 
     path = Path(path)
     check_destinations(path)
-    names: dict[Any, str] = {}
-    taken: set[str] = set()
+    names: dict[str, Any] = {}
     for node in graph.nodes:
-        name = plain = printable(node)
-        number = 1
-        while name in taken:
+        name, number = printable(node), 1
+        while name in names:
             number += 1
-            name = f"{plain} ({number})"
-        taken.add(name)
-        names[node] = name
-    copy = nx.relabel_nodes(graph, names)
-    for node, values in copy.nodes(data=True):
-        values["label"] = node
+            name = f"{printable(node)} ({number})"
+        names[name] = node
+    copy = nx.relabel_nodes(graph, {node: name for name, node in names.items()})
+    nx.set_node_attributes(copy, {name: name for name in names}, "label")
     with written_together(path) as (part,):
         # Not the variant that uses lxml where there is one: the file would depend on it.
         nx.readwrite.graphml.write_graphml_xml(copy, part)
     return path
 
 
-def _checked(
-    threshold: float | None, rule: str, n_edges: int, n_nearest: int, lfsr: float, measure: str
-) -> float:
-    """Least size of a correlation, once the arguments have been found right."""
-    for name, given, allowed in (("rule", rule, RULES), ("measure", measure, tuple(MEASURES))):
-        if given not in allowed:
-            listed = ", ".join(repr(one) for one in allowed)
-            raise InputError(f"{name} must be one of {listed}, not {given!r}.")
-    check_count("n_edges", n_edges)
-    check_count("n_nearest", n_nearest)
-    if not 0 < lfsr <= 1:
-        raise InputError(f"lfsr must lie between 0 and 1, not {lfsr!r}.")
-    if threshold is None:
-        return _DEFAULT_THRESHOLD[rule]
-    if not 0 <= threshold <= 1:
-        raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}.")
-    return float(threshold)
+def modules(graph: Any, seed: int = 0) -> pd.DataFrame:
+    """Find groups of features that are linked more among themselves than with others.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        What `feature_network` gives; edges count by the size of their correlation.
+    seed : int, default 0
+        The method visits features in a random order.
+
+    Returns
+    -------
+    DataFrame
+        feature, module (numbered from 1, the largest first), in the order of the modules.
+    """
+    found = pd.DataFrame({"feature": list(graph.nodes), "module": module_numbers(graph, seed)})
+    found = found.astype({"feature": object, "module": "int64"})
+    return found.sort_values("module", kind="stable", ignore_index=True)
 
 
-Edges = tuple[Integers, Integers, Floats]
+def module_numbers(graph: Any, seed: int) -> list[int]:
+    """Module of every node, in the order of the nodes."""
+    import networkx as nx
+
+    # Sets of strings have another order in every run of Python; those of numbers do not.
+    place = {name: i for i, name in enumerate(graph.nodes)}
+    plain = nx.Graph()
+    plain.add_nodes_from(range(len(place)))
+    plain.add_weighted_edges_from(
+        (place[one], place[other], abs(values["correlation"]))
+        for one, other, values in graph.edges(data=True)
+    )
+    if not plain.number_of_edges():
+        return list(range(1, len(place) + 1))
+    groups = nx.community.louvain_communities(plain, weight="weight", seed=seed)
+    groups.sort(key=lambda one: (-len(one), min(one)))
+    numbers = {node: number for number, group in enumerate(groups, start=1) for node in group}
+    return [numbers[node] for node in plain]
 
 
-def _strongest(wide: Wide, count: int, limit: float) -> Edges:
-    """The pairs with the largest correlations in size, at most ``count``."""
-    kept: Edges = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+def module_members(graph: Any) -> list[list[Any]]:
+    """Nodes of every module in the order of the modules' numbers; one module without any."""
+    members: dict[Any, list[Any]] = {}
+    for node, data in graph.nodes(data=True):
+        members.setdefault(data.get("module", 0), []).append(node)
+    return [members[key] for key in sorted(members)]
+
+
+def _strongest(wide: Wide, most: int, limit: float) -> Floats:
+    """The pairs with the largest correlations in size, at most so many: rows of i < j, value."""
+    kept = np.zeros((0, 3))
     for first, block in wide.blocks():
-        kept = _largest(_joined(kept, _above(first, block, limit)), count)
-        if len(kept[2]) == count:
-            limit = max(limit, float(np.abs(kept[2]).min()))
+        size = np.abs(block)
+        rows, columns = np.nonzero(np.triu((size >= limit) & (size > 0), first + 1))
+        found = np.column_stack([rows + first, columns, block[rows, columns]])
+        kept = _in_order(np.concatenate([kept, found]))[:most]
+        if len(kept) == most:
+            limit = max(limit, float(np.abs(kept[-1, 2])))
     return kept
 
 
-def _nearest(wide: Wide, count: int, limit: float) -> Edges:
-    """Every feature with its strongest partners."""
+def _nearest(wide: Wide, count: int, limit: float) -> Floats:
+    """Every feature with its strongest partners: rows of i < j, value."""
     pairs: dict[tuple[int, int], float] = {}
     for first, block in wide.blocks():
         size = np.abs(block)
-        for row, order in enumerate(np.argsort(-size, axis=1, kind="stable")[:, :count]):
-            for other in order.tolist():
-                i = first + row
-                if other != i and size[row, other] >= limit and size[row, other] > 0:
-                    pairs.setdefault((min(i, other), max(i, other)), float(block[row, other]))
-    ends = np.array(list(pairs), np.int64).reshape(-1, 2)
-    return _largest((ends[:, 0], ends[:, 1], np.array(list(pairs.values()))), len(pairs))
+        near = np.argsort(-size, axis=1, kind="stable")[:, :count]
+        for i, partners in enumerate(near.tolist()):
+            for j in partners:
+                if size[i, j] >= max(limit, _TINY):
+                    ends = (min(first + i, j), max(first + i, j))
+                    pairs.setdefault(ends, float(block[i, j]))
+    return _in_order(np.array([(*ends, value) for ends, value in pairs.items()]).reshape(-1, 3))
 
 
-def _above(first: int, block: Floats, limit: float) -> Edges:
-    """Pairs (i, j), i < j, of a block whose correlation is at least ``limit`` and not zero."""
-    size = np.abs(block)
-    rows, columns = np.nonzero((size >= limit) & (size > 0))
-    right = columns > rows + first
-    rows, columns = rows[right], columns[right]
-    return rows + first, columns, block[rows, columns]
-
-
-def _largest(edges: Edges, count: int) -> Edges:
-    """The largest in size, in order; equal ones in the order of the features."""
-    first, second, values = edges
-    order = np.lexsort((second, first, -np.abs(values)))[:count]
-    return first[order], second[order], values[order]
-
-
-def _joined(one: Edges, other: Edges) -> Edges:
-    first, second, values = (np.concatenate(pair) for pair in zip(one, other, strict=True))
-    return first, second, values
-
-
-def _in_words(
-    rule: str,
-    measure: str,
-    limit: float,
-    n_nearest: int,
-    lfsr: float,
-    considered: int,
-    values: Floats,
-) -> str:
-    """The rule as a sentence."""
-    what = "correlation through the factors" if measure == "w" else "cosine of mean loadings"
-    which = {
-        "top": f"the {len(values)} pairs with the largest {what}",
-        "threshold": f"all {len(values)} pairs by {what}",
-        "nearest": f"every feature with its {n_nearest} strongest partners by {what}",
-    }[rule]
-    which += f", in size at least {limit:g}"
-    least = f"; the smallest shown is {np.abs(values).min():.2f} in size" if len(values) else ""
-    return (
-        f"{which}, among {considered} features with a local false sign rate below {lfsr:g} on a "
-        f"factor in use{least}."
-    )
+def _in_order(edges: Floats) -> Floats:
+    """The largest in size first; equal ones in the order of the features."""
+    return edges[np.lexsort((edges[:, 1], edges[:, 0], -np.abs(edges[:, 2])))]

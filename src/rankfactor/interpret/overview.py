@@ -9,12 +9,18 @@ import pandas as pd
 
 from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.directions import higher_in, main_effect, task_effects
-from rankfactor.interpret.selection import classifiers_of, leading_rows, shown_factors
+from rankfactor.interpret.selection import (
+    classifiers_of,
+    leading_rows,
+    row_classes,
+    row_names,
+    shown_factors,
+)
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import (
+    CLEAR,
     Certainty,
     coefficient_certainty,
-    is_clear,
     loading_certainty,
     loading_rates,
     of_normal,
@@ -51,11 +57,10 @@ def top_features(
         found = loading_certainty(posterior, rows, k)
         sign = np.where(found.mean < 0, -1, 1)
         words = {side: higher_in(effects[k], side) for side in (-1, 1)}
-        features = posterior.feature_names[posterior.coding.columns[rows]].astype(object)
         values = {
             "factor": posterior.factor_names[k],
             "rank": np.arange(1, len(rows) + 1),
-            "feature": features,
+            "feature": np.array(row_names(posterior, rows), object),
             "loading": found.mean,
             **_certainty(found),
             "sign": sign,
@@ -89,21 +94,19 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
     if by_component:
         parts = [(t + 1, found) for t, found in enumerate(_local_coefficients(posterior))]
     frames = []
-    for task, own in enumerate(classifiers.tasks):
-        rows = classifiers.rows_of(task)
-        classes = own.classes[1:] if own.n_rows == 1 else own.classes
-        for label, row in zip(classes, range(rows.start, rows.stop), strict=True):
-            for component, found in parts:
-                one = found.at(row)
-                values = {
-                    "task": own.name,
-                    "class": str(label),
-                    **({} if component is None else {"component": component}),
-                    "factor": posterior.factor_names,
-                    "coefficient": one.mean,
-                    **_certainty(one),
-                }
-                frames.append(pd.DataFrame(values))
+    targets = [(own.name, label) for own in classifiers.tasks for label in row_classes(own)]
+    for row, (task, label) in enumerate(targets):
+        for component, found in parts:
+            one = found.at(row)
+            values = {
+                "task": task,
+                "class": str(label),
+                **({} if component is None else {"component": component}),
+                "factor": posterior.factor_names,
+                "coefficient": one.mean,
+                **_certainty(one),
+            }
+            frames.append(pd.DataFrame(values))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -125,7 +128,7 @@ def factor_table(posterior: Posterior) -> pd.DataFrame:
             "factor": posterior.factor_names,
             "share": posterior.shares,
             "in_use": posterior.active,
-            "n_features": is_clear(loading_rates(posterior)).sum(axis=0),
+            "n_features": (loading_rates(posterior) < CLEAR).sum(axis=0),
             "task": ["" if one is None else one.task for one in effects],
             "direction": ["" if one is None else one.in_words() for one in effects],
             "top_features": [leaders(posterior, k) for k in range(posterior.n_factors)],
@@ -136,11 +139,8 @@ def factor_table(posterior: Posterior) -> pd.DataFrame:
 def leaders(posterior: Posterior, factor: int, count: int = 5) -> str:
     """Leading features of a factor; "(inverse)" after those with negative loadings."""
     rows = leading_rows(posterior, factor)[:count]
-    names = posterior.feature_names[posterior.coding.columns[rows]]
-    return ", ".join(
-        f"{name} (inverse)" if loading < 0 else str(name)
-        for name, loading in zip(names, posterior.rows.mean[rows, factor], strict=True)
-    )
+    ends = np.where(posterior.rows.mean[rows, factor] < 0, " (inverse)", "").tolist()
+    return ", ".join(map("{}{}".format, row_names(posterior, rows), ends))
 
 
 def shown_coefficients(posterior: Posterior, task: int | None = None) -> Certainty:
@@ -159,13 +159,7 @@ def has_components(posterior: Posterior) -> bool:
 
 
 def training_responsibilities(posterior: Posterior) -> Floats:
-    """Weights of the local classifiers for the training samples, shape (N, T), rows adding to 1.
-
-    Raises
-    ------
-    InputError
-        If the model is linear.
-    """
+    """Weights of the local classifiers for the training samples, shape (N, T), rows adding to 1."""
     if not has_components(posterior):
         raise InputError("a linear model has no components: choose a nonlinear one.")
     posterior.check_samples("responsibilities of training samples to draw")
@@ -183,21 +177,18 @@ def _local_coefficients(posterior: Posterior) -> list[Certainty]:
     if experts is None:
         raise InputError("a linear model has no components: leave by_component out.")
     rows, gates, k = experts.rows, experts.gates, posterior.n_factors
-    means = rows.mean.reshape(len(rows.mean), gates.n_gates, k + 1)[..., :k]
-    unit, shared = posterior.samples.sd, int(gates.shared[0])
+    shared, common = int(gates.shared[0]), np.arange(k)
     # Where the entries (a, b) of a symmetric matrix stand in its packed upper triangle.
     place = np.zeros((rows.order, rows.order), np.int64)
-    first, second = np.triu_indices(rows.order)
-    place[first, second] = np.arange(len(first))
+    place[np.triu_indices(rows.order)] = np.arange(rows.cov.shape[1])
     result = []
     for gate in range(shared, gates.n_gates):
-        own = gate * (k + 1) + np.arange(k)
-        mean, variance = means[:, gate], rows.cov[:, place[own, own]]
+        own = gate * (k + 1) + common
+        mean, variance = rows.mean[:, own], rows.cov[:, place[own, own]]
         if shared:
-            common = np.arange(k)
-            mean = mean + means[:, 0]
+            mean = mean + rows.mean[:, common]
             variance = variance + rows.cov[:, place[common, common]]
             variance = variance + 2 * rows.cov[:, place[common, own]]
         sd = np.sqrt(np.maximum(variance, 0.0))
-        result.append(of_normal(mean, sd).scaled(unit))
+        result.append(of_normal(mean, sd).scaled(posterior.samples.sd))
     return result

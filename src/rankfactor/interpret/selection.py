@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
 from rankfactor.errors import InputError
 from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.tasks import Task
 from rankfactor.typing import Integers
 
 
@@ -18,16 +20,27 @@ def classifiers_of(posterior: Posterior) -> Classifiers:
     return posterior.classifiers
 
 
+def number_of(kind: str, given: int | str, names: Sequence[str], hint: str) -> int:
+    """Number of what is given by its name or number; ``hint`` follows a name that is wrong."""
+    if isinstance(given, str):
+        if given not in names:
+            raise InputError(f"there is no {kind} {given!r}{hint}.")
+        return names.index(given)
+    whole = isinstance(given, numbers.Integral) and not isinstance(given, bool)
+    if not (whole and 0 <= given < len(names)):
+        raise InputError(f"there is no {kind} number {given}: the model has {len(names)}, from 0.")
+    return int(given)
+
+
 def task_number(posterior: Posterior, task: int | str) -> int:
     """Number of a task given by its name or number."""
     names = [one.name for one in classifiers_of(posterior).tasks]
-    if isinstance(task, str):
-        if task not in names:
-            raise InputError(f"there is no task {task!r}: choose one of {', '.join(names)}.")
-        return names.index(task)
-    if not 0 <= task < len(names):
-        raise InputError(f"there is no task number {task}: the model has {len(names)}, from 0.")
-    return int(task)
+    return number_of("task", task, names, f": choose one of {', '.join(names)}")
+
+
+def row_classes(task: Task) -> list[object]:
+    """Class that a positive coefficient speaks for, by classifier of a task."""
+    return list(task.classes[-task.n_rows :])
 
 
 def shown_factors(posterior: Posterior, factor: int | str | None = None) -> list[int]:
@@ -35,16 +48,7 @@ def shown_factors(posterior: Posterior, factor: int | str | None = None) -> list
     names = posterior.factor_names
     if factor is None:
         return np.flatnonzero(posterior.active).tolist() or list(range(len(names)))
-    if isinstance(factor, str):
-        if factor not in names:
-            raise InputError(
-                f"there is no factor {factor!r}: choose one of {names[0]} to {names[-1]}."
-            )
-        return [names.index(factor)]
-    whole = isinstance(factor, numbers.Integral) and not isinstance(factor, bool)
-    if not (whole and 0 <= factor < len(names)):
-        raise InputError(f"there is no factor number {factor}: the model has {len(names)}, from 0.")
-    return [int(factor)]
+    return [number_of("factor", factor, names, f": choose one of {names[0]} to {names[-1]}")]
 
 
 def leading_rows(posterior: Posterior, factor: int) -> Integers:
@@ -56,3 +60,8 @@ def leading_rows(posterior: Posterior, factor: int) -> Integers:
 def table_rows(posterior: Posterior) -> Integers:
     """Features in the model that are the table's own, not covariates that were added to it."""
     return np.flatnonzero(posterior.coding.columns < len(posterior.table_features))
+
+
+def row_names(posterior: Posterior, rows: Integers) -> list[str]:
+    """Names of features in the model."""
+    return list(posterior.feature_names[posterior.coding.columns[rows]].tolist())

@@ -99,14 +99,11 @@ def fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
 
 def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
     """Warnings in plain words: ours, then those passed in; none twice."""
-    n_samples = posterior.samples.n_samples
+    n_samples, convergence = posterior.samples.n_samples, posterior.convergence
     found = []
     if not posterior.converged:
-        advice = posterior.convergence.advice
-        found.append(
-            f"{posterior.convergence.sentence} Its numbers may still move"
-            + (f": {advice}." if advice else ".")
-        )
+        advice = convergence.advice and f": {convergence.advice}"
+        found.append(f"{convergence.sentence} Its numbers may still move{advice}.")
     if n_samples < _FEW_SAMPLES:
         found.append(
             f"There are only {n_samples} samples: everything here is uncertain, and a new data "
@@ -122,7 +119,7 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
             "and take no part in the model."
         )
     # The state of the fit has been told, whether or not its warning was passed on.
-    more = [str(text) for text in passed if str(text) != posterior.convergence.warning]
+    more = [str(text) for text in passed if str(text) != convergence.warning]
     return list(dict.fromkeys([*found, *(text[:1].upper() + text[1:] for text in more)]))
 
 
@@ -160,9 +157,8 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
     ]
     if model.label is not None and posterior.classifiers is not None:
         n_tasks = len(posterior.classifiers.tasks)
-        tasks = {1: "the labels", 2: "both label columns"}.get(
-            n_tasks, f"all {n_tasks} label columns"
-        )
+        several = "both" if n_tasks == 2 else f"all {n_tasks}"
+        tasks = "the labels" if n_tasks == 1 else f"{several} label columns"
         label = model.label.in_words()
         how = f"Factors are fitted jointly to the table and to {tasks} by a {label}."
         if posterior.training == "predictive":
@@ -181,22 +177,20 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         "A feature or a factor is called clear if the posterior probability that its loading or "
         f"coefficient is not on the side shown (the local false sign rate) is below {CLEAR}."
     )
-    if posterior.draws is None:
-        said.append(
-            f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
-            "Such inference tends to give intervals that are too narrow: take them as a guide to "
-            f"what stands out, not as tests. {clear} {posterior.convergence.sentence}"
-        )
-    else:
+    inference = (
+        f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
+        "Such inference tends to give intervals that are too narrow: take them as a guide to "
+        "what stands out, not as tests."
+    )
+    if posterior.draws is not None:
         n_chains = len(np.unique(posterior.draws.chain))
-        said.append(
+        inference = (
             f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
             f"{counted(len(posterior.draws.chain), 'draw')} kept of "
             f"{counted(n_chains, 'chain, which starts', 'chains, which start')} from a "
-            "variational fit (its history is shown). Intervals and rates are those of the draws. "
-            f"{clear} {posterior.convergence.sentence}"
+            "variational fit (its history is shown). Intervals and rates are those of the draws."
         )
-    return said
+    return [*said, f"{inference} {clear} {posterior.convergence.sentence}"]
 
 
 def versions() -> str:

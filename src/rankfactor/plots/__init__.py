@@ -4,18 +4,15 @@ They need no pyplot and change no global setting; show one in a notebook by nami
 cell, or write it with ``figure.savefig("scores.pdf")``.
 """
 
-from rankfactor.plots.auc import comparison_figure
 from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_figure
 from rankfactor.plots.components import responsibility_figure
 from rankfactor.plots.course import history_figure, trace_figure
 from rankfactor.plots.feature_ranks import rank_figure
 from rankfactor.plots.graph import network_figure
+from rankfactor.plots.held_out import comparison_figure, reliability_figure, roc_figure
 from rankfactor.plots.images import compared_images_figure, loading_image_figure
-from rankfactor.plots.loadings import loading_figure
-from rankfactor.plots.reliability import reliability_figure
-from rankfactor.plots.roc import roc_figure
+from rankfactor.plots.loadings import loading_figure, share_figure
 from rankfactor.plots.scores import score_figure
-from rankfactor.plots.shares import share_figure
 
 __all__ = [
     "coefficient_figure",

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankfactor.interpret.overview import shown_coefficients
-from rankfactor.interpret.selection import classifiers_of, shown_factors, task_number
+from rankfactor.interpret.selection import classifiers_of, row_classes, shown_factors, task_number
 from rankfactor.interpret.sentences import factor_label
 from rankfactor.plots.style import (
     FAINT,
@@ -113,16 +113,16 @@ def _draw(
     two = task.n_rows == 1
     colours = (PALETTE[0], PALETTE[1]) if two else (MUTED, colour(row))
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
-    for k, (mean, low, high, clear) in enumerate(
-        zip(found.mean, found.low, found.high, found.clear, strict=True)
-    ):
+    every = zip(found.mean, found.low, found.high, found.clear, strict=True)
+    for k, (mean, low, high, clear) in enumerate(every):
         axes.axhline(k, color=FAINT, linewidth=0.6, zorder=0)
         own = colours[int(mean > 0)] if clear else UNCLEAR
         axes.plot([low, high], [k, k], color=own, linewidth=2)
         face, name = own if clear else "white", f"point-{panel}-{k}"
         axes.plot(mean, k, "o", color=own, markerfacecolor=face, markersize=5, gid=name)
     name_rows(axes, [factor_label(posterior, k) for k in shown_factors(posterior)])
-    left, right = (shorten(task.classes[c], length) for c in ((0, 1) if two else (row, row)))
     if two:
-        axes.set_title(f"← {left}", loc="left", color=colours[0], fontsize=fontsize)
-    axes.set_title(f"{right} →", loc="right", color=colours[1], fontsize=fontsize)
+        left = f"← {shorten(task.classes[0], length)}"
+        axes.set_title(left, loc="left", color=colours[0], fontsize=fontsize)
+    right = f"{shorten(row_classes(task)[row], length)} →"
+    axes.set_title(right, loc="right", color=colours[1], fontsize=fontsize)

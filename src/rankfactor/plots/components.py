@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -31,27 +29,22 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     Figure
         Columns are samples, grouped by class and, within one, by their leading component; rows are
         the components that have at least 0.5 % of the weight, by size.
-
-    Raises
-    ------
-    InputError
-        If the model is linear.
     """
     R = training_responsibilities(posterior)
-    number = task_number(posterior, task)
-    class_index = classifiers_of(posterior).class_index[:, number]
-    part = classifiers_of(posterior).tasks[number]
+    number, classifiers = task_number(posterior, task), classifiers_of(posterior)
+    class_index, part = classifiers.class_index[:, number], classifiers.tasks[number]
     weight = R.mean(axis=0)
     rows = np.argsort(-weight, kind="stable")
     rows = rows[: max(int((weight >= _SHOWN).sum()), 1)]
     # Samples by class, leading component and its weight; those without a label come last.
     group = np.where(class_index < 0, class_index.max() + 1, class_index)
     order = np.lexsort((-R[:, rows].max(axis=1), R[:, rows].argmax(axis=1), group))
-    weights: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1, "interpolation": "none"}
     with drawing(7.4, 1.5 + 0.24 * len(rows)) as figure:
         axes = figure.subplots()
         tidy(axes)
-        image = axes.imshow(R[np.ix_(order, rows)].T, aspect="auto", gid="cells", **weights)
+        weights = R[np.ix_(order, rows)].T
+        image = axes.imshow(weights, "Blues", aspect="auto", interpolation="none")
+        image.set(clim=(0, 1), gid="cells")
         axes.spines[:].set_visible(False)
         axes.set_yticks(np.arange(len(rows)), [f"{t + 1} ({100 * weight[t]:.0f} %)" for t in rows])
         axes.set_ylabel("Component (weight)")

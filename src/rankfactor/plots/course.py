@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rankfactor.errors import InputError
-from rankfactor.plots.style import FAINT, MUTED, PALETTE, drawing, line, name_rows, tidy
+from rankfactor.plots.style import FAINT, MUTED, PALETTE, drawing, line, tidy
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.diagnostics import MAX_R_HAT, MIN_DRAWS, convergence
 
@@ -56,11 +56,6 @@ def trace_figure(posterior: Posterior) -> Figure:
     Figure
         The shaded sweeps are burn-in. The second panel has a line at 1.01, which R-hat should stay
         below; it is left out where chains have fewer than four draws.
-
-    Raises
-    ------
-    InputError
-        If there are no draws.
     """
     draws = posterior.draws
     if draws is None:
@@ -102,7 +97,8 @@ def trace_figure(posterior: Posterior) -> Figure:
             good = ratios <= MAX_R_HAT
             for chosen, colour, marker in ((good, PALETTE[0], "o"), (~good, PALETTE[1], "D")):
                 lower.plot(ratios[chosen], rows[chosen], marker, color=colour, markersize=5.5)
-            name_rows(lower, [str(kind) for kind in found.index])
+            lower.set_yticks(rows, [str(kind) for kind in found.index])
+            lower.set_ylim(len(found) - 0.4, -0.6)
             top = float(np.nanmax(ratios, initial=MAX_R_HAT))
             lower.set_xlim(0.995, max(top + 0.08 * (top - 0.995), 1.03))
             lower.set_title(f"Largest R-hat (dashed: {MAX_R_HAT})")

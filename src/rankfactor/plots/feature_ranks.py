@@ -15,7 +15,8 @@ from matplotlib.ticker import MaxNLocator
 from scipy.stats import rankdata
 
 from rankfactor.errors import InputError
-from rankfactor.plots.style import FAINT, MANY_POINTS, MUTED, PALETTE, drawing, shorten, tidy
+from rankfactor.interpret.selection import number_of
+from rankfactor.plots.style import FAINT, MANY_POINTS, PALETTE, drawing, shorten, tidy
 from rankfactor.posterior import Posterior
 from rankfactor.typing import Floats
 
@@ -25,7 +26,6 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
 
     Parameters
     ----------
-    posterior : Posterior
     values : array-like, shape (N,)
         The feature's values of the samples that the model was fitted to, in their order; NaN where
         missing.
@@ -38,15 +38,9 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
         Left, values against their ranks, with the cuts; right, w (posterior mean at the label-free
         scores) against the ranks, with the latent cut points. A likelihood that has no cuts gets
         neither.
-
-    Raises
-    ------
-    InputError
-        If there is no such feature, it is not in the model, or the values are not those of as many
-        samples.
     """
     posterior.check_samples("scores of training samples to draw")
-    number = _number(posterior, feature)
+    number = number_of("feature", feature, posterior.feature_names.tolist(), " in the model")
     x = np.asarray(values, float)
     if x.shape != (len(posterior.sample_names),):
         raise InputError(
@@ -58,7 +52,8 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
         raise InputError(f"feature {feature!r} did not vary, so the model leaves it out.")
     row = int(place[0])
     known = ~np.isnan(x)
-    w = _latent(posterior, row)
+    mean, k = posterior.rows.mean[row], posterior.n_factors
+    w = posterior.scores.mean @ mean[:k] + mean[k:].sum()  # an intercept comes last, if any
     ranks = rankdata(x[known])
     cuts, points = _cuts(posterior, row)
     with drawing(8.2, 3.9) as figure:
@@ -66,16 +61,8 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
         many = int(known.sum()) > MANY_POINTS
         for axes, vertical in ((left, x[known]), (right, w[known])):
             tidy(axes)
-            axes.scatter(
-                ranks,
-                vertical,
-                s=6 if many else 14,
-                color=PALETTE[0],
-                alpha=0.7,
-                linewidths=0,
-                rasterized=many,
-                zorder=3,
-            )
+            marks = axes.scatter(ranks, vertical, 6 if many else 14, color=PALETTE[0], alpha=0.7)
+            marks.set(linewidth=0, rasterized=many, zorder=3)
             axes.set_xlabel("Rank of the value")
             axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         # A value lies above so many cuts: each cut is a border between two ranks.
@@ -92,29 +79,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
             right.plot([], [], "D", markersize=4, color=PALETTE[1], label="cut point")
             right.plot([], [], "o", markersize=4, color=PALETTE[0], label="sample")
             figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=2)
-        for axes in (left, right):
-            axes.spines["left"].set_color(MUTED)
     return figure
-
-
-def _number(posterior: Posterior, feature: str | int) -> int:
-    names = posterior.feature_names
-    if isinstance(feature, str):
-        found = np.flatnonzero(names == feature)
-        if not found.size:
-            raise InputError(f"there is no feature {feature!r} in the model.")
-        return int(found[0])
-    if not 0 <= feature < len(names):
-        raise InputError(f"there is no feature number {feature}: the model has {len(names)}.")
-    return int(feature)
-
-
-def _latent(posterior: Posterior, row: int) -> Floats:
-    """Posterior mean of w at the samples, shape (N,)."""
-    mean = posterior.rows.mean[row]
-    k = posterior.n_factors
-    intercept = float(mean[k]) if len(mean) > k else 0.0
-    return np.asarray(posterior.scores.mean @ mean[:k] + intercept)
 
 
 def _cuts(posterior: Posterior, row: int) -> tuple[Floats, Floats]:

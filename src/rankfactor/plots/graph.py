@@ -1,4 +1,4 @@
-"""The network of features that move together."""
+"""The network of features that move together: where its nodes stand, and its drawing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rankfactor.errors import InputError
-from rankfactor.interpret.communities import module_members
-from rankfactor.plots.layout import network_layout
+from rankfactor.interpret.network import module_members
 from rankfactor.plots.placement import place_labels
 from rankfactor.plots.style import MUTED, colour, drawing, marker
+from rankfactor.typing import Floats
 
 if TYPE_CHECKING:
     import networkx
 
 _DASHED = (0, (3, 2))
+# Beyond this many nodes the exact distances of Kamada and Kawai take too long.
+_EXACT = 120
 
 
 def network_figure(
@@ -44,11 +46,6 @@ def network_figure(
     Figure
         Nodes grow with the number of their links; colours and shapes are modules. Links of
         negative correlation are dashed.
-
-    Raises
-    ------
-    InputError
-        If the graph has no node.
     """
     if len(graph) == 0:
         raise InputError("the network has no feature: lower its threshold.")
@@ -69,33 +66,19 @@ def network_figure(
         for negative, style in ((False, "solid"), (True, _DASHED)):
             drawn = [(ends, value) for ends, value in links if (value < 0) == negative]
             if drawn:
-                sizes = np.nan_to_num(np.abs([value for _, value in drawn]), nan=0.5)
-                lines = LineCollection(
-                    [ends for ends, _ in drawn],
-                    linewidths=0.2 + 1.2 * sizes,
-                    colors=MUTED,
-                    alpha=0.3,
-                    linestyles=[style],
-                    zorder=1,
-                )
+                ends, values = zip(*drawn, strict=True)
+                sizes = 0.2 + 1.2 * np.nan_to_num(np.abs(values), nan=0.5)
+                lines = LineCollection(ends, linewidths=sizes, colors=MUTED, linestyles=[style])
+                lines.set(alpha=0.3, zorder=1)
                 axes.add_collection(lines)
         area = 14 + 46 * degree / max(degree.max(), 1.0)
         for number, members in enumerate(module_members(graph)):
             chosen = [nodes.index(node) for node in members]
-            axes.scatter(
-                points[chosen, 0],
-                points[chosen, 1],
-                s=area[chosen],
-                c=colour(number),
-                marker=marker(number),
-                edgecolors="white",
-                linewidths=0.6,
-                zorder=5,
-                gid=f"module-{number}",
-            )
-        low, high = points.min(axis=0) - 1.0, points.max(axis=0) + 1.0
-        axes.set_xlim(low[0], high[0])
-        axes.set_ylim(low[1], high[1])
+            x, y, size = points[chosen, 0], points[chosen, 1], area[chosen]
+            marks = axes.scatter(x, y, size, colour(number), marker=marker(number))
+            marks.set(edgecolor="white", linewidth=0.6, zorder=5, gid=f"module-{number}")
+        (x0, y0), (x1, y1) = points.min(axis=0) - 1.0, points.max(axis=0) + 1.0
+        axes.set(xlim=(x0, x1), ylim=(y0, y1))
         if any(value < 0 for _, value in links):
             handles = [
                 Line2D([], [], color=MUTED, label="move together"),
@@ -107,3 +90,49 @@ def network_figure(
         # All points are obstacles, but only the first have a name to place.
         place_labels(axes, points[order], names[:most_labels])
     return figure
+
+
+def network_layout(graph: networkx.Graph[Any], seed: int = 0) -> dict[Any, Floats]:
+    """Places of the nodes, the same for the same graph and seed; 1 keeps two nodes apart.
+
+    Each connected part is laid out by itself, and the parts stand side by side: a force layout of
+    the whole would push parts that no edge holds together out of sight.
+    """
+    import networkx as nx
+
+    parts = sorted(
+        nx.connected_components(graph), key=lambda part: (-len(part), min(map(str, part)))
+    )
+    places: dict[Any, Floats] = {}
+    radii = [1.1 * np.sqrt(len(part)) for part in parts]
+    width = 2.2 * np.sqrt(sum(radius**2 for radius in radii)) * 1.25 if parts else 1.0
+    x = y = shelf = 0.0
+    for part, radius in zip(parts, radii, strict=True):
+        if x > 0 and x + 2 * radius > width:
+            x, y, shelf = 0.0, y - shelf, 0.0
+        shelf = max(shelf, 2 * radius + 0.8)
+        centre = np.array([x + radius, y - radius])
+        x += 2 * radius + 0.8
+        for node, place in _shape(graph, part, seed).items():
+            places[node] = centre + radius * place
+    return places
+
+
+def _shape(graph: networkx.Graph[Any], part: set[Any], seed: int) -> dict[Any, Floats]:
+    """Places of a connected part's nodes within the unit circle."""
+    import networkx as nx
+
+    # Sets have no order of their own, and the layouts follow the order of the nodes.
+    own = nx.Graph()
+    own.add_nodes_from(node for node in graph if node in part)
+    own.add_edges_from((a, b) for a, b in graph.edges(own.nodes) if a in part and b in part)
+    if len(own) == 1:
+        return dict.fromkeys(own, np.zeros(2))
+    if len(own) <= _EXACT:
+        found = nx.kamada_kawai_layout(own)
+    else:
+        found = nx.spring_layout(own, seed=seed, iterations=100, k=1.6 / np.sqrt(len(own)))
+    places = np.array([found[node] for node in own], float)
+    places -= (places.max(axis=0) + places.min(axis=0)) / 2
+    places /= max(float(np.sqrt((places**2).sum(axis=1)).max()), 1e-9)
+    return dict(zip(own, places, strict=True))

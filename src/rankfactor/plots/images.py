@@ -12,7 +12,6 @@ from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import percent, plain
 from rankfactor.plots.style import colour_bar, drawing
 from rankfactor.posterior import Posterior
-from rankfactor.typing import Floats
 
 
 def loading_image_figure(
@@ -43,13 +42,7 @@ def loading_image_figure(
     Figure
         Standardised loadings: red pixels are higher where the factor is higher, blue ones lower.
         All images share one scale.
-
-    Raises
-    ------
-    InputError
-        If the shape does not have as many pixels as there are features.
     """
-    _check_shape(posterior, image_shape)
     if columns < 1:
         raise InputError(f"columns must be at least 1, not {columns}.")
     chosen = shown_factors(posterior) if factors is None else [int(k) for k in factors]
@@ -91,8 +84,6 @@ def compared_images_figure(
         raise InputError("there is no model to draw: give at least one.")
     if most < 1:
         raise InputError(f"most must be at least 1, not {most}.")
-    for posterior in posteriors.values():
-        _check_shape(posterior, image_shape)
     rows = [(name, one, shown_factors(one)[:most]) for name, one in posteriors.items()]
     titles = [percent(one.shares[k]) for _, one, factors in rows for k in factors]
     label = "Standardised loading; share of the factor above it"
@@ -111,7 +102,15 @@ def _drawn(
 ) -> Figure:
     """Draw rows of images of ``size`` inches, each row with its name, model and factors."""
     across = max(len(factors) for _, _, factors in rows)
-    values = [_loadings(posterior, factors) for _, posterior, factors in rows]
+    values = []
+    for _, posterior, factors in rows:
+        n_features = len(posterior.table_features)  # without covariates
+        if len(image_shape) != 2 or int(np.prod(image_shape)) != n_features:
+            raise InputError(
+                f"image_shape {tuple(image_shape)} does not have as many pixels as the table has "
+                f"features, {n_features}."
+            )
+        values.append(posterior.standardised_loadings[:n_features, list(factors)])
     limit = max(float(np.abs(part).max()) for part in values) or 1.0
     named = any(name for name, _, _ in rows)
     height = len(rows) * (size * image_shape[0] / image_shape[1] + 0.3) + 0.75
@@ -122,42 +121,14 @@ def _drawn(
             axes.set_axis_off()
         for (name, _, _), part, row in zip(rows, values, panels, strict=True):
             for axes, loadings in zip(row, part.T, strict=False):
-                image = axes.imshow(
-                    loadings.reshape(image_shape),
-                    cmap="RdBu_r",
-                    vmin=-limit,
-                    vmax=limit,
-                    interpolation="none",
-                )
+                image = axes.imshow(loadings.reshape(image_shape), "RdBu_r", interpolation="none")
+                image.set_clim(-limit, limit)
                 where = "center" if named else "left"
                 axes.set_title(next(above), loc=where, fontsize=fontsize, fontweight="normal")
             # As text beside the first image: an axis label goes with the axis.
-            row[0].annotate(
-                plain(name),
-                (0, 0.5),
-                (-8, 0),
-                xycoords="axes fraction",
-                textcoords="offset points",
-                ha="right",
-                va="center",
-                fontweight="bold",
-            )
+            place = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "right"}
+            row[0].annotate(plain(name), (0, 0.5), (-8, 0), va="center", weight="bold", **place)
         # Of the same height in inches, however wide the figure is.
         bar = {"shrink": 0.7, "aspect": 4.5 * figure.get_figwidth(), "pad": 0.02}
         colour_bar(figure, image, panels, label, location="bottom", **bar)
     return figure
-
-
-def _check_shape(posterior: Posterior, image_shape: tuple[int, int]) -> None:
-    n_features = len(posterior.table_features)
-    if len(image_shape) != 2 or int(np.prod(image_shape)) != n_features:
-        raise InputError(
-            f"image_shape {tuple(image_shape)} does not have as many pixels as the table has "
-            f"features, {n_features}."
-        )
-
-
-def _loadings(posterior: Posterior, factors: Sequence[int]) -> Floats:
-    """Standardised loadings of the table's own features, shape (pixels, factors)."""
-    n_features = len(posterior.table_features)
-    return np.asarray(posterior.standardised_loadings[:n_features][:, list(factors)])

@@ -1,18 +1,41 @@
-"""Heat map of the loadings of the leading features."""
+"""How much each factor explains, and the loadings of the leading features as a heat map."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.cluster.hierarchy import dendrogram
 
 from rankfactor.interpret.loading_map import loading_map
-from rankfactor.plots.style import MUTED, colour_bar, drawing, shorten, tidy
+from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.wording import percent
+from rankfactor.plots.style import (
+    MUTED,
+    PALETTE,
+    colour_bar,
+    drawing,
+    name_rows,
+    shorten,
+    tidy,
+)
 from rankfactor.posterior import Posterior
-from rankfactor.typing import Floats
+
+
+def share_figure(posterior: Posterior) -> Figure:
+    """Draw the share of every factor in use in the variance of w."""
+    factors = shown_factors(posterior)
+    shares = posterior.shares[factors]
+    with drawing(5.0, 0.6 + 0.215 * len(factors)) as figure:
+        axes = figure.subplots()
+        tidy(axes)
+        bars = axes.barh(range(len(factors)), 100 * shares, height=0.68, color=PALETTE[0])
+        axes.bar_label(bars, [percent(float(share)) for share in shares], padding=4, fontsize=8.5)
+        name_rows(axes, [posterior.factor_names[k] for k in factors])
+        axes.set_xlim(0, 100 * max(float(shares.max()), 1e-3) * 1.14)
+        axes.set_xlabel("Share of the explained variance (%)")
+    return figure
 
 
 def loading_figure(
@@ -26,7 +49,6 @@ def loading_figure(
 
     Parameters
     ----------
-    posterior : Posterior
     features_per_factor : int, default 4
         Leading features taken from every factor.
     most_features : int, default 60
@@ -50,13 +72,18 @@ def loading_figure(
         if tree is None:
             axes = figure.subplots()
         else:
+            # The dendrogram stands to the left of the rows, which grow downwards from 0.
             side, axes = figure.subplots(1, 2, width_ratios=(1, max(n_columns, 8) / 3.5))
-            _draw_tree(side, tree)
+            drawn = dendrogram(tree, no_plot=True)
+            for heights, places in zip(drawn["dcoord"], drawn["icoord"], strict=True):
+                # SciPy puts leaves at 5, 15, 25, ...
+                side.plot(heights, (np.asarray(places) - 5) / 10, color=MUTED, linewidth=0.8)
+            side.set_ylim(n_rows - 0.5, -0.5)
+            side.set_xlim(1.02 * float(tree[:, 2].max()) or 1.0, 0)
+            side.set_axis_off()
         tidy(axes)
-        image = axes.imshow(
-            values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="none"
-        )
-        image.set_gid("cells")  # the report finds the cells by it
+        image = axes.imshow(values, "RdBu_r", aspect="auto", interpolation="none")
+        image.set(clim=(-limit, limit), gid="cells")  # the report finds the cells by it
         # White lines between the cells.
         axes.set_xticks(np.arange(n_columns + 1) - 0.5, minor=True)
         axes.set_yticks(np.arange(n_rows + 1) - 0.5, minor=True)
@@ -73,14 +100,3 @@ def loading_figure(
         where = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": 0.01}
         colour_bar(figure, image, axes, "Standardised loading (posterior mean)", **where)
     return figure
-
-
-def _draw_tree(axes: Axes, tree: Floats) -> None:
-    """Draw the dendrogram to the left of the rows, which grow downwards from 0."""
-    drawn = dendrogram(tree, no_plot=True)
-    for heights, places in zip(drawn["dcoord"], drawn["icoord"], strict=True):
-        # SciPy puts leaves at 5, 15, 25, ...
-        axes.plot(heights, (np.asarray(places) - 5) / 10, color=MUTED, linewidth=0.8)
-    axes.set_ylim(len(drawn["leaves"]) - 0.5, -0.5)
-    axes.set_xlim(1.02 * float(tree[:, 2].max()) or 1.0, 0)
-    axes.set_axis_off()

@@ -25,79 +25,41 @@ _PLACES = (
     (0.7, -0.7, "left", "top"),
     (-0.7, -0.7, "right", "top"),
 )
+_DISTANCE = 5.0  # from the point to its name, in points of type
 
 
-def place_labels(
-    axes: Axes,
-    points: Floats,
-    names: Sequence[str],
-    *,
-    distance: float = 5.0,
-    fontsize: float = 7.5,
-    length: int = 22,
-) -> list[int]:
-    """Write names beside points, the first ones first; those that find no room are left out.
+def place_labels(axes: Axes, points: Floats, names: Sequence[str]) -> list[int]:
+    """Write names beside points; return the numbers of the points that have theirs.
 
-    Parameters
-    ----------
-    axes : Axes
-        Its limits must be final; the rest of its figure is laid out here.
-    points : array, shape (n, 2)
-        In units of the data.
-    names : sequence of str, n of them
-        In order of importance.
-    distance : float
-        From the point to its name, in points of type.
-    fontsize : float
-    length : int
-        Longest name; longer ones lose their middle.
-
-    Returns
-    -------
-    list of int
-        Numbers of the points that have their name.
+    Points, shape (n, 2), are in units of the data. Names are in order of importance, for the first
+    of the points; those that find no room are left out. The limits of the axes must be final; the
+    rest of its figure is laid out here.
     """
     figure = axes.figure
     assert isinstance(figure, Figure)
     figure.draw_without_rendering()
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     inside = axes.get_window_extent(renderer)
-    pixels = axes.transData.transform(np.asarray(points, float))
+    pixels = axes.transData.transform(points)
     taken: list[Bbox] = []
     placed = []
     for number, name in enumerate(names):
         for right, up, ha, va in _PLACES:
+            away = (_DISTANCE * right, _DISTANCE * up)
             text = axes.annotate(
-                shorten(name, length),
-                (points[number][0], points[number][1]),
-                xytext=(distance * right, distance * up),
-                textcoords="offset points",
-                ha=ha,
-                va=va,
-                fontsize=fontsize,
-                color=INK,
-                zorder=20,
+                shorten(name, 22), tuple(points[number]), away, textcoords="offset points"
             )
+            text.set(ha=ha, va=va, fontsize=7.5, color=INK, zorder=20)
             # The layout was found without names: one that it made room for would move the axes.
             text.set_in_layout(False)
             box = text.get_window_extent(renderer)
-            if _fits(box, inside, taken, pixels, own=number):
+            within = np.all(box.min >= inside.min) and np.all(box.max <= inside.max)
+            free = not any(box.overlaps(other) for other in taken)
+            # A node is more than a point: three pixels to every side.
+            covered = box.padded(3.0).count_contains(np.delete(pixels, number, axis=0))
+            if within and free and not covered:
                 taken.append(box)
                 placed.append(number)
                 break
             text.remove()
     return placed
-
-
-def _fits(box: Bbox, inside: Bbox, taken: list[Bbox], pixels: Floats, *, own: int) -> bool:
-    """Whether a box lies within the axes, off the other names and off the other points."""
-    if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
-        return False
-    if any(box.overlaps(other) for other in taken):
-        return False
-    x, y = pixels.T
-    # A node is more than a point: three pixels to every side.
-    box = box.padded(3.0)
-    covered = (x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)
-    covered[own] = False
-    return not covered.any()

@@ -132,17 +132,6 @@ def line(number: int) -> dict[str, Any]:
     return {"color": colour(number), "linestyle": DASHES[number % len(DASHES)]}
 
 
-def unit_square(figure: Figure, room: float) -> Axes:
-    """Axes from 0 to 1 and a little ``room`` around them, with the diagonal."""
-    axes = figure.subplots()
-    tidy(axes)
-    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
-    axes.set_aspect("equal")
-    axes.set_xlim(-room, 1 + room)
-    axes.set_ylim(-room, 1 + room)
-    return axes
-
-
 def shorten(name: object, length: int = 34) -> str:
     """Name of at most ``length`` characters; the middle is left out, as ends tell names apart."""
     text = plain(name)

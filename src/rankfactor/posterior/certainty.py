@@ -16,14 +16,12 @@ of clear features, coefficients or factors in use asks here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from rankfactor.laws.normal import Normal
 from rankfactor.typing import Floats, Integers
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ class Certainty(NamedTuple):
     @property
     def clear(self) -> NDArray[np.bool_]:
         """Which effects are clear."""
-        return is_clear(self.lfsr)
+        return np.asarray(self.lfsr < CLEAR)
 
     def at(self, index: Any) -> Certainty:
         """Those at an index of the arrays."""
@@ -58,11 +56,6 @@ class Certainty(NamedTuple):
         """The same in units of ``1 / unit``, which is positive; the rate does not change."""
         mean, sd, low, high, lfsr = self
         return Certainty(mean * unit, sd * unit, low * unit, high * unit, lfsr)
-
-
-def is_clear(lfsr: Floats) -> NDArray[np.bool_]:
-    """Which effects are clear, by their local false sign rates."""
-    return np.asarray(lfsr < CLEAR)
 
 
 def of_normal(mean: Floats, sd: Floats) -> Certainty:
@@ -82,8 +75,7 @@ def of_mixture(means: Floats, sds: Floats) -> Certainty:
     """Effects that are equal mixtures of normals, means and deviations of shape (S, ...)."""
     mean = means.mean(axis=0)
     sd = np.sqrt((sds**2).mean(axis=0) + means.var(axis=0))
-    side = np.where(mean < 0, -1.0, 1.0)
-    lfsr = _not_above(side * means, sds)
+    lfsr = _not_above(np.where(mean < 0, -means, means), sds)
     if len(means) == 1:
         half = float(ndtri(1 - _TAIL)) * sd
         return Certainty(mean, sd, mean - half, mean + half, lfsr)
@@ -124,31 +116,29 @@ def coefficient_certainty(posterior: Posterior) -> Certainty:
     After variational Bayes those of the classifiers that predict. After Gibbs sampling the mixture
     over the draws that predict or, where they are the chain's own (probit labels), all draws.
     """
-    draws, (means, sds) = _coefficients(posterior)
-    found = of_mixture(means, sds) if draws is None else of_draws(draws)
+    draws, sds = _coefficients(posterior)
+    found = of_draws(draws) if sds is None else of_mixture(draws, sds)
     return found.scaled(posterior.samples.sd)
 
 
 def clear_coefficients(posterior: Posterior) -> NDArray[np.bool_]:
     """Which coefficients are clear, shape (R, K), without their intervals, which take longer."""
-    draws, (means, sds) = _coefficients(posterior)
-    if draws is not None:
-        return is_clear(_wrong_side(draws, draws.mean(axis=0)))
-    return is_clear(_not_above(np.where(means.mean(axis=0) < 0, -means, means), sds))
+    draws, sds = _coefficients(posterior)
+    mean = draws.mean(axis=0)
+    if sds is None:
+        return np.asarray(_wrong_side(draws, mean) < CLEAR)
+    return np.asarray(_not_above(np.where(mean < 0, -draws, draws), sds) < CLEAR)
 
 
-def _coefficients(posterior: Posterior) -> tuple[Floats | None, tuple[Floats, Floats]]:
-    """Draws of the coefficients, (S, R, K), or means and deviations of a mixture of normals."""
+def _coefficients(posterior: Posterior) -> tuple[Floats, Floats | None]:
+    """Means and deviations of a mixture of normals, (S, R, K), or draws of points and None."""
     assert posterior.classifiers is not None
     k, draws = posterior.n_factors, posterior.draws
-    laws: Sequence[Normal] = () if draws is None else draws.classifiers
-    laws = laws or (posterior.classifiers.rows,)
-    means = np.array([one.mean[:, :k] for one in laws])
+    laws = (draws and draws.classifiers) or [posterior.classifiers.rows]
     variances = np.array([one.variance[:, :k] for one in laws])
-    drawn = None
     if draws is not None and draws.classifiers and not variances.any():
-        drawn = draws.coefficients[..., :k].astype(np.float64)
-    return drawn, (means, np.sqrt(variances))
+        return draws.coefficients[..., :k].astype(np.float64), None
+    return np.array([one.mean[:, :k] for one in laws]), np.sqrt(variances)
 
 
 def _wrong_side(draws: NDArray[Any], mean: Floats) -> Floats:

@@ -17,6 +17,8 @@ and a bulk ESS of at least 100 a chain, for the worst of all quantities.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +30,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.posterior.draws import Draws
 from rankfactor.posterior.mixing import ess_bulk, ess_tail, mcse_mean, r_hat
+from rankfactor.posterior.samples import evenly_spaced
 from rankfactor.storage.archive import stacked
 from rankfactor.typing import Floats
 
@@ -66,12 +69,6 @@ def by_chain(draws: Draws, values: NDArray[Any]) -> NDArray[Any]:
     return np.stack([one[:shortest] for one in chains])
 
 
-def _some(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of a number of things, evenly spaced."""
-    most = max(most, 1)
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
-
-
 def _log_likelihood(draws: Draws) -> Floats:
     """Log likelihood at the draws, shape (chains, draws)."""
     return np.asarray(by_chain(draws, draws.log_likelihood[draws.chain, draws.sweep - 1]))
@@ -81,7 +78,7 @@ def _decisions(posterior: Posterior, *, named: bool = True) -> Quantities:
     draws, classifiers = _drawn(posterior), posterior.classifiers
     assert classifiers is not None
     rows = classifiers.row_names()
-    samples = _some(len(posterior.scores.mean), MOST // len(rows))
+    samples = evenly_spaced(len(posterior.scores.mean), MOST // len(rows))
     scores = posterior.scores.take(samples)
     if draws.priors:
         f = by_chain(draws, _mixed_decisions(draws, scores))
@@ -90,8 +87,7 @@ def _decisions(posterior: Posterior, *, named: bool = True) -> Quantities:
         f = coefficients[..., :-1] @ scores.mean.T + coefficients[..., -1:]
     # Without names of samples a decision has that of its classifier alone.
     places = [f", {posterior.sample_names[n]}" if named else "" for n in samples]
-    names = [row + place for row in rows for place in places]
-    return Quantities(f.reshape(*f.shape[:2], -1), names)
+    return _flat(f, rows, places)
 
 
 def _mixed_decisions(draws: Draws, scores: Normal) -> Floats:
@@ -112,21 +108,24 @@ def _mixed_decisions(draws: Draws, scores: Normal) -> Floats:
 def _coefficients(posterior: Posterior) -> Quantities:
     draws, classifiers = _drawn(posterior), posterior.classifiers
     assert classifiers is not None
-    values = by_chain(draws, draws.coefficients)
-    entries = [*posterior.factor_names, "intercept"]
-    names = [f"{row}, {entry}" for row in classifiers.row_names() for entry in entries]
-    chosen = _some(len(names), MOST)
-    flat = values.reshape(*values.shape[:2], -1)[..., chosen]
-    return Quantities(flat, [names[i] for i in chosen])
+    entries = [f", {entry}" for entry in (*posterior.factor_names, "intercept")]
+    values, names = _flat(by_chain(draws, draws.coefficients), classifiers.row_names(), entries)
+    chosen = evenly_spaced(len(names), MOST)
+    return Quantities(values[..., chosen], [names[i] for i in chosen])
 
 
 def _loadings(posterior: Posterior) -> Quantities:
     draws, factors = _drawn(posterior), posterior.factor_names
     columns = posterior.coding.columns
-    chosen = _some(len(columns), MOST // len(factors))
+    chosen = evenly_spaced(len(columns), MOST // len(factors))
     values = by_chain(draws, draws.loadings[:, chosen, : len(factors)])
     features = posterior.feature_names[columns[chosen]]
-    names = [f"{feature}, {factor}" for feature in features for factor in factors]
+    return _flat(values, features, [f", {factor}" for factor in factors])
+
+
+def _flat(values: NDArray[Any], rows: Iterable[str], ends: Iterable[str]) -> Quantities:
+    """Quantities of values (chains, draws, rows, ends)."""
+    names = [f"{row}{end}" for row, end in product(rows, ends)]
     return Quantities(values.reshape(*values.shape[:2], -1), names)
 
 
@@ -136,11 +135,6 @@ def _likelihood(posterior: Posterior) -> Quantities:
 
 def convergence(posterior: Posterior) -> pd.DataFrame:
     """How well the chains of a Gibbs fit have mixed, by kind of quantity.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        Of a fit with ``engine="gibbs"``.
 
     Returns
     -------
@@ -155,7 +149,7 @@ def convergence(posterior: Posterior) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If there are no draws, or fewer than four a chain.
+        If there are no draws (``engine="gibbs"`` makes some), or fewer than four a chain.
     """
     n_draws = _log_likelihood(_drawn(posterior)).shape[1]
     if n_draws < MIN_DRAWS:
@@ -171,7 +165,7 @@ def convergence(posterior: Posterior) -> pd.DataFrame:
     told = {
         kind: posterior.left_out.mixing
         if make is _decisions and posterior.left_out is not None
-        else _summary(make(posterior))
+        else _summary(*make(posterior))
         for kind, make in kinds.items()
     }
     return pd.DataFrame.from_dict(told, orient="index")
@@ -182,11 +176,10 @@ def decision_mixing(posterior: Posterior) -> dict[str, Any]:
     draws, classifiers = posterior.draws, posterior.classifiers
     if draws is None or classifiers is None or _log_likelihood(draws).shape[1] < MIN_DRAWS:
         return {}
-    return _summary(_decisions(posterior, named=False))
+    return _summary(*_decisions(posterior, named=False))
 
 
-def _summary(quantities: Quantities) -> dict[str, Any]:
-    draws, names = quantities
+def _summary(draws: Floats, names: list[str]) -> dict[str, Any]:
     ratio, bulk = r_hat(draws), ess_bulk(draws)
     # A quantity that never changes has no R-hat.
     worst = int(np.argmax(np.where(np.isnan(ratio), -np.inf, ratio)))
@@ -205,11 +198,7 @@ def _summary(quantities: Quantities) -> dict[str, Any]:
 def judged(posterior: Posterior, n_draws: int) -> Convergence:
     """Return whether the chains have converged, by R-hat and the effective sample size.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    n_draws : int
-        Draws that every chain has made; of these it may have kept a part only.
+    ``n_draws`` are those that every chain has made; of these it may have kept a part only.
     """
     quantity = "log likelihood" if posterior.classifiers is None else "decision function"
     kept = _log_likelihood(_drawn(posterior))
@@ -233,7 +222,9 @@ def judged(posterior: Posterior, n_draws: int) -> Convergence:
     if ratio > MAX_R_HAT:
         factor = max(factor, (ratio**2 - 1) / (MAX_R_HAT**2 - 1))
         found = f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT})"
-    needed = _round_up(n_draws * max(factor, 1.1))
+    about = n_draws * max(factor, 1.1)
+    unit = int(10 ** max(math.floor(math.log10(about)) - 1, 0))
+    needed = math.ceil(about / unit) * unit  # the next number with two digits that count
     more = f"about {needed:,} draws would do, so set n_draws={needed}"
     return Convergence(NOT_CONVERGED, after, found, more)
 
@@ -241,12 +232,6 @@ def judged(posterior: Posterior, n_draws: int) -> Convergence:
 def _rounded(ratio: float) -> str:
     """R-hat to as many digits as tell it from its limit."""
     return f"{ratio:.4f}" if MAX_R_HAT - 0.005 < ratio < MAX_R_HAT + 0.005 else f"{ratio:.2f}"
-
-
-def _round_up(number: float) -> int:
-    """The next number with two digits that count."""
-    unit = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
-    return int(math.ceil(number / unit) * unit)
 
 
 def to_arviz(posterior: Posterior) -> Any:
@@ -286,11 +271,11 @@ def to_arviz(posterior: Posterior) -> Any:
 def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
     """Parameters of the data likelihood by name, shape (S, d) or (S, d, cuts); NaN if not used."""
     found: dict[str, NDArray[Any]] = stacked([one.named() for one in draws.params])
-    if draws.params[0].named is not None:
+    if draws.params[0].public_names is not None:
         return found
     # A class that does not say which parameters are drawn: those that differ between draws.
     return {
         name: values
         for name, values in found.items()
-        if not np.array_equal(values, values[:1].repeat(len(values), 0), equal_nan=True)
+        if not np.array_equal(values, np.broadcast_to(values[0], values.shape), equal_nan=True)
     }

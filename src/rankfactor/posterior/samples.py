@@ -22,36 +22,20 @@ from rankfactor.typing import Floats
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """Numbers of all training samples together.
-
-    Attributes
-    ----------
-    n_samples : int
-    moment : array, shape (K, K)
-        Second moment of the mean label-free scores.
-    spread : array, shape (K (K + 1) / 2,)
-        Mean posterior covariance of the label-free scores, packed.
-    sd : array, shape (K,)
-        Standard deviation of the mean label-free scores.
-    counts : tuple of int array, shape (n_classes + 1,) each
-        Samples in every class of a task, then those whose class is not known.
-    higher : int array, shape (rows, K)
-        1 where the mean score of a row's class is above that of the task's other classes, -1 where
-        it is below, 0 where one of them has no sample.
-    n_components : int
-        Local classifiers that matter; 0 for a linear model.
-    mixing : dict
-        How well the decisions at the training samples have mixed, where there are draws and the
-        scores are no longer there (`rankfactor.posterior.diagnostics.convergence`).
-    """
+    """Numbers of all training samples together; means and moments are of label-free scores."""
 
     n_samples: int
-    moment: Floats
-    spread: Floats
-    sd: Floats
+    moment: Floats  # second moment of the mean scores, shape (K, K)
+    spread: Floats  # mean posterior covariance of the scores, packed, shape (K (K + 1) / 2,)
+    sd: Floats  # standard deviation of the mean scores, shape (K,)
+    # Samples in every class of a task, then those whose class is not known, (n_classes + 1,) each.
     counts: tuple[NDArray[np.int64], ...] = ()
+    # 1 where the mean score of a row's class is above that of the task's other classes, -1 where it
+    # is below, 0 where one of them has no sample; shape (rows, K).
     higher: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
-    n_components: int = 0
+    n_components: int = 0  # local classifiers that matter; 0 for a linear model
+    # How well the decisions at the training samples have mixed, where there are draws and the
+    # scores are no longer there (`rankfactor.posterior.diagnostics.convergence`).
     mixing: dict[str, Any] = field(default_factory=dict)
 
 
@@ -64,11 +48,10 @@ def summarise(
         own = class_index[:, number]
         known = np.bincount(own[own >= 0], minlength=len(task.classes))
         counts.append(np.append(known, (own < 0).sum()).astype(np.int64))
-        for positive in [1] if task.n_rows == 1 else range(task.n_rows):
-            inside, outside = own == positive, (own >= 0) & (own != positive)
+        for sign in task.signs(own):
             gap = np.zeros(scores.order)
-            if inside.any() and outside.any():
-                gap = scores.mean[inside].mean(axis=0) - scores.mean[outside].mean(axis=0)
+            if (sign > 0).any() and (sign < 0).any():
+                gap = scores.mean[sign > 0].mean(axis=0) - scores.mean[sign < 0].mean(axis=0)
             higher.append(np.sign(gap))
     return SampleSummary(
         len(scores.mean),
@@ -79,3 +62,8 @@ def summarise(
         np.array(higher, np.int64).reshape(-1, scores.order),
         n_components,
     )
+
+
+def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
+    """Numbers of at most ``most`` of ``count`` things, and of one at least, evenly spaced."""
+    return np.unique(np.linspace(0, count - 1, min(count, max(most, 1))).round().astype(np.int64))

@@ -13,15 +13,10 @@ from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.sentences import factor_label
 from rankfactor.interpret.wording import plain
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.samples import evenly_spaced
 
 # With more samples than this a browser gets slow; some of them, evenly spaced, are shown then.
 MOST_SAMPLES = 3000
-
-
-def shown_samples(posterior: Posterior) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Numbers of the samples that the explorer shows."""
-    n = posterior.samples.n_samples
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_SAMPLES)).round().astype(np.int64))
 
 
 def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
@@ -38,32 +33,24 @@ def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
     if posterior.left_out is not None:
         return None
     factors = shown_factors(posterior)
-    samples = shown_samples(posterior)
+    samples = evenly_spaced(posterior.samples.n_samples, MOST_SAMPLES)
     scores = posterior.scores.mean[samples]
     place = {k: i for i, k in enumerate(factors)}
-    tasks, start = [], []
+    tasks, orders = [], []
     if posterior.classifiers is not None:
         for number, task in enumerate(posterior.classifiers.tasks):
-            tasks.append(
-                {
-                    "name": plain(task.name),
-                    "classes": [plain(label) for label in task.classes],
-                    "codes": posterior.classifiers.class_index[samples, number].tolist(),
-                }
-            )
-            start.append(_two([place[e.factor] for e in effects_on(posterior, number)]))
+            codes = posterior.classifiers.class_index[samples, number].tolist()
+            classes = [plain(label) for label in task.classes]
+            tasks.append({"name": plain(task.name), "classes": classes, "codes": codes})
+            orders.append([place[effect.factor] for effect in effects_on(posterior, number)])
     return {
         "factors": [factor_label(posterior, k) for k in factors],
         "samples": [plain(name) for name in posterior.sample_names[samples]],
         "scores": [np.round(scores[:, k], 3).tolist() for k in factors],
         "tasks": tasks,
-        "start": start or [_two(list(range(len(factors))))],
+        # One factor stands on both axes if there is no other.
+        "start": [[one[0], one[:2][-1]] for one in orders or [list(place.values())]],
     }
-
-
-def _two(order: list[int]) -> list[int]:
-    """The first two of an order; one factor stands on both axes if there is no other."""
-    return [order[0], order[1] if len(order) > 1 else order[0]]
 
 
 def as_json(content: Any) -> Markup:

@@ -10,7 +10,7 @@ import io
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -21,32 +21,21 @@ from rankfactor.plots.style import FAINT, INK, MUTED, PALETTE, UNCLEAR, figure_s
 # Hints of the parts of a figure, by the part's name: one for each mark in it, in their order.
 Tips = Mapping[str, Sequence[str]]
 
-# Names of the style sheet's variables for the colours of the figures. Classes have two: text needs
-# more contrast than a mark does.
+# Names of the style sheet's variables for the colours of the figures. Classes have two, c for marks
+# and t for text, which needs more contrast than a mark does.
 _COLOURS = {INK: "ink", MUTED: "muted", FAINT: "line", UNCLEAR: "unclear", "#ffffff": "card"}
-_MARKS = {colour.lower(): f"c{i}" for i, colour in enumerate(PALETTE)}
-_WORDS = {colour.lower(): f"t{i}" for i, colour in enumerate(PALETTE)}
+_CLASSES = {colour.lower(): str(i) for i, colour in enumerate(PALETTE)}
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
 
 
-@dataclass(frozen=True)
-class InlineFigure:
-    """A figure of the page.
+class InlineFigure(NamedTuple):
+    """A figure of the page."""
 
-    Attributes
-    ----------
-    svg : Markup
-        The drawing, with its description as the accessible name.
-    caption : str
-    width : int
-        Natural width in CSS pixels.
-    """
-
-    svg: Markup
+    svg: Markup  # the drawing, with its description as the accessible name
     caption: str
-    width: int
+    width: int  # natural width in CSS pixels
 
 
 def inline_figure(
@@ -54,16 +43,8 @@ def inline_figure(
 ) -> InlineFigure:
     """Turn a figure into SVG that can stand inside a page.
 
-    Parameters
-    ----------
-    figure : Figure
-    name : str
-        Unique in the page; parts of the drawing are named after it.
-    description : str
-        What a reader who cannot see the figure needs to know.
-    caption : str
-    tips : mapping, optional
-        Hints by the name (gid) of a part of the figure.
+    The name is unique in the page, and parts of the drawing are named after it; the description is
+    what a reader who cannot see the figure needs to know; hints are by the name (gid) of a part.
     """
     buffer = io.BytesIO()
     # The layout was found when the figure was made; finding it again takes most of the time.
@@ -83,21 +64,19 @@ def inline_figure(
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "style":
-                element.set(
-                    key, _themed(value, _WORDS if element.tag == f"{{{_SVG}}}text" else _MARKS)
-                )
+                element.set(key, _themed(value, "t" if element.tag == f"{{{_SVG}}}text" else "c"))
             elif key == "id":
                 element.set(key, f"{name}-{value}")
             elif key in {"href", f"{{{_XLINK}}}href"} and value.startswith("#"):
                 element.set(key, f"#{name}-{value[1:]}")
             elif "url(#" in value:
                 element.set(key, value.replace("url(#", f"url(#{name}-"))
-    width = round(figure.get_figwidth() * 96)
+    width, height = (round(96 * inches) for inches in figure.get_size_inches())
     root.set("id", name)
     root.set("role", "img")
     root.set("aria-label", plain(description))
     root.set("width", str(width))
-    root.set("height", str(round(figure.get_figheight() * 96)))
+    root.set("height", str(height))
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _XLINK)
     # The parser has read every name as text, and the writer escapes it again: this is safe markup.
@@ -114,12 +93,11 @@ def _marks(root: ElementTree.Element, part: str) -> Iterator[ElementTree.Element
             yield element
 
 
-def _themed(style: str, classes: Mapping[str, str]) -> str:
-    """Style whose colours are variables of the page."""
-    names = {**_COLOURS, **classes}
-
-    def variable(match: re.Match[str]) -> str:
-        name = names.get(match.group().lower())
-        return match.group() if name is None else f"var(--{name})"
-
-    return re.sub(r"#[0-9a-fA-F]{6}\b", variable, style)
+def _themed(style: str, kind: str) -> str:
+    """Style whose colours are variables of the page, those of classes of a kind."""
+    names = _COLOURS | {colour: kind + place for colour, place in _CLASSES.items()}
+    return re.sub(
+        r"#[0-9a-fA-F]{6}\b",
+        lambda found: f"var(--{names[key]})" if (key := found[0].lower()) in names else found[0],
+        style,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,33 @@ def digits(count: int) -> Callable[[float], str]:
     return lambda value: number(value, count)
 
 
+# Columns of all frames by their name there.
+_COLUMNS = {
+    "factor": Column("Factor"),
+    "share": Column("Share (%)", digits(1)),
+    "n_features": Column("Clear features", digits(0)),
+    "task": Column("Task"),
+    "class": Column("Class"),
+    "direction": Column("Direction"),
+    "top_features": Column("Led by"),
+    "coefficient": Column("Coefficient", digits(3)),
+    "low": Column("Low", digits(3)),
+    "high": Column("High", digits(3)),
+    "lfsr": Column("LFSR", rate),
+    "feature": Column("Feature"),
+    "other": Column("Linked with"),
+    "correlation": Column("Correlation", digits(3)),
+    "set": Column("Set"),
+    "overlap": Column("Overlap", digits(0)),
+    "expected": Column("Expected", digits(1)),
+    "size": Column("Size", digits(0)),
+    "odds": Column("Odds ratio", digits(1)),
+    "p": Column("p", small),
+    "q": Column("q", small),
+    "features": Column("Features"),
+}
+
+
 def cell(value: Any, write: Callable[[float], str] | None) -> Cell:
     """Cell of a value; numbers are kept with six digits for sorting and saving."""
     if write is None:
@@ -61,54 +88,36 @@ def kept(value: float) -> str:
     return f"{value:.6g}" if np.isfinite(value) else ""
 
 
-def table_of(frame: pd.DataFrame, columns: Mapping[str, Column], name: str, caption: str) -> Table:
+def table_of(frame: pd.DataFrame, names: Sequence[str], name: str, caption: str) -> Table:
     """Table of some columns of a frame."""
+    columns = [_COLUMNS[one] for one in names]
     rows = [
-        [cell(value, column.write) for value, column in zip(line, columns.values(), strict=True)]
-        for line in frame[list(columns)].itertuples(index=False, name=None)
+        [cell(value, column.write) for value, column in zip(line, columns, strict=True)]
+        for line in frame[list(names)].itertuples(index=False, name=None)
     ]
-    return Table(name, caption, list(columns.values()), rows)
+    return Table(name, caption, columns, rows)
 
 
 def factor_overview(posterior: Posterior) -> Table:
     """All factors in use: share, clear features, what they speak for."""
     frame = factor_table(posterior).iloc[shown_factors(posterior)]
     frame = frame.assign(share=100 * frame["share"])
-    columns = {
-        "factor": Column("Factor"),
-        "share": Column("Share (%)", digits(1)),
-        "n_features": Column("Clear features", digits(0)),
-        "task": Column("Task"),
-        "direction": Column("Direction"),
-        "top_features": Column("Led by"),
-    }
-    if posterior.classifiers is None:
-        del columns["task"], columns["direction"]
-    return table_of(
-        frame,
-        columns,
-        "factors",
-        "Factors in use. Share: of what all factors explain. Clear features: see Methods."
-        + ("" if posterior.classifiers is None else " Task: where its coefficient is largest."),
-    )
+    caption = "Factors in use. Share: of what all factors explain. Clear features: see Methods."
+    tasks = []
+    if posterior.classifiers is not None:
+        caption += " Task: where its coefficient is largest."
+        tasks = ["task", "direction"]
+    columns = ["factor", "share", "n_features", *tasks, "top_features"]
+    return table_of(frame, columns, "factors", caption)
 
 
 def coefficients_in_full(posterior: Posterior) -> Table:
     """Coefficients of every factor in use, with their intervals."""
     frame = coefficient_table(posterior)
     used = {posterior.factor_names[k] for k in shown_factors(posterior)}
-    frame = frame[frame["factor"].isin(used)]
     return table_of(
-        frame,
-        {
-            "task": Column("Task"),
-            "class": Column("Class"),
-            "factor": Column("Factor"),
-            "coefficient": Column("Coefficient", digits(3)),
-            "low": Column("Low", digits(3)),
-            "high": Column("High", digits(3)),
-            "lfsr": Column("LFSR", rate),
-        },
+        frame[frame["factor"].isin(used)],
+        ("task", "class", "factor", "coefficient", "low", "high", "lfsr"),
         "coefficients",
         "Change of the decision for the class, for one standard deviation of the factor, with its "
         "90 % interval.",
@@ -140,52 +149,35 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
             }
             for row in part.to_dict("records")
         ]
-        table = {
-            "number": k + 1,
-            "name": posterior.factor_names[k],
-            "share": percent(posterior.shares[k]),
-            "leaders": plain(leaders(posterior, k, 3)),
-            "rows": rows,
-            "is_open": k in opened,
-        }
-        tables.append(table)
+        tables.append(
+            {
+                "number": k + 1,
+                "name": posterior.factor_names[k],
+                "share": percent(posterior.shares[k]),
+                "leaders": plain(leaders(posterior, k, 3)),
+                "rows": rows,
+                "is_open": k in opened,
+            }
+        )
     return tables
 
 
 def edge_overview(graph: object) -> Table:
     """The strongest links of a network."""
     frame = edge_table(graph)
-    caption = f"The {_MOST_ROWS} strongest of {len(frame)} links."
-    return table_of(
-        frame.head(_MOST_ROWS),
-        {
-            "feature": Column("Feature"),
-            "other": Column("Linked with"),
-            "correlation": Column("Correlation", digits(3)),
-        },
-        "network",
-        caption if len(frame) > _MOST_ROWS else "All links, the strongest first.",
-    )
+    caption = "All links, the strongest first."
+    if len(frame) > _MOST_ROWS:
+        caption = f"The {_MOST_ROWS} strongest of {len(frame)} links."
+    columns = ("feature", "other", "correlation")
+    return table_of(frame.head(_MOST_ROWS), columns, "network", caption)
 
 
-def gene_sets_overview(found: pd.DataFrame) -> Table | None:
-    """Gene sets by their q-value, the smallest first; None if no set has an overlap."""
-    if found.empty:
-        return None
+def gene_sets_overview(found: pd.DataFrame) -> Table:
+    """Gene sets by their q-value, the smallest first."""
+    columns = "factor direction set overlap expected size odds p q features"
     return table_of(
         found.sort_values(["q", "p"], kind="stable").head(_MOST_ROWS),
-        {
-            "factor": Column("Factor"),
-            "direction": Column("Direction"),
-            "set": Column("Set"),
-            "overlap": Column("Overlap", digits(0)),
-            "expected": Column("Expected", digits(1)),
-            "size": Column("Size", digits(0)),
-            "odds": Column("Odds ratio", digits(1)),
-            "p": Column("p", small),
-            "q": Column("q", small),
-            "features": Column("Features"),
-        },
+        columns.split(),
         "gene-sets",
         f"At most {_MOST_ROWS} sets, the smallest q-values first; sets without an overlap are not "
         "listed.",

@@ -17,12 +17,15 @@
     parent?.append(element);
     return element;
   }
-  function searchBox(title) {
-    const label = make("label", {}, title);
-    const input = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
-    label.append(input);
-    return [label, input];
+  /** Control that is appended to a host, with its name before it. */
+  function labelled(host, title, control) {
+    const label = make("label", {}, `${title} `);
+    label.append(control);
+    host.append(label);
+    return control;
   }
+  const searchBox = (host, title) =>
+    labelled(host, title, make("input", { type: "search", autocomplete: "off", spellcheck: "false" }));
   function embedded(id) {
     const block = document.getElementById(id);
     return block ? JSON.parse(block.textContent) : null;
@@ -83,8 +86,7 @@
       if (text) showHint(text, event.clientX, event.clientY);
       else hideHint();
     };
-    document.addEventListener("pointermove", look);
-    document.addEventListener("pointerdown", look);
+    for (const moved of ["pointermove", "pointerdown"]) document.addEventListener(moved, look);
     document.addEventListener("scroll", hideHint, { passive: true });
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideHint(); });
   }
@@ -162,27 +164,25 @@
     const tables = [...host.querySelectorAll("table")];
     tables.forEach(sortable);
     const bar = make("div", { class: "tools" });
-    const [label, input] = searchBox("Search ");
+    const input = searchBox(bar, "Search");
     const count = make("span", { class: "muted count", role: "status" });
     const button = make("button", { type: "button" }, "Download CSV");
-    bar.append(label, count, button);
+    bar.append(count, button);
     host.prepend(bar);
     const folds = [...host.querySelectorAll("details")];
     const opened = new Map(folds.map((fold) => [fold, fold.open]));
     function filter() {
       const wanted = input.value.trim().toLowerCase().replace(/\s+/g, " ");
-      let shown = 0;
-      let all = 0;
+      let [shown, all] = [0, 0];
       for (const table of tables) {
-        const name = (table.dataset.group || "").toLowerCase();
-        let here = 0;
-        for (const row of body(table)) {
+        const rows = body(table);
+        for (const row of rows) {
           const cells = [...row.cells].map((cell) => cell.textContent.trim());
-          row.hidden = !`${name} ${cells.join(" ")}`.toLowerCase().includes(wanted);
-          here += !row.hidden;
-          all += 1;
+          const text = [table.dataset.group || "", ...cells].join(" ");
+          row.hidden = !text.toLowerCase().includes(wanted);
         }
-        shown += here;
+        const here = rows.filter((row) => !row.hidden).length;
+        [shown, all] = [shown + here, all + rows.length];
         const fold = table.closest("details");
         if (fold && host.contains(fold)) {
           fold.hidden = here === 0;
@@ -214,53 +214,45 @@
   const lookOf = (code) => (code < 0 ? [SHAPES[0], "unknown"]
     : [SHAPES[(code + Math.floor(code / 7)) % 7], `k${code % 7}`]);
   function choice(host, title, options, chosen) {
-    const label = make("label", {}, `${title} `);
     const select = make("select");
     options.forEach((text, i) => select.append(make("option", { value: i }, text)));
     select.value = chosen;
-    label.append(select);
-    host.append(label);
-    return select;
+    return labelled(host, title, select);
   }
-  /** Round numbers between two ends, about five of them. */
+  /** Round numbers between two ends, about five of them, and as text. */
   function ticks(low, high) {
     const raw = (high - low) / 5;
     const unit = 10 ** Math.floor(Math.log10(raw));
     const step = unit * [1, 2, 5, 10].find((k) => k * unit >= raw);
+    const digits = Math.max(0, -Math.floor(Math.log10(step)));
     const found = [];
     for (let i = Math.ceil(low / step); i * step <= high; i += 1) found.push(i * step);
-    return [found, Math.max(0, -Math.floor(Math.log10(step)))];
+    return found.map((v) => [v, written(v, digits)]);
   }
 
   function explorer(host, data) {
     const controls = make("div", { class: "tools" });
     const colour = data.tasks.length
       ? choice(controls, "Colour by", data.tasks.map((task) => task.name), 0) : null;
-    const start = data.start[0];
-    const across = choice(controls, "Across", data.factors, start[0]);
-    const up = choice(controls, "Up", data.factors, start[1]);
-    const [label, find] = searchBox("Find a sample ");
-    controls.append(label);
+    const [across, up] = ["Across", "Up"].map((title, i) =>
+      choice(controls, title, data.factors, data.start[0][i]));
+    const find = searchBox(controls, "Find a sample");
     const legend = make("div", { class: "legend", role: "group", "aria-label": "Classes shown" });
     const frame = make("div", { class: "drawing plot", tabindex: "0", role: "application",
       "aria-label": "Scatter of the samples; arrow keys go from sample to sample" });
     const spoken = make("p", { class: "hidden", role: "status" });
     host.prepend(controls, legend, frame, spoken);
-    let hiddenClasses = new Set();
-    let points = [];
-    let marked = null;
+    let [hiddenClasses, points, marked] = [new Set(), [], null];
     let [wide, high] = [0, 0];
 
     const classOf = (i) => (colour ? data.tasks[colour.value].codes[i] : 0);
     function describe(i) {
-      const lines = [data.samples[i]];
-      for (const task of data.tasks) {
-        lines.push(`${task.name}: ${task.codes[i] < 0 ? "unknown" : task.classes[task.codes[i]]}`);
-      }
-      for (const k of new Set([Number(across.value), Number(up.value)])) {
-        lines.push(`${data.factors[k]}: ${written(data.scores[k][i])}`);
-      }
-      return lines.join("\n");
+      const factors = [...new Set([across.value, up.value])];
+      return [
+        data.samples[i],
+        ...data.tasks.map(({ name, classes, codes }) => `${name}: ${classes[codes[i]] ?? "unknown"}`),
+        ...factors.map((k) => `${data.factors[k]}: ${written(data.scores[k][i])}`),
+      ].join("\n");
     }
     function mark(point) {
       if (marked) marked.shape.classList.remove("marked");
@@ -289,28 +281,26 @@
       const py = (v) => high - EDGE.bottom - ((v - y0) / (y1 - y0)) * (high - EDGE.top - EDGE.bottom);
       const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label":
         `${data.samples.length} samples: ${data.factors[across.value]} across, ${data.factors[up.value]} up.` });
-      const [xs, xDigits] = ticks(x0, x1);
-      const [ys, yDigits] = ticks(y0, y1);
-      const bottom = high - EDGE.bottom;
-      for (const v of xs) {
-        draw("line", { x1: px(v), x2: px(v), y1: EDGE.top, y2: bottom, class: "rule" }, svg);
-        draw("text", { x: px(v), y: bottom + 16, "text-anchor": "middle" }, svg, written(v, xDigits));
-      }
-      for (const v of ys) {
-        draw("line", { x1: EDGE.left, x2: wide - EDGE.right, y1: py(v), y2: py(v), class: "rule" }, svg);
-        draw("text", { x: EDGE.left - 7, y: py(v) + 4, "text-anchor": "end" }, svg, written(v, yDigits));
-      }
+      const [bottom, right] = [high - EDGE.bottom, wide - EDGE.right];
       const middle = (EDGE.top + bottom) / 2;
-      draw("text", { x: (EDGE.left + wide - EDGE.right) / 2, y: high - 6, "text-anchor": "middle" },
-        svg, data.factors[across.value]);
-      draw("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` },
-        svg, data.factors[up.value]);
+      const write = (text, x, y, anchor = "middle", more = {}) =>
+        draw("text", { x, y, "text-anchor": anchor, ...more }, svg, text);
+      for (const [v, text] of ticks(x0, x1)) {
+        draw("path", { d: `M${px(v)} ${EDGE.top}V${bottom}`, class: "rule" }, svg);
+        write(text, px(v), bottom + 16);
+      }
+      for (const [v, text] of ticks(y0, y1)) {
+        draw("path", { d: `M${EDGE.left} ${py(v)}H${right}`, class: "rule" }, svg);
+        write(text, EDGE.left - 7, py(v) + 4, "end");
+      }
+      write(data.factors[across.value], (EDGE.left + right) / 2, high - 6);
+      write(data.factors[up.value], 14, middle, "middle", { transform: `rotate(-90 14 ${middle})` });
       const wanted = find.value.trim().toLowerCase();
       points = [];
-      for (let i = 0; i < data.samples.length; i += 1) {
+      for (const [i, name] of data.samples.entries()) {
         const code = classOf(i);
         if (hiddenClasses.has(code)) continue;
-        const found = wanted && data.samples[i].toLowerCase().includes(wanted);
+        const found = wanted && name.toLowerCase().includes(wanted);
         const [d, kind] = lookOf(code);
         const shape = draw("path", { d,
           transform: `translate(${px(x[i]).toFixed(1)} ${py(y[i]).toFixed(1)})`,
@@ -331,7 +321,7 @@
           "aria-hidden": "true" }, button);
         const [d, kind] = lookOf(code);
         draw("path", { d, class: kind }, swatch);
-        button.append(` ${code < 0 ? "unknown" : task.classes[code]} (${n})`);
+        button.append(` ${task.classes[code] ?? "unknown"} (${n})`);
         button.addEventListener("click", () => {
           const off = !hiddenClasses.delete(code);
           if (off) hiddenClasses.add(code);
@@ -353,8 +343,7 @@
       }
       mark(best);
     });
-    frame.addEventListener("pointerleave", () => mark(null));
-    frame.addEventListener("blur", () => mark(null));
+    for (const left of ["pointerleave", "blur"]) frame.addEventListener(left, () => mark(null));
     frame.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step || !points.length) return;

@@ -5,42 +5,131 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from numpy.typing import NDArray
 
 from rankfactor.errors import counted
 from rankfactor.interpret import feature_network
-from rankfactor.interpret.communities import module_members
+from rankfactor.interpret.accuracy import Score, two_class_tasks
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.loading_map import loading_map
+from rankfactor.interpret.network import module_members
 from rankfactor.interpret.overview import (
     has_components,
     shown_coefficients,
     training_responsibilities,
 )
-from rankfactor.interpret.selection import classifiers_of, shown_factors
+from rankfactor.interpret.selection import row_classes, shown_factors
 from rankfactor.interpret.sentences import clear_factors
 from rankfactor.interpret.wording import joined, number, percent, plain
 from rankfactor.plots import (
     coefficient_figure,
+    comparison_figure,
     history_figure,
     loading_figure,
     network_figure,
+    reliability_figure,
     responsibility_figure,
+    roc_figure,
     score_figure,
     share_figure,
     trace_figure,
 )
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.diagnostics import MAX_R_HAT
+from rankfactor.report.explorer import as_json
 from rankfactor.report.figures import InlineFigure, inline_figure
+from rankfactor.typing import Floats
 
 # Links of the network that is drawn; more of them hide one another.
 EDGES = 250
 
 
+def comparison_overview(
+    comparison: pd.DataFrame | None, scores: dict[str, list[Score]]
+) -> InlineFigure | None:
+    """Figure of all models' AUC, if any is known."""
+    if not any(np.isfinite(score.auc) for rows in scores.values() for score in rows):
+        return None
+    tips = {
+        f"point-{panel}-{row}": [
+            f"{score.model}\nAUC {number(score.auc, 3)} ± {number(score.auc_sd, 3)}"
+        ]
+        * int(np.isfinite(score.auc))
+        for panel, rows in enumerate(scores.values())
+        for row, score in enumerate(rows)
+    }
+    assert comparison is not None
+    return inline_figure(
+        comparison_figure(comparison),
+        "fig-comparison",
+        f"Cross-validated AUC of every model on {joined(list(scores))}, with one standard "
+        "deviation over folds to either side; the numbers are in the table.",
+        "AUC, mean over folds. Bars: ±1 standard deviation across folds. Overlap is not a "
+        "significance test.",
+        tips,
+    )
+
+
+def accuracy_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> list[InlineFigure]:
+    """ROC of every task with two classes in the decisions, then calibration by probabilities."""
+    curves, calibrations = [], []
+    for place, task, part, positive in two_class_tasks(posterior, decisions):
+        name, models = plain(task), [plain(model) for model in part["model"].unique()]
+        caption = (
+            f"{name}: ROC of the out-of-fold decisions of all folds together; in "
+            "parentheses its AUC, which can differ a little from the mean over folds."
+        )
+        if "fold" in part and len(part["fold"].unique()) > 1:
+            caption += (
+                f" Band: the true positive rate of {models[0]} in single folds, mean and one "
+                "standard deviation to either side."
+            )
+        said = f"ROC of {name} for {joined(models)}, from decisions on samples outside the fit."
+        figure = roc_figure(part, task, positive=positive)
+        curves.append(inline_figure(figure, f"fig-roc-{place}", said, caption))
+        if "probability" not in part:
+            continue
+        chances: dict[str, Floats] = {}
+        labels: NDArray[Any] | None = None
+        for model, rows in part.groupby("model", sort=False):
+            chance = rows["probability"].to_numpy(float)
+            own = rows["label"].astype(str).to_numpy(object)
+            same = labels is None or np.array_equal(labels, own)
+            # One curve beside another needs the same samples in the same order.
+            if same and ((chance >= 0) & (chance <= 1)).all():
+                labels, chances[plain(model)] = own, chance
+        if not chances:
+            continue
+        hit = None if positive is None else str(positive)
+        calibration = inline_figure(
+            reliability_figure(labels, chances, positive=hit),
+            f"fig-calibration-{place}",
+            f"Calibration of {name} for {joined(list(chances))}: share of samples that "
+            "came true by the probability they were given outside the fit.",
+            f"{name}: how often a class came true, by the probability that samples "
+            "outside the fit were given. On the diagonal, probabilities mean what they say. "
+            "Larger marks have more samples; in parentheses, the mean distance.",
+        )
+        calibrations.append(calibration)
+    return curves + calibrations
+
+
 def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
-    """Task name and coefficient figure of every task."""
+    """Task name and coefficient figure of every task; none without labels."""
     figures = []
-    for task, part in enumerate(classifiers_of(posterior).tasks):
+    for task, part in enumerate(posterior.classifiers.tasks if posterior.classifiers else ()):
+        found = shown_coefficients(posterior, task)
+        tips = {
+            f"point-{panel}-{line}": [
+                f"{posterior.factor_names[k]}, for {plain(target)}\n"
+                f"{number(found.mean[panel, line])} "
+                f"({number(found.low[panel, line])} to {number(found.high[panel, line])})"
+            ]
+            for panel, target in enumerate(row_classes(part))
+            for line, k in enumerate(shown_factors(posterior))
+        }
         figure = inline_figure(
             coefficient_figure(posterior, task),
             f"fig-coefficients-{task}",
@@ -48,24 +137,10 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
             f"{clear_factors(posterior, task)}",
             "Coefficients with 90 % intervals. Filled: clear (see Methods). Colours are those of "
             "the classes. In parentheses, the factor's share of the explained variance.",
-            _coefficient_tips(posterior, task),
+            tips,
         )
         figures.append((plain(part.name), figure))
     return figures
-
-
-def _coefficient_tips(posterior: Posterior, task: int) -> dict[str, list[str]]:
-    part = classifiers_of(posterior).tasks[task]
-    found = shown_coefficients(posterior, task)
-    return {
-        f"point-{panel}-{line}": [
-            f"{posterior.factor_names[k]}, for {plain(target)}\n"
-            f"{number(found.mean[panel, line])} "
-            f"({number(found.low[panel, line])} to {number(found.high[panel, line])})"
-        ]
-        for panel, target in enumerate(part.classes[1:] if part.n_rows == 1 else part.classes)
-        for line, k in enumerate(shown_factors(posterior))
-    }
 
 
 def score_figures(posterior: Posterior) -> list[InlineFigure]:
@@ -92,9 +167,15 @@ def score_figures(posterior: Posterior) -> list[InlineFigure]:
     return figures
 
 
-def loading_overview(posterior: Posterior) -> InlineFigure:
-    """Heat map of the leading features."""
-    return inline_figure(
+def loading_overview(posterior: Posterior) -> tuple[InlineFigure, Markup]:
+    """Heat map of the leading features, and what it says under the pointer, as JSON."""
+    shown = loading_map(posterior, order="cluster")
+    grid = {
+        "rows": [plain(posterior.feature_names[i]) for i in shown.features],
+        "columns": [posterior.factor_names[k] for k in shown.factors],
+        "values": np.round(shown.values, 2).tolist(),
+    }
+    figure = inline_figure(
         loading_figure(posterior, order="cluster"),
         "fig-loadings",
         "Heat map of the loadings of the leading features on the factors in use, similar features "
@@ -102,16 +183,7 @@ def loading_overview(posterior: Posterior) -> InlineFigure:
         "Leading features of every factor in use. Red: the feature is higher where the factor is "
         "higher; blue: lower. Left: average linkage of the features' loadings.",
     )
-
-
-def loading_grid(posterior: Posterior) -> dict[str, Any]:
-    """What the heat map says under the pointer."""
-    shown = loading_map(posterior, order="cluster")
-    return {
-        "rows": [plain(posterior.feature_names[i]) for i in shown.features],
-        "columns": [posterior.factor_names[k] for k in shown.factors],
-        "values": np.round(shown.values, 2).tolist(),
-    }
+    return figure, as_json({"fig-loadings-cells": grid})
 
 
 def share_overview(posterior: Posterior) -> InlineFigure:
@@ -157,16 +229,14 @@ def trace_overview(posterior: Posterior) -> InlineFigure | None:
     )
 
 
-def network_of(posterior: Posterior) -> Any | None:
-    """Network of the strongest links; None if no feature has one."""
-    if len(posterior.coding.columns) < 2:
-        return None
+def network_overview(posterior: Posterior) -> tuple[InlineFigure | None, Any]:
+    """Drawing of the strongest links, where there are any, and the network itself.
+
+    Features say their name under the pointer.
+    """
     graph = feature_network(posterior, n_edges=EDGES)
-    return graph if len(graph) else None
-
-
-def network_overview(graph: Any) -> InlineFigure:
-    """Drawing of the network; features say their name under the pointer."""
+    if not len(graph):
+        return None, graph
     tips = {
         f"module-{place}": [
             f"{plain(graph.nodes[node]['label'])}\nmodule {graph.nodes[node]['module']}, "
@@ -175,7 +245,7 @@ def network_overview(graph: Any) -> InlineFigure:
         ]
         for place, members in enumerate(module_members(graph))
     }
-    return inline_figure(
+    figure = inline_figure(
         network_figure(graph),
         "fig-network",
         f"Network of {len(graph)} features with {graph.number_of_edges()} links in {len(tips)} "
@@ -184,12 +254,14 @@ def network_overview(graph: Any) -> InlineFigure:
         "marks have more links; a name that finds no room is shown under the pointer only.",
         tips,
     )
+    return figure, graph
 
 
 def component_figures(posterior: Posterior) -> list[InlineFigure]:
     """Responsibilities of local classifiers, task by task; none if linear or without samples."""
     if not has_components(posterior) or posterior.left_out is not None:
         return []
+    assert posterior.classifiers is not None
     used, n = posterior.n_components_used, training_responsibilities(posterior).shape[1]
     return [
         inline_figure(
@@ -200,5 +272,5 @@ def component_figures(posterior: Posterior) -> list[InlineFigure]:
             "How much each local classifier has to say on each training sample, by its label-free "
             "scores. Components with hardly any weight are left out.",
         )
-        for task, part in enumerate(classifiers_of(posterior).tasks)
+        for task, part in enumerate(posterior.classifiers.tasks)
     ]

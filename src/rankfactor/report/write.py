@@ -21,11 +21,10 @@ from markupsafe import Markup
 from rankfactor.__about__ import __version__
 from rankfactor.interpret import enrich, sentences
 from rankfactor.interpret.accuracy import Score, Validation, scores_by_task, verdict
-from rankfactor.interpret.overview import has_components
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
-from rankfactor.report import held_out, page_tables, sections
-from rankfactor.report.explorer import as_json, explorer_data, shown_samples
+from rankfactor.report import page_tables, sections
+from rankfactor.report.explorer import MOST_SAMPLES, as_json, explorer_data
 from rankfactor.storage.files import check_destinations, written_together
 
 _ENVIRONMENT = Environment(
@@ -36,6 +35,7 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
+_ENVIRONMENT.filters["number"] = number
 
 
 def write_report(
@@ -52,7 +52,7 @@ def write_report(
     settings: Mapping[str, object] | None = None,
     gene_sets: Mapping[str, Collection[str]] | None = None,
 ) -> Path:
-    """Write the report of a fitted model as one HTML file that needs nothing else.
+    """Write the report of a fitted model as one HTML file that needs nothing else; return its path.
 
     Parameters
     ----------
@@ -60,7 +60,6 @@ def write_report(
         File to write; its folder must exist. The file is replaced at once, never half written.
     posterior : Posterior
         Fitted with labels or without.
-    title : str
     description : str, optional
         What the data are, in a sentence or two.
     source : str, optional
@@ -84,11 +83,6 @@ def write_report(
         Sets to test for an overlap with the leading features of every factor, as
         `rankfactor.interpret.read_gmt` gives them.
 
-    Returns
-    -------
-    Path
-        The file.
-
     Raises
     ------
     InputError
@@ -99,20 +93,45 @@ def write_report(
     check_destinations(target)
     settings, validation = settings or {}, validation or Validation()
     script = "\n" + files("rankfactor.report").joinpath("script.js").read_text("utf-8")
+    supervised, scores = posterior.classifiers is not None, scores_by_task(comparison)
+    cards = _task_cards(posterior, scores)
+    largest = [] if supervised else sentences.largest_factors(posterior)
+    # The strongest factor of every task is unfolded; the others are a click away.
+    found = [*(card["strongest"] for card in cards), largest]
+    tested = None
+    if gene_sets is not None:
+        tested = enrich(posterior, {name: frozenset(names) for name, names in gene_sets.items()})
+    # The template asks the modules for the figures, tables and sentences that it shows.
     page = _ENVIRONMENT.get_template("template.html").render(
+        sections=sections,
+        page_tables=page_tables,
+        sentences=sentences,
+        posterior=posterior,
         title=plain(title),
         description=description,
         source=source,
+        supervised=supervised,
+        cards=cards,
+        # The cards have said it of the tasks of the model.
+        verdicts=tuple(
+            verdict(task, rows)
+            for task, rows in scores.items()
+            if task not in {card["name"] for card in cards}
+        ),
+        largest=largest,
+        says_inverse=any("(inverse)" in text for part in found for _, text in part),
+        tables=page_tables.factor_tables(posterior, {k for part in found for k, _ in part[:1]}),
+        comparison=scores,
+        comparison_figure=sections.comparison_overview(comparison, scores),
+        accuracy_figures=sections.accuracy_figures(posterior, decisions),
+        tested=tested,
+        n_sets=len(gene_sets or ()),
         cautions=[
             *validation.flaws,
             *sentences.cautions(posterior, [warnings] if isinstance(warnings, str) else warnings),
         ],
-        methods=[
-            *sentences.methods(posterior, settings.get("seed", settings.get("random_state"))),
-            sentences.versions(),
-        ],
+        seed=settings.get("seed", settings.get("random_state")),
         settings=_listed(settings),
-        citation=sentences.CITATION,
         version=__version__,
         # The script is the package's own file, so it may stand in the page as it is.
         script=Markup(script),
@@ -120,75 +139,12 @@ def write_report(
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         validation=validation,
         validation_settings=_listed(validation.settings),
-        accuracy_figures=[
-            *held_out.roc_figures(posterior, decisions),
-            *held_out.calibration_figures(posterior, decisions),
-        ],
-        **_model_content(posterior, comparison),
-        **_enrichment_content(posterior, gene_sets),
+        most_samples=MOST_SAMPLES,
+        scores_data=as_json(explorer_data(posterior)),
     )
     with written_together(target) as (part,):
         part.write_text(page, encoding="utf-8", newline="\n")
     return target
-
-
-def _model_content(posterior: Posterior, comparison: pd.DataFrame | None) -> dict[str, Any]:
-    """What the sections on the model show, and its cross-validated numbers."""
-    supervised = posterior.classifiers is not None
-    scores = scores_by_task(comparison)
-    tasks = _task_cards(posterior, scores)
-    largest = [] if supervised else sentences.largest_factors(posterior)
-    # The strongest factor of every task is unfolded; the others are a click away.
-    found = [card["strongest"] for card in tasks] + [largest]
-    tables = page_tables.factor_tables(posterior, {k for part in found for k, _ in part[:1]})
-    graph = sections.network_of(posterior)
-    # The cards have said it of the tasks of the model.
-    named = {card["name"] for card in tasks}
-    return {
-        "facts": sentences.facts(posterior),
-        "supervised": supervised,
-        "tasks": tasks,
-        "largest": largest,
-        "says_inverse": any("(inverse)" in text for part in found for _, text in part),
-        "lists_inverse": any("(inverse)" in table["leaders"] for table in tables),
-        "verdicts": tuple(verdict(one, rows) for one, rows in scores.items() if one not in named),
-        "comparison": held_out.formatted(scores),
-        "comparison_figure": held_out.comparison_overview(comparison, scores),
-        "coefficient_figures": sections.coefficient_figures(posterior) if supervised else [],
-        "share_figure": sections.share_overview(posterior),
-        "score_figures": sections.score_figures(posterior),
-        "loading_figure": sections.loading_overview(posterior),
-        "factor_table": page_tables.factor_overview(posterior),
-        "coefficient_table": page_tables.coefficients_in_full(posterior) if supervised else None,
-        "tables": tables,
-        "features_in_table": page_tables.FEATURES_IN_TABLE,
-        "network_figure": None if graph is None else sections.network_overview(graph),
-        "edge_table": None if graph is None else page_tables.edge_overview(graph),
-        "has_components": has_components(posterior),
-        "component_figures": sections.component_figures(posterior),
-        "fit": sentences.fit_facts(posterior),
-        "fit_sentence": posterior.convergence.sentence,
-        "history_figure": sections.history_overview(posterior),
-        "trace_figure": sections.trace_overview(posterior),
-        "n_shown": len(shown_samples(posterior)),
-        "n_samples": posterior.samples.n_samples,
-        "has_samples": posterior.left_out is None,
-        "scores_data": as_json(explorer_data(posterior)),
-        "grids": as_json({"fig-loadings-cells": sections.loading_grid(posterior)}),
-    }
-
-
-def _enrichment_content(
-    posterior: Posterior, gene_sets: Mapping[str, Collection[str]] | None
-) -> dict[str, Any]:
-    """What the section on gene sets says, and its table."""
-    if gene_sets is None:
-        return {"enrichment": [], "enrichment_table": None}
-    found = enrich(posterior, {name: frozenset(members) for name, members in gene_sets.items()})
-    return {
-        "enrichment": sentences.enrichment_sentences(posterior, len(gene_sets), found),
-        "enrichment_table": page_tables.gene_sets_overview(found),
-    }
 
 
 def _task_cards(
@@ -203,8 +159,7 @@ def _task_cards(
             {
                 "name": name,
                 "classes": sentences.class_counts(posterior, place),
-                "auc": number(rows[0].auc) if rows else "",
-                "auc_sd": number(rows[0].auc_sd) if rows else "",
+                "score": rows[0] if rows else None,
                 "verdict": verdict(name, rows) if rows else "",
                 "strongest": sentences.strongest_factors(posterior, place),
             }

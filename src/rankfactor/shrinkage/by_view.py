@@ -77,8 +77,8 @@ class ByView(Shrinkage[ViewScales]):
         return cls(Shrinkage.from_dict(values["base"]), counts)
 
     def in_words(self) -> str:
-        """What a report says of the base, and that every view has its own."""
-        return f"{self.base.in_words()}, with scales of each view's own"
+        """What a report says of the base, and that every block has its own."""
+        return f"{self.base.in_words()}, with scales of each block's own"
 
     @property
     def n_views(self) -> int:

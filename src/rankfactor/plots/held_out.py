@@ -1,0 +1,227 @@
+"""Figures of samples outside a fit: AUC of several models, ROC, reliability of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from rankfactor.errors import InputError, check_count
+from rankfactor.interpret.accuracy import check_columns, known_decisions
+from rankfactor.plots.style import (
+    FAINT,
+    MUTED,
+    PALETTE,
+    colour,
+    drawing,
+    line,
+    marker,
+    name_rows,
+    shorten,
+    tidy,
+)
+from rankfactor.typing import Floats
+
+# False positive rates at which the curves of folds are averaged.
+_GRID = np.linspace(0.0, 1.0, 101)
+
+
+def comparison_figure(comparison: pd.DataFrame) -> Figure:
+    """Draw the AUC of every model with its spread over folds, a panel per task.
+
+    Parameters
+    ----------
+    comparison : DataFrame
+        Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (standard deviation over folds). The
+        first model of each task is drawn in colour.
+    """
+    check_columns("comparison", comparison, ("task", "model", "auc", "auc_sd"))
+    parts = [(str(task), part) for task, part in comparison.groupby("task", sort=False)]
+    rows = [len(part) for _, part in parts]
+    auc, auc_sd = (comparison[name].to_numpy(float) for name in ("auc", "auc_sd"))
+    low = np.nanmin(auc - np.nan_to_num(auc_sd))
+    with drawing(5.4, 0.5 + sum(0.45 + 0.25 * n for n in rows)) as figure:
+        panels = figure.subplots(len(parts), 1, sharex=True, squeeze=False, height_ratios=rows)
+        for panel, (axes, (task, part)) in enumerate(zip(panels[:, 0], parts, strict=True)):
+            tidy(axes, grid="x")
+            axes.axvline(0.5, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
+            spread = np.nan_to_num(part["auc_sd"].to_numpy(float))
+            for row, (mid, sd) in enumerate(zip(part["auc"].to_numpy(float), spread, strict=True)):
+                shade, shape = (PALETTE[0], "o") if row == 0 else (MUTED, "s")
+                axes.axhline(row, color=FAINT, linewidth=0.6, zorder=0)
+                axes.plot([mid - sd, mid + sd], [row, row], color=shade, linewidth=2)
+                name = f"point-{panel}-{row}"
+                axes.plot(mid, row, shape, color=shade, markersize=5.5, gid=name)
+            name_rows(axes, [shorten(model, 28) for model in part["model"]])
+            axes.set_title(shorten(task, 44))
+        panels[-1, 0].set_xlim(min(0.48, float(low) - 0.02), 1.005)
+        panels[-1, 0].set_xlabel("AUC (dashed: chance)")
+    return figure
+
+
+def roc_figure(
+    decisions: pd.DataFrame, task: str, *, positive: object = None, band: bool = True
+) -> Figure:
+    """Draw the ROC of every model on a task with two classes.
+
+    Parameters
+    ----------
+    decisions : DataFrame
+        Columns ``task``, ``model``, ``label`` and ``decision``: one row per sample and model. The
+        decisions of all folds are taken together.
+    task : str
+    positive : object, optional
+        Class that large decisions mean; by default the larger label.
+    band : bool, default True
+        Whether to shade how much the curve of the first model differs between folds: the mean
+        and one standard deviation to either side of the folds' true positive rates. Needs a
+        column ``fold`` with at least two folds that have both classes.
+    """
+    part = known_decisions(decisions, ("task", "model", "label", "decision"))
+    part = part[part["task"].astype(str) == task]
+    classes = _classes(part["label"])
+    if len(classes) != 2:
+        raise InputError(f"an ROC needs two classes, but task {task!r} has {len(classes)} here.")
+    hit = str(classes[1] if positive is None else positive)
+    if hit not in map(str, classes):
+        raise InputError(f"{hit!r} is not a class of the decisions of task {task!r}.")
+    with drawing(4.6, 4.5) as figure:
+        axes = _unit_square(figure, room=0.01)
+        axes.annotate("chance", (0.9, 0.87), color=MUTED, fontsize=8.5, ha="right", rotation=45)
+        for number, (model, rows) in enumerate(part.groupby("model", sort=False)):
+            is_hit = rows["label"].astype(str).to_numpy() == hit
+            if is_hit.all() or not is_hit.any():
+                continue
+            decision = rows["decision"].to_numpy(float)
+            edges = fold_band(rows, is_hit) if band and number == 0 else None
+            if edges is not None:
+                name = f"{shorten(model, 20)}: folds ± sd"
+                shade = axes.fill_between(_GRID, *edges, color=colour(0), linewidth=0, label=name)
+                shade.set(alpha=0.18, zorder=1)
+            name = f"{shorten(model, 26)} ({roc_auc_score(is_hit, decision):.2f})"
+            (curve,) = axes.plot(*roc_curve(is_hit, decision)[:2], label=name, **line(number))
+            curve.set(linewidth=2.2 if number == 0 else 1.5, zorder=10 - number)
+        axes.set_xlabel("False positive rate")
+        axes.set_ylabel(f"True positive rate ({shorten(hit, 22)})")
+        axes.legend(loc="lower right", handlelength=2.6)
+    return figure
+
+
+def fold_band(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
+    """Lower and upper edge of the band over folds at `_GRID`; None with fewer than two folds.
+
+    ``rows`` are the decisions of one model on one task, ``is_hit`` says whose label is the positive
+    class.
+    """
+    if "fold" not in rows:
+        return None
+    curves = []
+    decision = rows["decision"].to_numpy(float)
+    keys = [key for key in ("repeat", "fold") if key in rows]
+    for places in rows.reset_index(drop=True).groupby(keys).indices.values():
+        hit = is_hit[places]
+        if hit.all() or not hit.any():
+            continue
+        false_rate, true_rate, _ = roc_curve(hit, decision[places])
+        # Where the curve rises at one rate, its upper end counts; it begins at nothing.
+        rates = np.interp(_GRID, false_rate, true_rate)
+        rates[0] = 0.0
+        curves.append(rates)
+    if len(curves) < 2:
+        return None
+    mean, sd = np.mean(curves, axis=0), np.std(curves, axis=0, ddof=1)
+    return np.clip(mean - sd, 0, 1), np.clip(mean + sd, 0, 1)
+
+
+def reliability_figure(
+    labels: Any,
+    probabilities: Any | Mapping[str, Any],
+    *,
+    positive: object = None,
+    n_bins: int = 10,
+) -> Figure:
+    """Draw how often the positive class came true by its probability.
+
+    Samples are put into bins of equal width; a point is a bin's share of the positive class at its
+    mean probability, and its area grows with the number of samples. A diagonal is what
+    calibrated probabilities give.
+
+    Parameters
+    ----------
+    labels : array-like, shape (n,)
+        Labels of two classes; a sample whose label is missing is left out.
+    probabilities : array-like, shape (n,), or mapping from name to such
+        Probabilities of the positive class, by model.
+    positive : object, optional
+        The class that probabilities are of; by default the larger label.
+    n_bins : int, default 10
+
+    Returns
+    -------
+    Figure
+        The legend gives the expected calibration error: the mean distance from the diagonal,
+        weighted by the samples of a bin.
+    """
+    column = pd.Series(np.asarray(labels, object))
+    known = column.notna().to_numpy()
+    classes = _classes(column[known])
+    if len(classes) != 2:
+        raise InputError(f"reliability needs labels of two classes, but there are {len(classes)}.")
+    hit = classes[1] if positive is None else positive
+    if hit not in classes:
+        raise InputError(f"positive is {hit!r}, which is not a class of the labels.")
+    check_count("n_bins", n_bins)
+    named = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
+    came_true = np.asarray(column[known] == hit, np.float64)
+    with drawing(4.6, 4.5) as figure:
+        axes = _unit_square(figure, room=0.03)
+        for number, (name, values) in enumerate(named.items()):
+            chance = np.asarray(values, float)
+            if chance.shape != column.shape:
+                raise InputError(
+                    f"probabilities must be one number a sample, {column.shape}, not of shape "
+                    f"{chance.shape}: give those of the positive class."
+                )
+            if not ((chance >= 0) & (chance <= 1)).all():
+                raise InputError("probabilities must lie between 0 and 1.")
+            mean, share, count = _reliability(came_true, chance[known], n_bins)
+            error = float(count @ np.abs(mean - share) / count.sum())
+            label = f"{shorten(name, 26)} ({error:.3f})" if name else f"error {error:.3f}"
+            axes.plot(mean, share, linewidth=1.5, label=label, **line(number))
+            size, shape = 10 + 120 * count / count.sum(), marker(number)
+            part = f"bins-{number}"
+            axes.scatter(mean, share, size, colour(number), marker=shape, gid=part)
+        axes.plot([], [], color=FAINT, linewidth=1.2, label="ideal")
+        axes.set_xlabel(f"Probability of {shorten(str(hit), 22)}")
+        axes.set_ylabel("Share that came true")
+        axes.legend(loc="upper left", handlelength=2.6)
+    return figure
+
+
+def _reliability(came_true: Floats, chance: Floats, n_bins: int) -> tuple[Floats, Floats, Floats]:
+    """Mean probability, share that came true and number of samples of every bin that has some."""
+    place = np.minimum((chance * n_bins).astype(int), n_bins - 1)
+    count = np.bincount(place, minlength=n_bins).astype(float)
+    some = count > 0
+    mean, share = (np.bincount(place, of, n_bins)[some] / count[some] for of in (chance, came_true))
+    return mean, share, count[some]
+
+
+def _classes(labels: pd.Series[Any]) -> list[Any]:
+    """The different labels in their order; labels of different types have one, too."""
+    return sorted(labels.unique().tolist(), key=lambda value: (type(value).__name__, value))
+
+
+def _unit_square(figure: Figure, room: float) -> Axes:
+    """Axes from 0 to 1 and a little ``room`` around them, with the diagonal."""
+    axes = figure.subplots()
+    tidy(axes)
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
+    axes.set(aspect="equal", xlim=(-room, 1 + room), ylim=(-room, 1 + room))
+    return axes
