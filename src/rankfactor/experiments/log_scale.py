@@ -19,16 +19,7 @@ class LogScale(Wrapper):
     """A classifier on log2(1 + x), if the training table is of raw intensities or counts.
 
     That is the case if all its values are at least 0 and the largest exceeds 1000. New values
-    below zero count as zero.
-
-    Parameters
-    ----------
-    estimator : classifier
-
-    Attributes
-    ----------
-    estimator_ : classifier
-    logged_ : bool
+    below zero count as zero. ``logged_`` tells whether it was.
     """
 
     def __init__(self, estimator: Any) -> None:

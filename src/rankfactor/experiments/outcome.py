@@ -73,16 +73,13 @@ class Outcome:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The outcome whose `to_dict` this was, NaN or null for what is not known."""
-        return cls(
-            values["experiment"],
-            values["title"],
-            _frame(values["rows"]),
-            _frame(values["fits"]),
-            values["settings"],
-            tuple(values["notes"]),
-            _frame(values["summary"]),
-            values["complete"],
+        rows, fits, summary = (
+            pd.DataFrame([{k: np.nan if v is None else v for k, v in one.items()} for one in part])
+            for part in (values["rows"], values["fits"], values["summary"])
         )
+        name, title, settings = values["experiment"], values["title"], values["settings"]
+        notes, complete = tuple(values["notes"]), values["complete"]
+        return cls(name, title, rows, fits, settings, notes, summary, complete)
 
     def readable(self) -> pd.DataFrame:
         """The rows as text, with the spread behind a mean and the paper's numbers beside ours."""
@@ -112,6 +109,30 @@ class Outcome:
 Keep = Callable[[Outcome], None]  # takes what is finished so far
 
 
+def in_turn(
+    parts: Sequence[Any],
+    run: Callable[[Any], bool],
+    outcome: Callable[..., Outcome],
+    keep: Keep | None,
+) -> Outcome:
+    """Run the parts of an experiment, which have names, one after the other.
+
+    ``run`` says whether a part is news, ``outcome`` gives what is finished, with a note of what is
+    missing. Ctrl-C keeps what is finished; if that is nothing it is raised.
+    """
+    for number, part in enumerate(parts):
+        try:
+            news = run(part)
+        except KeyboardInterrupt:
+            if not number:
+                raise
+            return outcome(f"Interrupted in {part.name}: it and what follows are left out.")
+        if news and keep is not None and number < len(parts) - 1:
+            left = ", ".join(one.name for one in parts[number + 1 :])
+            keep(outcome(f"Not finished: {left}."))
+    return outcome()
+
+
 def readable_ranks(summary: pd.DataFrame) -> pd.DataFrame:
     """Mean ranks as text."""
     digits = {"mean_rank": 2, "auc": 3, "accuracy": 3, "seconds": 1}
@@ -132,13 +153,6 @@ def markdown_table(frame: pd.DataFrame) -> str:
     lines = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
     cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
-
-
-def _frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """A frame of records, null being NaN."""
-    return pd.DataFrame(
-        [{name: np.nan if one is None else one for name, one in each.items()} for each in records]
-    )
 
 
 def counted(values: pd.Series[Any]) -> str:

@@ -17,45 +17,21 @@ MOST_CLASSES = 12  # a column with more describes samples rather than classes
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A table and its tasks.
-
-    Attributes
-    ----------
-    name : str
-    table : DataFrame
-        Samples x features; NaN = missing.
-    labels : DataFrame
-        The same index, one column per task; NaN = unknown.
-    groups : Series or None
-        Samples of one group stay in one fold.
-    notes : tuple of str
-        What was done to the table.
-    paper : mapping
-        The paper's name of a task, where it has one.
-    """
+    """A table and its tasks."""
 
     name: str
-    table: pd.DataFrame
-    labels: pd.DataFrame
-    groups: pd.Series[Any] | None = None
-    notes: tuple[str, ...] = ()
-    paper: Mapping[str, str] = field(default_factory=dict)
+    table: pd.DataFrame  # samples x features, NaN = missing
+    labels: pd.DataFrame  # the same index, one column per task, NaN = unknown
+    groups: pd.Series[Any] | None = None  # samples of one group stay in one fold
+    notes: tuple[str, ...] = ()  # what was done to the table
+    paper: Mapping[str, str] = field(default_factory=dict)  # the paper's names of tasks
 
 
 def against(column: pd.Series[Any], first: Collection[str], second: Collection[str] | None) -> Any:
     """A task of two sides: labels of the first, of the second, and unknown for all else.
 
-    Parameters
-    ----------
-    column : Series of str
-        Classes, NaN = unknown.
-    first, second : collection of str
-        Classes of the two sides; a second side of None is everything else that is known.
-
-    Returns
-    -------
-    Series of str
-        The classes of a side joined by " or "; "Others" for everything else.
+    The label of a side is its classes joined by " or "; a second side of None is everything else
+    that is known, with the label "Others".
     """
     known = column.notna().to_numpy()
     one = column.isin(list(first)).to_numpy()
@@ -88,15 +64,7 @@ def found_columns(
 ) -> list[str]:
     """Columns that labels are in: those named, else those whose name has one of the words.
 
-    Parameters
-    ----------
-    annotations : DataFrame
-    words : collection of str
-        Parts of names, in lower case.
-    labels : collection of str
-        Columns that were asked for.
-    source : str
-        Where the columns are, for messages.
+    Words are in lower case; ``source`` says in messages where the columns are.
     """
     given = ", ".join(f"'{name}'" for name in annotations.columns)
     for name in labels:

@@ -21,9 +21,9 @@ import pandas as pd
 from rankfactor.data import align_labels, read_annotations, read_table
 from rankfactor.data.collection import load
 from rankfactor.errors import InputError
-from rankfactor.experiments.crossvalidated import Published, run_folds
+from rankfactor.experiments.crossvalidated import run_folds
 from rankfactor.experiments.outcome import Outcome
-from rankfactor.experiments.paper import RNASEQ, RNASEQ_SECONDS
+from rankfactor.experiments.paper import RNASEQ
 from rankfactor.experiments.pictures import Fits, Pictures, joint_pictures
 from rankfactor.experiments.problem import Problem, against, found_columns, one_against_the_rest
 from rankfactor.interpret.genesets import Sets
@@ -44,26 +44,13 @@ def run(
     groups: str | None = None,
     **settings: Any,
 ) -> Outcome:
-    """Run the experiment; ``settings`` are those of `rankfactor.experiments.crossvalidated.Plan`.
-
-    Parameters
-    ----------
-    models : sequence of str
-    series : Path, optional
-        GEO series matrix of the user's own, in place of the sets that stand in.
-    counts : Path, optional
-        Table of its values, if the series has none.
-    labels : sequence of str
-        Its columns of labels; by default those that look like it.
-    groups : str, optional
-        Its column of groups, such as patients.
-    """
+    """Run the experiment on `problems`; settings as for `run_folds`."""
     return run_folds(
         "rnaseq",
         "RNA sequencing and sepsis: AUC and accuracy by cross-validation (paper: Table 5)",
         problems(series, counts, labels, groups),
         models=models,
-        published=Published(RNASEQ, RNASEQ_SECONDS),
+        published=RNASEQ,
         notes=() if series is not None else (OTHER_DATA,),
         **settings,
     )
@@ -80,7 +67,18 @@ def problems(
     labels: Sequence[str] = (),
     groups: str | None = None,
 ) -> list[Problem]:
-    """The problem of the user's own series, or those that stand in for the paper's."""
+    """The problem of the user's own GEO series matrix, or those that stand in for the paper's.
+
+    Parameters
+    ----------
+    series : Path, optional
+    counts : Path, optional
+        Table of its values, if the series has none.
+    labels : sequence of str
+        Its columns of labels; by default those that look like it.
+    groups : str, optional
+        Its column of groups, such as patients.
+    """
     if series is not None:
         return [read_series(series, counts, labels, groups)]
     for name, given in (("--counts", counts), ("--labels", labels), ("--groups", groups)):

@@ -45,7 +45,6 @@ def run(
     max_samples: int = MOST_SAMPLES,
     random_state: int = 0,
     keep: Keep | None = None,
-    known: Outcome | None = None,
     **settings: Any,
 ) -> Outcome:
     """Run the suite.
@@ -62,16 +61,9 @@ def run(
     random_state : int
     keep : callable, optional
         Called with what is finished so far after every set but the last, its ranks included.
-    known : Outcome, optional
-        An earlier run with the same settings: sets that it has are not run again.
     settings
-        As for `rankfactor.experiments.crossvalidated.Plan`, and ``progress``.
+        As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
-    if known is not None and known.settings.get("max_samples") != max_samples:
-        raise InputError(
-            f"the earlier run had max_samples {known.settings.get('max_samples')}, not "
-            f"{max_samples}: give it the same settings, or begin in a folder of its own."
-        )
     notes: list[str] = []
     problems = list(_known(sets, notes) if folder is None else _of_folder(folder, sets))
     if not problems:
@@ -83,7 +75,6 @@ def run(
         return replace(
             found,
             summary=_summary(found.rows, ranks),
-            settings={**found.settings, "max_samples": max_samples},
             notes=(*sentences(found.rows, ranks), *found.notes),
         )
 
@@ -94,8 +85,8 @@ def run(
         models=models,
         notes=notes,
         random_state=random_state,
+        max_samples=max_samples,
         keep=None if keep is None else lambda part: keep(ranked(part)),
-        known=known,
         **settings,
     )
     return ranked(found)

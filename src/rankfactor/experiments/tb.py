@@ -17,9 +17,9 @@ import pandas as pd
 from rankfactor.data import read_table
 from rankfactor.data.collection import load
 from rankfactor.errors import InputError
-from rankfactor.experiments.crossvalidated import Published, run_folds
+from rankfactor.experiments.crossvalidated import run_folds
 from rankfactor.experiments.outcome import Outcome
-from rankfactor.experiments.paper import TB, TB_SECONDS
+from rankfactor.experiments.paper import TB
 from rankfactor.experiments.pictures import Fits, Pictures, joint_pictures
 from rankfactor.experiments.problem import Problem, against, found_columns, one_against_the_rest
 from rankfactor.interpret.genesets import Sets
@@ -39,22 +39,13 @@ def run(
     labels: Sequence[str] = (),
     **settings: Any,
 ) -> Outcome:
-    """Run the experiment; ``settings`` are those of `rankfactor.experiments.crossvalidated.Plan`.
-
-    Parameters
-    ----------
-    models : sequence of str
-    series : Path, optional
-        GEO series matrix of the user's own, in place of the sets that stand in.
-    labels : sequence of str
-        Its columns of labels; by default those that look like it.
-    """
+    """Run the experiment on `problems`; settings as for `run_folds`."""
     return run_folds(
         "tb",
         "Tuberculosis and HIV: AUC and accuracy by cross-validation (paper: Table 4)",
         problems(series, labels),
         models=models,
-        published=Published(TB, TB_SECONDS),
+        published=TB,
         notes=() if series is not None else (OTHER_DATA,),
         **settings,
     )
@@ -66,7 +57,10 @@ def pictures(fits: Fits, *, sets: Sets | None = None, **source: Any) -> Pictures
 
 
 def problems(series: Path | None = None, labels: Sequence[str] = ()) -> list[Problem]:
-    """The problem of the user's own series, or those that stand in for the paper's."""
+    """The problem of the user's own GEO series matrix, or those that stand in for the paper's.
+
+    The labels are its columns of labels; by default those that look like it.
+    """
     if series is not None:
         return [read_series(series, labels)]
     if labels:
@@ -106,10 +100,9 @@ def _problem(
     paper: dict[str, str] = {}
     for column in columns:
         if "hiv" in str(column.name).lower() and column.nunique() == 2:
-            labels[HIV] = column
-            paper[HIV] = HIV
-            continue
-        tasks, known = phenotypes(column)
+            tasks, known = {HIV: column}, {HIV: HIV}
+        else:
+            tasks, known = phenotypes(column)
         labels |= tasks
         paper |= known
     return Problem(name, table, pd.DataFrame(labels), notes=notes, paper=paper)

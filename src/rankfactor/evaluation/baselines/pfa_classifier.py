@@ -13,14 +13,14 @@ import numpy as np
 
 from rankfactor.classifiers.linear import fit_linear
 from rankfactor.errors import check_count
-from rankfactor.evaluation.baselines.columns import ColumnClassifier
+from rankfactor.evaluation.baselines.columns import ColumnClassifier, Tasks
 from rankfactor.evaluation.baselines.counting import CountScale
 from rankfactor.evaluation.baselines.poisson import PoissonFactorAnalysis
 from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
 from rankfactor.model import Model
 from rankfactor.posterior.draws import certain
 from rankfactor.steps.workers import workers
-from rankfactor.tasks import Task, signed_labels
+from rankfactor.tasks import signed_labels
 from rankfactor.typing import Floats, Integers
 
 # A sweep divides every count among all factors. Large tables, whose laws are narrow, have fewer.
@@ -70,11 +70,7 @@ class PFAClassifier(ColumnClassifier):
         self.n_threads = n_threads
 
     def _learn(
-        self,
-        values: Floats,
-        tasks: tuple[Task, ...],
-        class_index: Integers,
-        groups: Integers | None,
+        self, values: Floats, tasks: Tasks, class_index: Integers, groups: Integers | None
     ) -> None:
         self.scale_ = CountScale.learn(values, self.scale)
         counts = self.scale_.apply(values)
