@@ -137,15 +137,11 @@ class ChooseSettings(_Choosing):
         some = np.arange(len(table))
         if len(some) > self.most_samples:
             some = np.sort(drawn_by_class(class_index[:, 0], self.most_samples, self.random_state))
-        inside = None
-        if groups is not None:
-            inside = np.unique(np.asarray(groups), return_inverse=True)[1][some]
+        inside = None if groups is None else group_numbers(groups, table.index)[some]
         n_folds = possible_folds(class_index[some], inside, self.n_folds)
-        if n_folds < 2:
-            return []
         most = smallest_training_part(len(some), inside, n_folds)
         possible = [i for i, one in enumerate(self.candidates) if one.get("n_factors", 0) <= most]
-        if len(possible) < 2:
+        if n_folds < 2 or len(possible) < 2:
             return []
         scores = np.full(len(self.candidates), np.nan)
         scores[possible] = self._scores(

@@ -90,8 +90,7 @@ def watched_fit(
 def recorded() -> Iterator[list[Heard]]:
     """Collect the warnings of a block instead of showing them; the caller passes them on."""
     heard: list[Heard] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             yield heard
         finally:
@@ -105,16 +104,15 @@ def overheard() -> Iterator[list[Heard]]:
     The second giving obeys the filters of the caller. It is left out if the block is interrupted:
     its warnings are then about results that nobody will see.
     """
-    again = True
     try:
         with recorded() as heard:
             yield heard
     except KeyboardInterrupt:
-        again = False
+        heard = []
         raise
     finally:
         # Under the filter "error" the first one is raised, as it would have been without us.
-        for one in kinds(heard) if again else []:
+        for one in kinds(heard):
             # Out of `overheard`, contextlib, and to the `with` statement.
             warnings.warn(one.text, one.category, stacklevel=3)
 

@@ -22,26 +22,16 @@ Published = Mapping[str, Mapping[str, Area]]  # the paper's numbers, by task and
 
 @dataclass(frozen=True)
 class Plan:
-    """How models are fitted and judged.
+    """How models are fitted and judged."""
 
-    Attributes
-    ----------
-    way : {"paper", "default", "chosen", "all"}
-        Settings: `rankfactor.experiments.entries`.
-    n_folds, n_repeats, n_factors, random_state, n_jobs : int
-    n_threads : int or None
-    max_samples : int or None
-        What larger sets were cut down to.
-    """
-
-    way: str = "all"
+    way: str = "all"  # one of `rankfactor.experiments.entries.WAYS`
     n_folds: int = 10
     n_repeats: int = 1
     n_factors: int = N_FACTORS
     random_state: int = 0
     n_jobs: int = 1
     n_threads: int | None = None
-    max_samples: int | None = None
+    max_samples: int | None = None  # what larger sets were cut down to
 
     def told(self) -> dict[str, Any]:
         """What a result depends on, as it is written beside it."""
@@ -92,12 +82,12 @@ def run_folds(
 ) -> Outcome:
     """Cross-validate models on the problems, one after the other.
 
+    Where a class is in fewer samples (or groups) than there are folds, the folds are fewer.
+
     Parameters
     ----------
     name, title : str
-        Of the experiment.
     problems : iterable of Problem
-        Where a class is in fewer samples (or groups) than there are folds, the folds are fewer.
     models : sequence of str
     published : mapping, optional
         The paper's numbers, for the problems whose tasks have a name of the paper's.

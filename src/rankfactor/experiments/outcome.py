@@ -27,34 +27,20 @@ _WORDS = ("data", "task", "model", "settings")
 class Outcome:
     """What an experiment found.
 
-    Attributes
-    ----------
-    name, title : str
-    rows : DataFrame
-        One row per model and way of settings (and data and task where there are several):
-        ``model``, ``settings``, measures (``error``, or ``auc`` and ``accuracy``) with ``..._sd``,
-        ``seconds`` of a fit, ``chosen`` (settings chosen, with how often) and the paper's numbers
-        as ``paper_...``, NaN where it has none.
-    fits : DataFrame
-        One row per fit.
-    settings : dict
-        What the experiment was run with.
-    notes : tuple of str
-        What a reader has to know, one sentence each.
-    summary : DataFrame
-        Mean ranks of a suite; else empty.
-    complete : bool
-        False if it was interrupted; what was finished is there.
+    There is one row per model and way of settings (and data and task where there are several):
+    ``model``, ``settings``, measures (``error``, or ``auc`` and ``accuracy``) with ``..._sd``,
+    ``seconds`` of a fit, ``chosen`` (settings chosen, with how often) and the paper's numbers as
+    ``paper_...``, NaN where it has none.
     """
 
     name: str
     title: str
     rows: pd.DataFrame
-    fits: pd.DataFrame
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-    summary: pd.DataFrame = field(default_factory=pd.DataFrame)
-    complete: bool = True
+    fits: pd.DataFrame  # one row per fit
+    settings: Mapping[str, Any]  # what the experiment was run with
+    notes: tuple[str, ...] = ()  # what a reader has to know, one sentence each
+    summary: pd.DataFrame = field(default_factory=pd.DataFrame)  # mean ranks of a suite
+    complete: bool = True  # False if it was interrupted; what was finished is there
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; NaN has to be made null by who writes JSON."""

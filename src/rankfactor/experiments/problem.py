@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,24 @@ class Problem:
     groups: pd.Series[Any] | None = None  # samples of one group stay in one fold
     notes: tuple[str, ...] = ()  # what was done to the table
     paper: Mapping[str, str] = field(default_factory=dict)  # the paper's names of tasks
+
+    @classmethod
+    def of_columns(
+        cls,
+        name: str,
+        table: pd.DataFrame,
+        columns: Iterable[pd.Series[Any]],
+        tasks_of: Callable[[pd.Series[Any]], tuple[dict[str, Any], dict[str, str]]],
+        groups: pd.Series[Any] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Self:
+        """Problem with all tasks of some label columns; of one they are ``tasks_of`` it."""
+        labels: dict[str, Any] = {}
+        paper: dict[str, str] = {}
+        for tasks, known in map(tasks_of, columns):
+            labels |= tasks
+            paper |= known
+        return cls(name, table, pd.DataFrame(labels), groups, notes, paper)
 
 
 def against(column: pd.Series[Any], first: Collection[str], second: Collection[str] | None) -> Any:

@@ -96,9 +96,8 @@ def stand_ins() -> Iterator[Problem]:
     data = load("sepsis_gse13015")
     yield Problem("sepsis_gse13015", data.table, sepsis_tasks(data.labels))
     data = load("sepsis_metabolomics")
-    tasks, paper = outcomes(data.labels["y"])
-    patients = data.labels["patient"]
-    yield Problem("sepsis_metabolomics", data.table, pd.DataFrame(tasks), patients, paper=paper)
+    y, patients = data.labels["y"], data.labels["patient"]
+    yield Problem.of_columns("sepsis_metabolomics", data.table, [y], outcomes, patients)
 
 
 def sepsis_tasks(labels: pd.DataFrame) -> pd.DataFrame:
@@ -111,26 +110,19 @@ def read_series(
     path: Path, counts: Path | None, labels: Sequence[str], groups: str | None
 ) -> Problem:
     """A problem of a series matrix and, if its values are elsewhere, of a table of counts."""
-    if counts is None:
-        found = read_table(path)
-        values, annotations = found.values, found.annotations
-    else:
-        values, annotations = read_table(counts).values, read_annotations(path)
+    found = read_table(path if counts is None else counts)
+    values = found.values
+    annotations = found.annotations if counts is None else read_annotations(path)
     names = found_columns(annotations, WORDS, labels, str(path))
     wanted = [*names, *([groups] if groups is not None else [])]
     if groups is not None and groups not in annotations:
         raise InputError(f"{path} has no column '{groups}' to take as groups.")
     if counts is not None:
         annotations = align_labels(values.index, annotations[wanted], source=path, unknown="ignore")
-    tasks: dict[str, Any] = {}
-    paper: dict[str, str] = {}
-    for name in names:
-        of_column, known = outcomes(annotations[name])
-        tasks |= of_column
-        paper |= known
+    columns = [annotations[name] for name in names]
     together = None if groups is None else annotations[groups]
     table, notes = rescaled(values)
-    return Problem(path.name, table, pd.DataFrame(tasks), together, notes, paper)
+    return Problem.of_columns(path.name, table, columns, outcomes, together, notes)
 
 
 def rescaled(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -39,19 +39,9 @@ def run_split(
 ) -> Outcome:
     """Test errors of models on a data set with a column ``part`` ("train" or "test").
 
-    Parameters
-    ----------
-    name, title : str
-        Of the experiment.
-    data : Dataset
-        Its first label column is the task.
-    paper : mapping
-        The paper's numbers, by model.
-    models : sequence of str
-    way, n_factors, n_threads, progress, keep
-        As for `rankfactor.experiments.crossvalidated.run_folds`; its problems are models here.
-    n_repeats : int
-        Fits of a model, with the seeds ``random_state``, ``random_state + 1``, ...
+    Its first label column is the task. A model is fitted with the seeds ``random_state``,
+    ``random_state + 1``, ...; everything else is as for
+    `rankfactor.experiments.crossvalidated.run_folds`, with models in place of its problems.
     """
     if "part" not in data.labels or not {"train", "test"} <= set(data.labels["part"]):
         raise InputError(f"{data.name} has no given split: a column 'part' of train and test.")

@@ -47,7 +47,7 @@ def run(
     keep: Keep | None = None,
     **settings: Any,
 ) -> Outcome:
-    """Run the suite.
+    """Run the suite; settings as for `run_folds`.
 
     Parameters
     ----------
@@ -61,8 +61,6 @@ def run(
     random_state : int
     keep : callable, optional
         Called with what is finished so far after every set but the last, its ranks included.
-    settings
-        As for `rankfactor.experiments.crossvalidated.run_folds`.
     """
     notes: list[str] = []
     problems = list(_known(sets, notes) if folder is None else _of_folder(folder, sets))
@@ -138,21 +136,16 @@ def _names(rows: pd.DataFrame) -> list[str]:
 
 def _summary(rows: pd.DataFrame, ranks: Ranks) -> pd.DataFrame:
     """Models and settings by mean rank, with means over sets."""
-    named = rows.assign(name=_names(rows))
-    first = named.drop_duplicates("name").set_index("name").loc[list(ranks.mean.index)]
+    named, order = rows.assign(name=_names(rows)), list(ranks.mean.index)
     measures = ["auc", "accuracy", "seconds"]
     means = named.groupby(["data", "name"])[measures].mean().groupby("name").mean()
-    best = str(ranks.mean.index[0])
-    near = ranks.as_good(best)
-    return pd.DataFrame(
-        {
-            "model": first["model"].to_list(),
-            "settings": first["settings"].to_list(),
-            "mean_rank": ranks.mean.to_numpy(),
-            **{name: means.loc[list(ranks.mean.index), name].to_numpy() for name in measures},
-            "as_good_as_the_best": ["yes" if one in near else "no" for one in ranks.mean.index],
-        }
-    )
+    table = named.drop_duplicates("name").set_index("name").loc[order, ["model", "settings"]]
+    near = ranks.as_good(str(order[0]))
+    return table.assign(
+        mean_rank=ranks.mean,
+        **means.loc[order],
+        as_good_as_the_best=["yes" if one in near else "no" for one in order],
+    ).reset_index(drop=True)
 
 
 def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:

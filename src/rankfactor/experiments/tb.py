@@ -75,7 +75,7 @@ def stand_ins() -> Iterator[Problem]:
         columns = [data.labels["y"]]
         if len(data.labels["HIVStatus"].unique()) > 1:
             columns.append(data.labels["HIVStatus"])
-        yield _problem(name, data.table, columns, ())
+        yield Problem.of_columns(name, data.table, columns, phenotypes)
 
 
 def read_series(path: Path, labels: Sequence[str] = ()) -> Problem:
@@ -90,30 +90,18 @@ def read_series(path: Path, labels: Sequence[str] = ()) -> Problem:
             f"{TOP_FEATURES} of {values.shape[1]} features are kept, those of the largest mean.",
         )
         values = values.loc[:, values.columns.isin(brightest)]
-    return _problem(path.name, values, [table.annotations[name] for name in names], notes)
-
-
-def _problem(
-    name: str, table: pd.DataFrame, columns: Sequence[Any], notes: tuple[str, ...]
-) -> Problem:
-    labels: dict[str, Any] = {}
-    paper: dict[str, str] = {}
-    for column in columns:
-        if "hiv" in str(column.name).lower() and column.nunique() == 2:
-            tasks, known = {HIV: column}, {HIV: HIV}
-        else:
-            tasks, known = phenotypes(column)
-        labels |= tasks
-        paper |= known
-    return Problem(name, table, pd.DataFrame(labels), notes=notes, paper=paper)
+    columns = [table.annotations[name] for name in names]
+    return Problem.of_columns(path.name, values, columns, phenotypes, notes=notes)
 
 
 def phenotypes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Tasks of a column of phenotypes, and the paper's names of those that it has.
+    """Tasks of a column of phenotypes or HIV status, and the paper's names of those that it has.
 
     Active and latent tuberculosis are known by their usual names; the tasks are then the paper's
     three. Of other columns every class is set against the rest.
     """
+    if "hiv" in str(column.name).lower() and column.nunique() == 2:
+        return {HIV: column}, {HIV: HIV}
     classes = [str(one) for one in column.dropna().unique()]
     latent = [one for one in classes if "latent" in one.lower() or one.upper() == "LTBI"]
     words = ("active", "tuberculosis")
@@ -127,6 +115,5 @@ def phenotypes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
     if not (latent and active and len(classes) > len(latent) + len(active)):
         return one_against_the_rest(column), {}
     sides = {ANY_TB: [*active, *latent], ACTIVE: active, LATENT: latent}
-    return {task: against(column, side, None) for task, side in sides.items()}, {
-        task: task for task in sides
-    }
+    tasks = {task: against(column, side, None) for task, side in sides.items()}
+    return tasks, {task: task for task in tasks}

@@ -48,9 +48,8 @@ class PFAClassifier(ColumnClassifier):
     analysis_ : PoissonFactorAnalysis
     scale_ : CountScale
         The rule that the table was found to need.
-    coef_ : array, shape (n_rows, n_factors)
-        Coefficients of standardised scores, one row for two classes and else one per class.
-    intercept_ : array, shape (n_rows,)
+    coef_, intercept_ : array, shape (n_rows, n_factors) and (n_rows,)
+        Of standardised scores, one row for two classes and else one per class.
     """
 
     def __init__(

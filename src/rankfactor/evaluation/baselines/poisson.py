@@ -179,10 +179,9 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
     ----------
     n_factors : int, default 20
         The most factors there can be; those not needed have a small share of the counts.
-    burn_in, n_draws : int, default 100 and 100
-        Sweeps before the first draw that counts, and draws that are averaged.
-    start_steps : int, default 200
-        Multiplicative steps for the starting point.
+    burn_in, n_draws, start_steps : int, default 100, 100 and 200
+        Sweeps before the first draw that counts, draws that are averaged, and multiplicative steps
+        for the starting point.
     random_state : int, RandomState or None, default 0
     n_threads : int or None
         Threads, None for all cores; the answer does not depend on it.
@@ -275,6 +274,5 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
     def __sklearn_tags__(self) -> Any:
         """Counts, with holes."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = tags.input_tags.positive_only = True
         return tags
