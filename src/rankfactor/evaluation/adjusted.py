@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
-import pandas as pd
-from sklearn.base import clone
-
-from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
+from rankfactor.evaluation.wrapper import Wrapper
 from rankfactor.features.plan import FeaturePlan
 
 
@@ -24,11 +21,6 @@ class Adjusted(Wrapper):
         Columns of the table that are no features.
     covariate_use : {"regress", "view"}, default "regress"
         "regress" takes them out of every feature on the rank scale; "view" makes features of them.
-
-    Attributes
-    ----------
-    estimator_ : classifier
-    plan_ : FeaturePlan
     """
 
     def __init__(
@@ -38,13 +30,11 @@ class Adjusted(Wrapper):
         self.covariates = covariates
         self.covariate_use = covariate_use
 
-    def fit(self, X: pd.DataFrame, y: Any, groups: Any = None) -> Self:
-        """Learn the adjustment, then fit to the adjusted table."""
+    def _learned_table(self, X: Any) -> Any:
         self.plan_, table = FeaturePlan.learn(
             X, covariates=self.covariates, covariate_use=self.covariate_use, estimator=self
         )
-        self.estimator_ = fit_with_groups(clone(self.estimator), table.values, y, groups)
-        return self
+        return table.values
 
     def _table(self, X: Any) -> Any:
         return self.plan_.apply(X, estimator=self)

@@ -16,6 +16,7 @@ from rankfactor.evaluation.crossvalidation import cross_validate
 from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
 from rankfactor.folds import drawn_by_class, group_numbers, possible_folds, smallest_training_part
 from rankfactor.tasks import encode_labels
+from rankfactor.typing import Integers
 
 Settings = Mapping[str, Any]
 
@@ -28,15 +29,7 @@ class _Choosing(Wrapper):
     settings_: dict[str, Any]
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Choose the settings, then fit to all samples.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like, shape (n_samples, n_features)
-        y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
-        groups : array-like, shape (n_samples,), optional
-            Samples of one group stay together in the inner folds.
-        """
+        """Choose the settings, then fit to all samples; groups stay whole in the inner folds."""
         self.choose(X, y, groups)
         self._n_tasks = 1 if np.ndim(y) == 1 else np.shape(y)[1]
         self.estimator_ = fit_with_groups(self._with(self.settings_), X, y, groups)
@@ -56,7 +49,8 @@ class _Choosing(Wrapper):
         table: pd.DataFrame,
         labels: pd.DataFrame,
         measure: str,
-        **division: Any,
+        n_folds: int,
+        groups: Integers | None,
     ) -> list[float]:
         """Measure of every candidate: mean over folds, then over label columns."""
         # A scale of the decisions changes no measure, so its time can be saved.
@@ -65,8 +59,9 @@ class _Choosing(Wrapper):
             {in_words(one): self._with({**one, **spared}) for one in candidates},
             table.reset_index(drop=True),
             labels.reset_index(drop=True),
+            n_folds=n_folds,
+            groups=groups,
             random_state=self.random_state,
-            **division,
         )
         if not result.complete:
             raise KeyboardInterrupt
@@ -143,16 +138,11 @@ class ChooseSettings(_Choosing):
         possible = [i for i, one in enumerate(self.candidates) if one.get("n_factors", 0) <= most]
         if n_folds < 2 or len(possible) < 2:
             return []
+        candidates = [self.candidates[i] for i in possible]
+        part, answers, division = table.iloc[some], labels.iloc[some], (n_folds, inside)
         scores = np.full(len(self.candidates), np.nan)
-        scores[possible] = self._scores(
-            [self.candidates[i] for i in possible],
-            table.iloc[some],
-            labels.iloc[some],
-            self.measure,
-            n_folds=n_folds,
-            groups=inside,
-        )
-        return [float(one) for one in scores]
+        scores[possible] = self._scores(candidates, part, answers, self.measure, *division)
+        return list(map(float, scores))
 
 
 class ChooseFactors(_Choosing):
@@ -244,7 +234,7 @@ class ChooseFactors(_Choosing):
         if not possible:
             return {}
         candidates = [{"n_factors": number} for number in possible]
-        scores = self._scores(candidates, table, labels, "auc", n_folds=n_folds, groups=groups)
+        scores = self._scores(candidates, table, labels, "auc", n_folds, groups)
         return dict(zip(possible, scores, strict=True))
 
     def predict_proba(self, X: Any) -> Any:

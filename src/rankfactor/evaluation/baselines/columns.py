@@ -78,13 +78,10 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._classes[0] if self._single else self._classes
 
     def decision_function(self, X: Any) -> Any:
-        """Decisions of new samples.
+        """Decisions of new samples; a list with several label columns.
 
-        Returns
-        -------
-        array, or list of arrays with several label columns
-            Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else
-            (n_samples, n_classes).
+        Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else (n_samples,
+        n_classes).
         """
         check_is_fitted(self, "n_features_in_")
         with threadpool_limits(limits=1, user_api="blas"):

@@ -1,9 +1,7 @@
 """Support vector machines, one per label column: what most users would try first.
 
-The linear and the radial machine differ in their grid of settings only. Imputation, scaling and the
-choice of the settings are learned from the training samples alone. Tables with more features than
-samples are turned into the span of their training samples first, which gives the same machine in a
-small part of the time (`rankfactor.evaluation.baselines.span`).
+Tables with more features than samples are turned into the span of their training samples first,
+which gives the same machine in a small part of the time (`rankfactor.evaluation.baselines.span`).
 """
 
 from __future__ import annotations
@@ -51,10 +49,6 @@ class LinearMachine(LinearSVC):  # type: ignore[misc]
     Newton's method on the primal takes a few steps where classes overlap, and crawls, or stops far
     from the optimum, where they can be separated at a large C; coordinate descent on the dual is
     the other way round. With as many features as samples they can be separated.
-
-    Parameters
-    ----------
-    C : float
     """
 
     def __init__(self, C: float = 1.0) -> None:
