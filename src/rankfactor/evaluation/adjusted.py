@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rankfactor.evaluation.wrapper import Wrapper
 from rankfactor.features.plan import FeaturePlan
 
 
+@dataclass(eq=False, repr=False)
 class Adjusted(Wrapper):
     """A classifier whose table is adjusted for covariates, learned from the training samples.
 
@@ -23,12 +25,9 @@ class Adjusted(Wrapper):
         "regress" takes them out of every feature on the rank scale; "view" makes features of them.
     """
 
-    def __init__(
-        self, estimator: Any, covariates: Sequence[str], covariate_use: str = "regress"
-    ) -> None:
-        self.estimator = estimator
-        self.covariates = covariates
-        self.covariate_use = covariate_use
+    estimator: Any
+    covariates: Sequence[str]
+    covariate_use: str = "regress"
 
     def _learned_table(self, X: Any) -> Any:
         self.plan_, table = FeaturePlan.learn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -69,6 +70,7 @@ class _Choosing(Wrapper):
         return [float(means[in_words(one)]) for one in candidates]
 
 
+@dataclass(eq=False, repr=False)
 class ChooseSettings(_Choosing):
     """A classifier whose settings are chosen by cross-validation within the training samples.
 
@@ -98,21 +100,12 @@ class ChooseSettings(_Choosing):
         choose.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        candidates: Sequence[Settings],
-        measure: str = "auc",
-        n_folds: int = 3,
-        most_samples: int = 3000,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.candidates = candidates
-        self.measure = measure
-        self.n_folds = n_folds
-        self.most_samples = most_samples
-        self.random_state = random_state
+    estimator: Any
+    candidates: Sequence[Settings]
+    measure: str = "auc"
+    n_folds: int = 3
+    most_samples: int = 3000
+    random_state: int | None = 0
 
     def choose(self, X: Any, y: Any, groups: Any = None) -> dict[str, Any]:
         """Choose the settings without fitting to all samples; arguments as for `fit`."""
@@ -145,6 +138,7 @@ class ChooseSettings(_Choosing):
         return list(map(float, scores))
 
 
+@dataclass(eq=False, repr=False)
 class ChooseFactors(_Choosing):
     """A factor model whose ``n_factors`` is chosen within the training data.
 
@@ -173,17 +167,10 @@ class ChooseFactors(_Choosing):
         Fitted with the chosen number to all training samples.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        n_factors: Sequence[int] = (5, 10, 20, 40),
-        n_folds: int = 5,
-        random_state: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_factors = n_factors
-        self.n_folds = n_folds
-        self.random_state = random_state
+    estimator: Any
+    n_factors: Sequence[int] = (5, 10, 20, 40)
+    n_folds: int = 5
+    random_state: int | None = None
 
     def choose(self, X: Any, y: Any, groups: Any = None) -> int:
         """Choose the number of factors without fitting to all samples; arguments as for `fit`."""

@@ -7,6 +7,7 @@ step is the library's own label view, hinge with TPBN shrinkage, all label colum
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ MOST_SWEEPS, FEWEST_SWEEPS = 100, 25
 DIVISIONS = 1e8
 
 
+@dataclass(eq=False, repr=False)
 class PFAClassifier(ColumnClassifier):
     """Poisson factor analysis with Bayesian SVMs on its scores (PFA-L-BSVM).
 
@@ -52,21 +54,12 @@ class PFAClassifier(ColumnClassifier):
         Of standardised scores, one row for two classes and else one per class.
     """
 
-    def __init__(
-        self,
-        n_factors: int = 20,
-        burn_in: int | None = None,
-        n_draws: int | None = None,
-        scale: str = "auto",
-        random_state: Any = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.burn_in = burn_in
-        self.n_draws = n_draws
-        self.scale = scale
-        self.random_state = random_state
-        self.n_threads = n_threads
+    n_factors: int = 20
+    burn_in: int | None = None
+    n_draws: int | None = None
+    scale: str = "auto"
+    random_state: Any = 0
+    n_threads: int | None = None
 
     def _learn(
         self, values: Floats, tasks: Tasks, class_index: Integers, groups: Integers | None
