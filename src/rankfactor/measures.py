@@ -24,20 +24,10 @@ def area(positive: NDArray[np.bool_], decision: Floats) -> float:
 
 
 def mean_area(numbers: Integers, positives: Integers, decisions: Floats) -> float:
-    """Area under the ROC curve, averaged over one-against-the-rest decisions.
+    """Area under the ROC curve, averaged over the classes among the samples; NaN if it is only one.
 
-    Parameters
-    ----------
-    numbers : int array, shape (n,)
-        Class numbers of the samples.
-    positives : int array, shape (m,)
-        The class that each column of decisions is for: one column for two classes.
-    decisions : array, shape (n, m)
-
-    Returns
-    -------
-    float
-        The mean over the classes among the samples; NaN if there is only one.
+    Of class numbers (n,) and decisions (n, m), of which each column is for the class ``positives``
+    (m,): one column for two classes, else one against the rest.
     """
     return mean_of_defined([area(numbers == c, decisions[:, j]) for j, c in enumerate(positives)])
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankfactor.choosing import choose
@@ -25,6 +24,7 @@ from rankfactor.features.matching import NamedSparse
 from rankfactor.folds import Fold, gaps, make_folds
 from rankfactor.measures import mean_area
 from rankfactor.tasks import Task
+from rankfactor.typing import Integers
 
 logger = logging.getLogger(__name__)
 
@@ -36,33 +36,15 @@ def choose_label_weight(
     estimator: Any,
     table: Any,
     tasks: Sequence[Task],
-    class_index: NDArray[np.int64],
+    class_index: Integers,
     seed: int,
-    groups: NDArray[np.int64] | None = None,
+    groups: Integers | None = None,
 ) -> float:
     """The best of `CANDIDATES` for a table and class numbers (N, n_tasks).
 
-    Parameters
-    ----------
-    estimator : RankFactorClassifier
-        Its arguments are those of the fits, but for the weight, the seed and the progress.
-    table : DataFrame, NamedSparse, array or CSC array
-        As given, so that covariates and all else are learned within the folds.
-    tasks, class_index
-        Checked by the estimator.
-    seed : int
-    groups : int array, shape (N,), optional
-        Group numbers; a group is never divided.
-
-    Raises
-    ------
-    InputError
-        If a class has too few samples for the folds, or there are too few groups.
-
-    Warns
-    -----
-    UserWarning
-        If the groups leave no fold that has all classes: the default is then taken.
+    The arguments of the estimator are those of the fits, but for the weight, the seed and the
+    progress. The table is as given, so that covariates and all else are learned within the folds.
+    If the groups (N,) leave no fold that has all classes the default is taken, with a warning.
     """
     columns = {}
     for task, column in zip(tasks, class_index.T, strict=True):
@@ -103,30 +85,29 @@ def _area(
     weight: float,
     table: Any,
     labels: pd.DataFrame,
-    class_index: NDArray[np.int64],
+    class_index: Integers,
     fold: Fold,
 ) -> float:
     """Area under the curve on a fold, averaged over tasks."""
     model = clone(estimator).set_params(
         label_weight=weight, calibration="none", random_state=fold.seed, progress=None
     )
+    train, answers = _take(table, fold.train), labels.iloc[fold.train]
+    answers = answers.set_axis(getattr(train, "index", range(len(answers))))
     with warnings.catch_warnings():
         # What is wrong with the table is said of the whole of it.
         warnings.simplefilter("ignore")
-        part, answers = _take(table, fold.train), labels.iloc[fold.train]
-        index = part.index if hasattr(part, "index") else range(len(answers))
-        model.fit(part, answers.set_axis(index))
-        parts = model.decision_function(_take(table, fold.test))
+        parts = model.fit(train, answers).decision_function(_take(table, fold.test))
     areas = []
     for column, part in zip(class_index[fold.test].T, parts, strict=True):
         known = column >= 0
         decisions = part.reshape(len(column), -1)[known]
-        positives = np.array([1]) if decisions.shape[1] == 1 else np.arange(decisions.shape[1])
-        areas.append(mean_area(column[known], positives, decisions))
+        m = decisions.shape[1]
+        areas.append(mean_area(column[known], np.arange(m) + (m == 1), decisions))
     return float(np.nanmean(areas))
 
 
-def _take(table: Any, samples: NDArray[np.int64]) -> Any:
+def _take(table: Any, samples: Integers) -> Any:
     """Some samples of a table of any kind."""
     if isinstance(table, pd.DataFrame):
         return table.iloc[samples]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from rankfactor.evaluation.crossvalidation import cross_validate
 from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
 from rankfactor.folds import drawn_by_class, group_numbers, possible_folds, smallest_training_part
 from rankfactor.tasks import encode_labels
+from rankfactor.typing import Integers
 
 Settings = Mapping[str, Any]
 
@@ -28,15 +30,7 @@ class _Choosing(Wrapper):
     settings_: dict[str, Any]
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Choose the settings, then fit to all samples.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like, shape (n_samples, n_features)
-        y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
-        groups : array-like, shape (n_samples,), optional
-            Samples of one group stay together in the inner folds.
-        """
+        """Choose the settings, then fit to all samples; groups stay whole in the inner folds."""
         self.choose(X, y, groups)
         self._n_tasks = 1 if np.ndim(y) == 1 else np.shape(y)[1]
         self.estimator_ = fit_with_groups(self._with(self.settings_), X, y, groups)
@@ -56,7 +50,8 @@ class _Choosing(Wrapper):
         table: pd.DataFrame,
         labels: pd.DataFrame,
         measure: str,
-        **division: Any,
+        n_folds: int,
+        groups: Integers | None,
     ) -> list[float]:
         """Measure of every candidate: mean over folds, then over label columns."""
         # A scale of the decisions changes no measure, so its time can be saved.
@@ -65,8 +60,9 @@ class _Choosing(Wrapper):
             {in_words(one): self._with({**one, **spared}) for one in candidates},
             table.reset_index(drop=True),
             labels.reset_index(drop=True),
+            n_folds=n_folds,
+            groups=groups,
             random_state=self.random_state,
-            **division,
         )
         if not result.complete:
             raise KeyboardInterrupt
@@ -74,6 +70,7 @@ class _Choosing(Wrapper):
         return [float(means[in_words(one)]) for one in candidates]
 
 
+@dataclass(eq=False, repr=False)
 class ChooseSettings(_Choosing):
     """A classifier whose settings are chosen by cross-validation within the training samples.
 
@@ -103,21 +100,12 @@ class ChooseSettings(_Choosing):
         choose.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        candidates: Sequence[Settings],
-        measure: str = "auc",
-        n_folds: int = 3,
-        most_samples: int = 3000,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.candidates = candidates
-        self.measure = measure
-        self.n_folds = n_folds
-        self.most_samples = most_samples
-        self.random_state = random_state
+    estimator: Any
+    candidates: Sequence[Settings]
+    measure: str = "auc"
+    n_folds: int = 3
+    most_samples: int = 3000
+    random_state: int | None = 0
 
     def choose(self, X: Any, y: Any, groups: Any = None) -> dict[str, Any]:
         """Choose the settings without fitting to all samples; arguments as for `fit`."""
@@ -137,28 +125,20 @@ class ChooseSettings(_Choosing):
         some = np.arange(len(table))
         if len(some) > self.most_samples:
             some = np.sort(drawn_by_class(class_index[:, 0], self.most_samples, self.random_state))
-        inside = None
-        if groups is not None:
-            inside = np.unique(np.asarray(groups), return_inverse=True)[1][some]
+        inside = None if groups is None else group_numbers(groups, table.index)[some]
         n_folds = possible_folds(class_index[some], inside, self.n_folds)
-        if n_folds < 2:
-            return []
         most = smallest_training_part(len(some), inside, n_folds)
         possible = [i for i, one in enumerate(self.candidates) if one.get("n_factors", 0) <= most]
-        if len(possible) < 2:
+        if n_folds < 2 or len(possible) < 2:
             return []
+        candidates = [self.candidates[i] for i in possible]
+        part, answers, division = table.iloc[some], labels.iloc[some], (n_folds, inside)
         scores = np.full(len(self.candidates), np.nan)
-        scores[possible] = self._scores(
-            [self.candidates[i] for i in possible],
-            table.iloc[some],
-            labels.iloc[some],
-            self.measure,
-            n_folds=n_folds,
-            groups=inside,
-        )
-        return [float(one) for one in scores]
+        scores[possible] = self._scores(candidates, part, answers, self.measure, *division)
+        return list(map(float, scores))
 
 
+@dataclass(eq=False, repr=False)
 class ChooseFactors(_Choosing):
     """A factor model whose ``n_factors`` is chosen within the training data.
 
@@ -187,17 +167,10 @@ class ChooseFactors(_Choosing):
         Fitted with the chosen number to all training samples.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        n_factors: Sequence[int] = (5, 10, 20, 40),
-        n_folds: int = 5,
-        random_state: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_factors = n_factors
-        self.n_folds = n_folds
-        self.random_state = random_state
+    estimator: Any
+    n_factors: Sequence[int] = (5, 10, 20, 40)
+    n_folds: int = 5
+    random_state: int | None = None
 
     def choose(self, X: Any, y: Any, groups: Any = None) -> int:
         """Choose the number of factors without fitting to all samples; arguments as for `fit`."""
@@ -248,7 +221,7 @@ class ChooseFactors(_Choosing):
         if not possible:
             return {}
         candidates = [{"n_factors": number} for number in possible]
-        scores = self._scores(candidates, table, labels, "auc", n_folds=n_folds, groups=groups)
+        scores = self._scores(candidates, table, labels, "auc", n_folds, groups)
         return dict(zip(possible, scores, strict=True))
 
     def predict_proba(self, X: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -48,7 +47,6 @@ class _Outcome(NamedTuple):
     """What one model did in one fold."""
 
     model: str
-    fold: Fold
     rows: list[dict[str, Any]]
     decisions: list[pd.DataFrame]
     heard: list[Heard]
@@ -153,29 +151,26 @@ def cross_validate(
     # All models of a fold before the next fold: an interruption then leaves whole folds.
     jobs = [(name, models[name], fold) for fold in folds for name in models]
     outcomes: list[_Outcome] = []
-    complete = True
-    if progress is not None:
-        for name in models:
-            progress(name, 0, len(folds))
+    tell = progress or (lambda model, done, total: None)
+    for name in models:
+        tell(name, 0, len(folds))
     try:
         for outcome in _run(jobs, problem, n_jobs):
             outcomes.append(outcome)
-            if progress is not None:
-                done = sum(one.model == outcome.model for one in outcomes)
-                progress(outcome.model, done, len(folds))
+            tell(outcome.model, sum(o.model == outcome.model for o in outcomes), len(folds))
     except KeyboardInterrupt:
-        finished = len(outcomes) // len(models)
-        if not finished:
+        if len(outcomes) < len(models):
             raise
-        complete = finished == len(folds)
+    finished = len(outcomes) // len(models)
+    complete = finished == len(folds)
+    if not complete:
         outcomes = outcomes[: finished * len(models)]
-        if not complete:
-            warnings.warn(
-                f"interrupted: {finished} of {len(folds)} folds were finished by all models, and "
-                "only these are kept.",
-                UserWarning,
-                stacklevel=2,
-            )
+        warnings.warn(
+            f"interrupted: {finished} of {len(folds)} folds were finished by all models, and "
+            "only these are kept.",
+            UserWarning,
+            stacklevel=2,
+        )
     for category, text in _in_short(outcomes, len(models)):
         warnings.warn(text, category, stacklevel=2)
     nothing = pd.DataFrame(columns=DECISION_COLUMNS)
@@ -232,8 +227,8 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             "chosen": "",
             "convergence": _state(model) if answers else "",
         }
-        if number in answers:
-            answer, truth = answers[number], test[known]
+        if answer := answers.get(number):
+            truth = test[known]
             row["chosen"] = answer.chosen
             if gap(task, train, test) is None:
                 row["auc"] = mean_area(truth, answer.positives, answer.decisions)
@@ -242,7 +237,7 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             samples = problem.table.index[fold.test[known]]
             decisions.append(_long(task, samples, truth, answer).assign(**place))
         rows.append(row)
-    return _Outcome(name, fold, rows, decisions, heard)
+    return _Outcome(name, rows, decisions, heard)
 
 
 def _state(model: Any) -> str:
@@ -321,26 +316,22 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) 
 
 def _seeded(estimator: Any, seed: int) -> Any:
     """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
-    parameters = estimator.get_params(deep=True)
     unset = {
         name: seed
-        for name, value in parameters.items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
+        for name, value in estimator.get_params(deep=True).items()
+        if value is None and name.split("__")[-1] == "random_state"
     }
-    return estimator.set_params(**unset) if unset else estimator
+    return estimator.set_params(**unset)
 
 
 def _in_short(outcomes: list[_Outcome], n_models: int) -> list[Heard]:
     """One warning per model and kind, with the number of folds that gave it."""
-    first: dict[tuple[Any, ...], Heard] = {}
-    counts: Counter[tuple[Any, ...]] = Counter()
+    same: dict[tuple[Any, ...], list[Heard]] = {}
     for outcome in outcomes:
         for one in kinds(outcome.heard):
-            key = (outcome.model, *kind(one))
-            first.setdefault(key, one)
-            counts[key] += 1
+            same.setdefault((outcome.model, *kind(one)), []).append(one)
     total = len(outcomes) // n_models
     return [
-        Heard(one.category, f"{key[0]}, in {counts[key]} of {total} folds: {one.text}")
-        for key, one in first.items()
+        Heard(category, f"{model}, in {len(all_)} of {total} folds: {all_[0].text}")
+        for (model, category, _), all_ in same.items()
     ]

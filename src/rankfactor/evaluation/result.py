@@ -60,15 +60,10 @@ class Evaluation:
     def summary(self) -> pd.DataFrame:
         """One row per task and model, in the order given.
 
-        Returns
-        -------
-        DataFrame
-            Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (mean and standard deviation over
-            folds), ``pooled_auc`` (of all decisions of a repeat together, averaged over repeats),
-            ``accuracy``, ``accuracy_sd``, ``balanced_accuracy``, ``balanced_accuracy_sd``,
-            ``seconds`` (means over folds), ``folds_done`` and ``folds_planned``.
-            Folds without an AUC are left out of its mean; with fewer than two folds the standard
-            deviation is NaN.
+        Measures are means over folds, with standard deviations as ``auc_sd`` and so on (NaN with
+        fewer than two folds); ``pooled_auc`` is that of all decisions of a repeat together,
+        averaged over repeats. Folds without an AUC are left out of its mean. Beside them are
+        ``seconds``, ``folds_done`` and ``folds_planned``.
         """
         rows = []
         for task in self.folds["task"].unique():

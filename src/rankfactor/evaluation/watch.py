@@ -8,8 +8,9 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any, NamedTuple
+
+from rankfactor.engine.interruption import interruptible_once
 
 
 class Heard(NamedTuple):
@@ -27,30 +28,13 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     pass a half-finished fit on as a finished one, so the computation asks afterwards. In the
     midst of compiled code Ctrl-C gives a `SystemError`, which is a `KeyboardInterrupt` here.
     """
-    came: list[int] = []
-    previous = signal.getsignal(signal.SIGINT)
-
-    def notice(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        assert callable(previous)
-        previous(number, frame)
-
-    def interrupted() -> bool:
-        return bool(came)
-
-    # Only the main thread may set a handler, and an ignored signal is to stay ignored.
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
-        yield interrupted
-        return
-    signal.signal(signal.SIGINT, notice)
-    try:
-        yield interrupted
-    except SystemError as error:
-        if came:
-            raise KeyboardInterrupt from error
-        raise
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    with interruptible_once() as ctrl_c:
+        try:
+            yield lambda: ctrl_c.came
+        except SystemError as error:
+            if ctrl_c.came:
+                raise KeyboardInterrupt from error
+            raise
 
 
 @contextmanager
@@ -85,20 +69,9 @@ def watched_fit(
     tell: Callable[[int, int], None],
     groups: Any = None,
 ) -> bool:
-    """Fit a factor model, telling of its iterations.
+    """Fit a factor model, telling of the iterations done and the most there can be.
 
-    Parameters
-    ----------
-    classifier : RankFactorClassifier or RankFactorAnalysis
-    table, labels, groups
-        As for its ``fit``; labels and groups are None for an analysis.
-    tell : callable
-        Called with the number of iterations done and the most there can be.
-
-    Returns
-    -------
-    bool
-        Whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
+    Returns whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
     """
     tell(0, classifier.max_iter)
     classifier.set_params(
@@ -117,8 +90,7 @@ def watched_fit(
 def recorded() -> Iterator[list[Heard]]:
     """Collect the warnings of a block instead of showing them; the caller passes them on."""
     heard: list[Heard] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             yield heard
         finally:
@@ -132,16 +104,15 @@ def overheard() -> Iterator[list[Heard]]:
     The second giving obeys the filters of the caller. It is left out if the block is interrupted:
     its warnings are then about results that nobody will see.
     """
-    again = True
     try:
         with recorded() as heard:
             yield heard
     except KeyboardInterrupt:
-        again = False
+        heard = []
         raise
     finally:
         # Under the filter "error" the first one is raised, as it would have been without us.
-        for one in kinds(heard) if again else []:
+        for one in kinds(heard):
             # Out of `overheard`, contextlib, and to the `with` statement.
             warnings.warn(one.text, one.category, stacklevel=3)
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 
 class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose answers are those of the fitted one inside, ``estimator_``."""
 
+    estimator: Any
     estimator_: Any
 
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Learn what is done to the table, then fit the classifier inside to what comes of it."""
+        table = self._learned_table(X)
+        self.estimator_ = fit_with_groups(clone(self.estimator), table, y, groups)
+        return self
+
+    def _learned_table(self, X: Any) -> Any:
+        """The training table as the classifier inside has it, and what is done to new ones."""
+        return X
+
     def _table(self, X: Any) -> Any:
-        """The table as the classifier inside has it."""
+        """A new table as the classifier inside has it."""
         return X
 
     @property

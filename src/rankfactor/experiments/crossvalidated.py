@@ -6,25 +6,43 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation import Evaluation, cross_validate
 from rankfactor.experiments.entries import CHOSEN, N_FACTORS, Entry, build, entries
-from rankfactor.experiments.outcome import Keep, Outcome, Progress, counted
-from rankfactor.experiments.paper import Area
+from rankfactor.experiments.outcome import Keep, Outcome, Progress, counted, in_turn
+from rankfactor.experiments.paper import Area, beside
 from rankfactor.experiments.problem import Problem
 from rankfactor.folds import group_numbers, possible_folds, smallest_training_part
 from rankfactor.tasks import encode_labels
 
+Published = Mapping[str, Mapping[str, Area]]  # the paper's numbers, by task and model
+
 
 @dataclass(frozen=True)
-class Published:
-    """What the paper has: by task and model, and seconds of a fold by model."""
+class Plan:
+    """How models are fitted and judged."""
 
-    areas: Mapping[str, Mapping[str, Area]] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    way: str = "all"  # one of `rankfactor.experiments.entries.WAYS`
+    n_folds: int = 10
+    n_repeats: int = 1
+    n_factors: int = N_FACTORS
+    random_state: int = 0
+    n_jobs: int = 1
+    n_threads: int | None = None
+    max_samples: int | None = None  # what larger sets were cut down to
+
+    def told(self) -> dict[str, Any]:
+        """What a result depends on, as it is written beside it."""
+        return {
+            "settings": self.way,
+            "folds": self.n_folds,
+            "repeats": self.n_repeats,
+            "n_factors": self.n_factors,
+            "seed": self.random_state,
+            **({} if self.max_samples is None else {"max_samples": self.max_samples}),
+        }
 
 
 @dataclass
@@ -48,51 +66,6 @@ class _Found:
         self.notes += [one for one in known.notes if one.startswith(f"{problem.name}: ")]
         return True
 
-    def outcome(
-        self, name: str, title: str, settings: dict[str, Any], missing: str = ""
-    ) -> Outcome:
-        """What there is; incomplete, with a note of what is missing, if anything is."""
-        return Outcome(
-            name,
-            title,
-            pd.DataFrame(self.rows),
-            pd.concat(self.fits, ignore_index=True),
-            settings,
-            (*self.notes, *([missing] if missing else [])),
-            complete=not missing,
-        )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How models are fitted and judged.
-
-    Attributes
-    ----------
-    way : {"paper", "default", "chosen", "all"}
-        Settings: `rankfactor.experiments.entries`.
-    n_folds, n_repeats, n_factors, random_state, n_jobs : int
-    n_threads : int or None
-    """
-
-    way: str = "all"
-    n_folds: int = 10
-    n_repeats: int = 1
-    n_factors: int = N_FACTORS
-    random_state: int = 0
-    n_jobs: int = 1
-    n_threads: int | None = None
-
-    def told(self) -> dict[str, Any]:
-        """What a result depends on, as it is written beside it."""
-        return {
-            "settings": self.way,
-            "folds": self.n_folds,
-            "repeats": self.n_repeats,
-            "n_factors": self.n_factors,
-            "seed": self.random_state,
-        }
-
 
 def run_folds(
     name: str,
@@ -105,18 +78,18 @@ def run_folds(
     progress: Progress | None = None,
     keep: Keep | None = None,
     known: Outcome | None = None,
-    **plan: Any,
+    **settings: Any,
 ) -> Outcome:
     """Cross-validate models on the problems, one after the other.
+
+    Where a class is in fewer samples (or groups) than there are folds, the folds are fewer.
 
     Parameters
     ----------
     name, title : str
-        Of the experiment.
     problems : iterable of Problem
-        Where a class is in fewer samples (or groups) than there are folds, the folds are fewer.
     models : sequence of str
-    published : Published, optional
+    published : mapping, optional
         The paper's numbers, for the problems whose tasks have a name of the paper's.
     notes : sequence of str
         What to tell besides.
@@ -127,7 +100,7 @@ def run_folds(
         last.
     known : Outcome, optional
         An earlier run with the same settings: problems that it has are not run again.
-    plan
+    settings
         As for `Plan`.
 
     Raises
@@ -137,31 +110,28 @@ def run_folds(
     KeyboardInterrupt
         At Ctrl-C, if no problem is finished; else those that are finished are kept.
     """
-    planned = Plan(**plan)
-    rows = entries(models, planned.way, planned.n_factors)
-    settings = planned.told()
+    plan = Plan(**settings)
+    rows = entries(models, plan.way, plan.n_factors)
     if known is not None:
-        _check_alike(known, name, settings)
+        _check_alike(known, name, plan.told())
     found = _Found(notes=list(notes))
-    given = list(problems)
-    for number, problem in enumerate(given):
+
+    def run(problem: Problem) -> bool:
         if known is not None and found.take(known, problem, rows):
-            continue
-        try:
-            evaluation = _evaluate(problem, rows, found.notes, planned, progress)
-        except KeyboardInterrupt:
-            evaluation = None
-        if evaluation is None or not evaluation.complete:
-            if not found.rows:
-                raise KeyboardInterrupt
-            note = f"Interrupted in {problem.name}: it and what follows are left out."
-            return found.outcome(name, title, settings, note)
-        found.rows += _rows(problem, rows, evaluation, published or Published())
+            return False
+        evaluation = _evaluate(problem, rows, found.notes, plan, progress)
+        if not evaluation.complete:
+            raise KeyboardInterrupt
+        found.rows += _rows(problem, rows, evaluation, published or {})
         found.fits.append(evaluation.folds.assign(data=problem.name))
-        if keep is not None and number < len(given) - 1:
-            left = ", ".join(one.name for one in given[number + 1 :])
-            keep(found.outcome(name, title, settings, f"Not finished: {left}."))
-    return found.outcome(name, title, settings)
+        return True
+
+    def outcome(*missing: str) -> Outcome:
+        fits, told = pd.concat(found.fits, ignore_index=True), (*found.notes, *missing)
+        table = pd.DataFrame(found.rows)
+        return Outcome(name, title, table, fits, plan.told(), told, complete=not missing)
+
+    return in_turn(list(problems), run, outcome, keep)
 
 
 def _check_alike(known: Outcome, name: str, settings: Mapping[str, Any]) -> None:
@@ -228,30 +198,22 @@ def _rows(
     problem: Problem, rows: Sequence[Entry], evaluation: Evaluation, published: Published
 ) -> list[dict[str, Any]]:
     """One row per task and model, with the paper's numbers."""
-    summary = {(one["task"], one["model"]): one for one in evaluation.summary().to_dict("records")}
+    by_name = {row.name: row for row in rows}
+    chosen = evaluation.folds.groupby(["task", "model"])["chosen"]
     table = []
-    for task in problem.labels.columns:
-        theirs = published.areas.get(problem.paper.get(task, ""), {})
-        for row in rows:
-            ours, folds = summary[task, row.name], evaluation.folds
-            chosen = folds.loc[(folds["task"] == task) & (folds["model"] == row.name), "chosen"]
-            area = theirs.get(row.model, Area(np.nan, np.nan, np.nan))
-            seconds = published.seconds if row.model in theirs else {}
-            table.append(
-                {
-                    "data": problem.name,
-                    "task": task,
-                    "model": row.model,
-                    "settings": row.settings,
-                    **{
-                        name: float(ours[name])
-                        for name in ("auc", "auc_sd", "accuracy", "accuracy_sd", "seconds")
-                    },
-                    "chosen": counted(chosen) if row.settings == CHOSEN else "",
-                    "paper_auc": area.auc,
-                    "paper_auc_sd": area.sd,
-                    "paper_accuracy": area.accuracy,
-                    "paper_seconds": seconds.get(row.model, np.nan),
-                }
-            )
+    for ours in evaluation.summary().to_dict("records"):
+        row, task = by_name[ours["model"]], ours["task"]
+        theirs = published.get(problem.paper.get(task, ""), {})
+        measures = ("auc", "auc_sd", "accuracy", "accuracy_sd", "seconds")
+        table.append(
+            {
+                **{"data": problem.name, "task": task},
+                **{"model": row.model, "settings": row.settings},
+                **{name: float(ours[name]) for name in measures},
+                "chosen": counted(chosen.get_group((task, row.name)))
+                if row.settings == CHOSEN
+                else "",
+                **beside(theirs.get(row.model, Area())),
+            }
+        )
     return table

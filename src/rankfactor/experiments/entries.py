@@ -39,18 +39,10 @@ _ON_LOG_SCALE = ("G-L-Probit", "G-L-BSVM", "G-NL-BSVM", "L-SVM", "RBF-SVM")
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of a table: a model and how its settings came about.
-
-    Attributes
-    ----------
-    model : str
-        Name of the model.
-    settings : str
-        "K = 20", "default", "chosen" or "its own".
-    """
+    """One row of a table: a model and how its settings came about."""
 
     model: str
-    settings: str
+    settings: str  # "K = 20", "default", "chosen" or "its own"
 
     @property
     def name(self) -> str:
@@ -65,16 +57,9 @@ def check_models(names: Sequence[str]) -> list[str]:
 
 
 def entries(names: Sequence[str], way: str, n_factors: int = N_FACTORS) -> list[Entry]:
-    """Rows of a table for the models named.
+    """Rows of a table for the models named, in one of `WAYS`.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Models of `rankfactor.evaluation.named_models`.
-    way : {"paper", "default", "chosen", "all"}
-        A model whose training is the paper's by default has "K = 20" for "default".
-    n_factors : int
-        The number of factors where it is not chosen.
+    A model whose training is the paper's by default has "K = 20" for "default".
     """
     if way not in WAYS:
         raise InputError(f"settings must be one of {', '.join(WAYS)}, not {way!r}.")
@@ -104,13 +89,8 @@ def build(
 
     Parameters
     ----------
-    entry : Entry
-    n_factors : int
-        Factors where they are not chosen.
-    most_factors : int, optional
-        As many as the smallest training part has samples for.
-    random_state : int or None
-    n_threads : int or None
+    n_factors, most_factors : int
+        Factors where they are not chosen, and the most that a training part has samples for.
     measure : {"auc", "accuracy"}
         What settings are chosen by.
     log : bool

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
-from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
+from rankfactor.evaluation.wrapper import Wrapper
 
 # A non-negative table that reaches beyond it is of raw intensities or counts of molecules; pixels
 # (255) and log scales do not.
@@ -19,26 +18,15 @@ class LogScale(Wrapper):
     """A classifier on log2(1 + x), if the training table is of raw intensities or counts.
 
     That is the case if all its values are at least 0 and the largest exceeds 1000. New values
-    below zero count as zero.
-
-    Parameters
-    ----------
-    estimator : classifier
-
-    Attributes
-    ----------
-    estimator_ : classifier
-    logged_ : bool
+    below zero count as zero. ``logged_`` tells whether it was.
     """
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Fit the classifier to the table, or to its logarithm."""
+    def _learned_table(self, X: Any) -> Any:
         self.logged_ = is_raw(X)
-        self.estimator_ = fit_with_groups(clone(self.estimator), self._table(X), y, groups)
-        return self
+        return self._table(X)
 
     def _table(self, X: Any) -> Any:
         return np.log2(1.0 + np.maximum(X, 0.0)) if self.logged_ else X

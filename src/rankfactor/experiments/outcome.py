@@ -27,34 +27,20 @@ _WORDS = ("data", "task", "model", "settings")
 class Outcome:
     """What an experiment found.
 
-    Attributes
-    ----------
-    name, title : str
-    rows : DataFrame
-        One row per model and way of settings (and data and task where there are several):
-        ``model``, ``settings``, measures (``error``, or ``auc`` and ``accuracy``) with ``..._sd``,
-        ``seconds`` of a fit, ``chosen`` (settings chosen, with how often) and the paper's numbers
-        as ``paper_...``, NaN where it has none.
-    fits : DataFrame
-        One row per fit.
-    settings : dict
-        What the experiment was run with.
-    notes : tuple of str
-        What a reader has to know, one sentence each.
-    summary : DataFrame
-        Mean ranks of a suite; else empty.
-    complete : bool
-        False if it was interrupted; what was finished is there.
+    There is one row per model and way of settings (and data and task where there are several):
+    ``model``, ``settings``, measures (``error``, or ``auc`` and ``accuracy``) with ``..._sd``,
+    ``seconds`` of a fit, ``chosen`` (settings chosen, with how often) and the paper's numbers as
+    ``paper_...``, NaN where it has none.
     """
 
     name: str
     title: str
     rows: pd.DataFrame
-    fits: pd.DataFrame
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-    summary: pd.DataFrame = field(default_factory=pd.DataFrame)
-    complete: bool = True
+    fits: pd.DataFrame  # one row per fit
+    settings: Mapping[str, Any]  # what the experiment was run with
+    notes: tuple[str, ...] = ()  # what a reader has to know, one sentence each
+    summary: pd.DataFrame = field(default_factory=pd.DataFrame)  # mean ranks of a suite
+    complete: bool = True  # False if it was interrupted; what was finished is there
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; NaN has to be made null by who writes JSON."""
@@ -73,16 +59,13 @@ class Outcome:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The outcome whose `to_dict` this was, NaN or null for what is not known."""
-        return cls(
-            values["experiment"],
-            values["title"],
-            _frame(values["rows"]),
-            _frame(values["fits"]),
-            values["settings"],
-            tuple(values["notes"]),
-            _frame(values["summary"]),
-            values["complete"],
+        rows, fits, summary = (
+            pd.DataFrame([{k: np.nan if v is None else v for k, v in one.items()} for one in part])
+            for part in (values["rows"], values["fits"], values["summary"])
         )
+        name, title, settings = values["experiment"], values["title"], values["settings"]
+        notes, complete = tuple(values["notes"]), values["complete"]
+        return cls(name, title, rows, fits, settings, notes, summary, complete)
 
     def readable(self) -> pd.DataFrame:
         """The rows as text, with the spread behind a mean and the paper's numbers beside ours."""
@@ -112,6 +95,30 @@ class Outcome:
 Keep = Callable[[Outcome], None]  # takes what is finished so far
 
 
+def in_turn(
+    parts: Sequence[Any],
+    run: Callable[[Any], bool],
+    outcome: Callable[..., Outcome],
+    keep: Keep | None,
+) -> Outcome:
+    """Run the parts of an experiment, which have names, one after the other.
+
+    ``run`` says whether a part is news, ``outcome`` gives what is finished, with a note of what is
+    missing. Ctrl-C keeps what is finished; if that is nothing it is raised.
+    """
+    for number, part in enumerate(parts):
+        try:
+            news = run(part)
+        except KeyboardInterrupt:
+            if not number:
+                raise
+            return outcome(f"Interrupted in {part.name}: it and what follows are left out.")
+        if news and keep is not None and number < len(parts) - 1:
+            left = ", ".join(one.name for one in parts[number + 1 :])
+            keep(outcome(f"Not finished: {left}."))
+    return outcome()
+
+
 def readable_ranks(summary: pd.DataFrame) -> pd.DataFrame:
     """Mean ranks as text."""
     digits = {"mean_rank": 2, "auc": 3, "accuracy": 3, "seconds": 1}
@@ -132,13 +139,6 @@ def markdown_table(frame: pd.DataFrame) -> str:
     lines = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
     cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
-
-
-def _frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """A frame of records, null being NaN."""
-    return pd.DataFrame(
-        [{name: np.nan if one is None else one for name, one in each.items()} for each in records]
-    )
 
 
 def counted(values: pd.Series[Any]) -> str:

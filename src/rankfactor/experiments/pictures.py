@@ -47,34 +47,17 @@ LISTED_EDGES = 2000
 
 @dataclass
 class Pictures:
-    """What to draw and to list, by the name of a file without its ending.
-
-    Attributes
-    ----------
-    figures : dict from str to Figure
-    tables : dict from str to DataFrame
-    networks : dict from str to networkx.Graph
-    notes : list of str
-        What was left out, and why.
-    """
+    """What to draw and to list, by the name of a file without its ending."""
 
     figures: dict[str, Figure] = field(default_factory=dict)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    networks: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    networks: dict[str, Any] = field(default_factory=dict)  # networkx.Graph
+    notes: list[str] = field(default_factory=list)  # what was left out, and why
 
 
 @dataclass(frozen=True)
 class Fits:
-    """How models are fitted for their pictures.
-
-    Attributes
-    ----------
-    n_factors, random_state : int
-    n_threads : int or None
-    progress : callable, optional
-        Called with the name of a step, how much of it is done, and out of how much.
-    """
+    """How models are fitted for their pictures."""
 
     n_factors: int = N_FACTORS
     random_state: int = 0
@@ -85,9 +68,9 @@ class Fits:
         self, name: str, model: str, table: pd.DataFrame, labels: Any, groups: Any = None
     ) -> Posterior:
         """Posterior of a model fitted to all samples given."""
+        tell = self.progress or (lambda *step: None)
         step = f"{name}: {model} for figures"
-        if self.progress is not None:
-            self.progress(step, 0, 1)
+        tell(step, 0, 1)
         # A table has to have more samples than factors.
         factors = min(self.n_factors, len(table) - 1)
         estimator = build(
@@ -100,43 +83,24 @@ class Fits:
         # A fit answers Ctrl-C with what it has so far, which is not the model to draw.
         with uninterrupted():
             fitted = estimator.fit(table, labels, groups=groups)
-        if self.progress is not None:
-            self.progress(step, 1, 1)
+        tell(step, 1, 1)
         posterior: Posterior = fitted.posterior_
         return posterior
 
 
 def digit_pictures(
-    name: str,
-    title: str,
-    data: Dataset,
-    image_shape: tuple[int, int],
-    fits: Fits,
-    *,
-    models: Sequence[str] = DIGIT_MODELS,
+    name: str, title: str, data: Dataset, image_shape: tuple[int, int], fits: Fits
 ) -> Pictures:
-    """Loadings of every model as images, and the leading ones of all models side by side.
+    """Loadings of `DIGIT_MODELS` as images, and the leading ones of all side by side.
 
-    Parameters
-    ----------
-    name : str
-        Files begin with it.
-    title : str
-        What the images are of.
-    data : Dataset
-        With a column ``part``; models are fitted to its training part.
-    image_shape : tuple of two int
-        Height and width of an image.
-    fits : Fits
-    models : sequence of str
+    Files begin with the name. Models are fitted to the training part of the data, and the shape is
+    the height and width of an image.
     """
     train = (data.labels["part"] == "train").to_numpy()
     table, labels = data.table[train], data.labels[train].iloc[:, 0]
     found = Pictures()
-    posteriors = {}
-    for model in models:
-        posterior = fits.posterior(name, model, table, labels)
-        posteriors[model] = posterior
+    posteriors = {model: fits.posterior(name, model, table, labels) for model in DIGIT_MODELS}
+    for model, posterior in posteriors.items():
         found.figures[f"{name}-loadings-{model}"] = loading_image_figure(
             posterior, image_shape, title=f"{title}: loadings of {model}"
         )
@@ -151,13 +115,8 @@ def joint_pictures(
 ) -> Pictures:
     """Coefficients of all tasks of a problem, its network, and the leading features of factors.
 
-    Parameters
-    ----------
-    problems : sequence of Problem
-    fits : Fits
-    sets : mapping, optional
-        Gene sets to test the leading features of every factor against; a problem whose features
-        are in none of them is left out there, with a note.
+    The leading features of every factor are tested against gene sets if there are some; a problem
+    whose features are in none of them is left out there, with a note.
     """
     found = Pictures()
     for problem in problems:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -17,45 +17,39 @@ MOST_CLASSES = 12  # a column with more describes samples rather than classes
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A table and its tasks.
-
-    Attributes
-    ----------
-    name : str
-    table : DataFrame
-        Samples x features; NaN = missing.
-    labels : DataFrame
-        The same index, one column per task; NaN = unknown.
-    groups : Series or None
-        Samples of one group stay in one fold.
-    notes : tuple of str
-        What was done to the table.
-    paper : mapping
-        The paper's name of a task, where it has one.
-    """
+    """A table and its tasks."""
 
     name: str
-    table: pd.DataFrame
-    labels: pd.DataFrame
-    groups: pd.Series[Any] | None = None
-    notes: tuple[str, ...] = ()
-    paper: Mapping[str, str] = field(default_factory=dict)
+    table: pd.DataFrame  # samples x features, NaN = missing
+    labels: pd.DataFrame  # the same index, one column per task, NaN = unknown
+    groups: pd.Series[Any] | None = None  # samples of one group stay in one fold
+    notes: tuple[str, ...] = ()  # what was done to the table
+    paper: Mapping[str, str] = field(default_factory=dict)  # the paper's names of tasks
+
+    @classmethod
+    def of_columns(
+        cls,
+        name: str,
+        table: pd.DataFrame,
+        columns: Iterable[pd.Series[Any]],
+        tasks_of: Callable[[pd.Series[Any]], tuple[dict[str, Any], dict[str, str]]],
+        groups: pd.Series[Any] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Self:
+        """Problem with all tasks of some label columns; of one they are ``tasks_of`` it."""
+        labels: dict[str, Any] = {}
+        paper: dict[str, str] = {}
+        for tasks, known in map(tasks_of, columns):
+            labels |= tasks
+            paper |= known
+        return cls(name, table, pd.DataFrame(labels), groups, notes, paper)
 
 
 def against(column: pd.Series[Any], first: Collection[str], second: Collection[str] | None) -> Any:
     """A task of two sides: labels of the first, of the second, and unknown for all else.
 
-    Parameters
-    ----------
-    column : Series of str
-        Classes, NaN = unknown.
-    first, second : collection of str
-        Classes of the two sides; a second side of None is everything else that is known.
-
-    Returns
-    -------
-    Series of str
-        The classes of a side joined by " or "; "Others" for everything else.
+    The label of a side is its classes joined by " or "; a second side of None is everything else
+    that is known, with the label "Others".
     """
     known = column.notna().to_numpy()
     one = column.isin(list(first)).to_numpy()
@@ -88,15 +82,7 @@ def found_columns(
 ) -> list[str]:
     """Columns that labels are in: those named, else those whose name has one of the words.
 
-    Parameters
-    ----------
-    annotations : DataFrame
-    words : collection of str
-        Parts of names, in lower case.
-    labels : collection of str
-        Columns that were asked for.
-    source : str
-        Where the columns are, for messages.
+    Words are in lower case; ``source`` says in messages where the columns are.
     """
     given = ", ".join(f"'{name}'" for name in annotations.columns)
     for name in labels:

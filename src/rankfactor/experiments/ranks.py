@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
-from scipy.special import fdtrc, ndtr
+from scipy.special import fdtrc
+from scipy.stats import studentized_range
 
 from rankfactor.typing import Floats
 
@@ -26,23 +26,12 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Mean ranks over data sets.
+    """Mean ranks over data sets."""
 
-    Attributes
-    ----------
-    mean : Series
-        Mean rank by model, the best first.
-    n_sets : int
-    p_value : float
-        Of Friedman's test; NaN with fewer than two sets or models.
-    critical : float
-        Nemenyi's critical difference of mean ranks at the level of 5 %; NaN likewise.
-    """
-
-    mean: pd.Series[float]
+    mean: pd.Series[float]  # by model, the best first
     n_sets: int
-    p_value: float
-    critical: float
+    p_value: float = float("nan")  # of Friedman's test; NaN with fewer than two sets or models
+    critical: float = float("nan")  # Nemenyi's difference at the level of 5 %; NaN likewise
 
     def as_good(self, model: str) -> list[str]:
         """Models whose mean rank is not distinguishable from that of a model, itself included."""
@@ -62,24 +51,10 @@ def mean_ranks(scores: pd.DataFrame) -> Ranks:
     n, k = ranks.shape
     mean = ranks.mean().sort_values(kind="stable")
     if n < 2 or k < 2:
-        return Ranks(mean, n, float("nan"), float("nan"))
-    critical = range_quantile(1.0 - ALPHA, k) * float(np.sqrt(k * (k + 1) / (12.0 * n)))
+        return Ranks(mean, n)
+    quantile = studentized_range.ppf(1.0 - ALPHA, k, np.inf)
+    critical = float(quantile * np.sqrt(k * (k + 1) / (12.0 * n)))
     return Ranks(mean, n, friedman(ranks.to_numpy()), critical)
-
-
-def range_quantile(probability: float, k: int) -> float:
-    """Quantile of the range of k standard normals.
-
-    That of scipy's studentised range takes seconds; for infinitely many degrees of freedom it is
-    ``k int N(z) (Phi(z) - Phi(z - q))^(k-1) dz``, which the trapezoidal rule has to all digits.
-    """
-    z = np.linspace(-9.0, 9.0, 2001)
-    density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * (z[1] - z[0])
-
-    def excess(q: float) -> float:
-        return float(k * (density * (ndtr(z) - ndtr(z - q)) ** (k - 1)).sum()) - probability
-
-    return float(brentq(excess, 1e-9, 30.0))
 
 
 def friedman(ranks: Floats) -> float:

@@ -21,9 +21,9 @@ import pandas as pd
 from rankfactor.data import align_labels, read_annotations, read_table
 from rankfactor.data.collection import load
 from rankfactor.errors import InputError
-from rankfactor.experiments.crossvalidated import Published, run_folds
+from rankfactor.experiments.crossvalidated import run_folds
 from rankfactor.experiments.outcome import Outcome
-from rankfactor.experiments.paper import RNASEQ, RNASEQ_SECONDS
+from rankfactor.experiments.paper import RNASEQ
 from rankfactor.experiments.pictures import Fits, Pictures, joint_pictures
 from rankfactor.experiments.problem import Problem, against, found_columns, one_against_the_rest
 from rankfactor.interpret.genesets import Sets
@@ -44,26 +44,13 @@ def run(
     groups: str | None = None,
     **settings: Any,
 ) -> Outcome:
-    """Run the experiment; ``settings`` are those of `rankfactor.experiments.crossvalidated.Plan`.
-
-    Parameters
-    ----------
-    models : sequence of str
-    series : Path, optional
-        GEO series matrix of the user's own, in place of the sets that stand in.
-    counts : Path, optional
-        Table of its values, if the series has none.
-    labels : sequence of str
-        Its columns of labels; by default those that look like it.
-    groups : str, optional
-        Its column of groups, such as patients.
-    """
+    """Run the experiment on `problems`; settings as for `run_folds`."""
     return run_folds(
         "rnaseq",
         "RNA sequencing and sepsis: AUC and accuracy by cross-validation (paper: Table 5)",
         problems(series, counts, labels, groups),
         models=models,
-        published=Published(RNASEQ, RNASEQ_SECONDS),
+        published=RNASEQ,
         notes=() if series is not None else (OTHER_DATA,),
         **settings,
     )
@@ -80,7 +67,18 @@ def problems(
     labels: Sequence[str] = (),
     groups: str | None = None,
 ) -> list[Problem]:
-    """The problem of the user's own series, or those that stand in for the paper's."""
+    """The problem of the user's own GEO series matrix, or those that stand in for the paper's.
+
+    Parameters
+    ----------
+    series : Path, optional
+    counts : Path, optional
+        Table of its values, if the series has none.
+    labels : sequence of str
+        Its columns of labels; by default those that look like it.
+    groups : str, optional
+        Its column of groups, such as patients.
+    """
     if series is not None:
         return [read_series(series, counts, labels, groups)]
     for name, given in (("--counts", counts), ("--labels", labels), ("--groups", groups)):
@@ -98,9 +96,8 @@ def stand_ins() -> Iterator[Problem]:
     data = load("sepsis_gse13015")
     yield Problem("sepsis_gse13015", data.table, sepsis_tasks(data.labels))
     data = load("sepsis_metabolomics")
-    tasks, paper = outcomes(data.labels["y"])
-    patients = data.labels["patient"]
-    yield Problem("sepsis_metabolomics", data.table, pd.DataFrame(tasks), patients, paper=paper)
+    y, patients = data.labels["y"], data.labels["patient"]
+    yield Problem.of_columns("sepsis_metabolomics", data.table, [y], outcomes, patients)
 
 
 def sepsis_tasks(labels: pd.DataFrame) -> pd.DataFrame:
@@ -113,26 +110,19 @@ def read_series(
     path: Path, counts: Path | None, labels: Sequence[str], groups: str | None
 ) -> Problem:
     """A problem of a series matrix and, if its values are elsewhere, of a table of counts."""
-    if counts is None:
-        found = read_table(path)
-        values, annotations = found.values, found.annotations
-    else:
-        values, annotations = read_table(counts).values, read_annotations(path)
+    found = read_table(path if counts is None else counts)
+    values = found.values
+    annotations = found.annotations if counts is None else read_annotations(path)
     names = found_columns(annotations, WORDS, labels, str(path))
     wanted = [*names, *([groups] if groups is not None else [])]
     if groups is not None and groups not in annotations:
         raise InputError(f"{path} has no column '{groups}' to take as groups.")
     if counts is not None:
         annotations = align_labels(values.index, annotations[wanted], source=path, unknown="ignore")
-    tasks: dict[str, Any] = {}
-    paper: dict[str, str] = {}
-    for name in names:
-        of_column, known = outcomes(annotations[name])
-        tasks |= of_column
-        paper |= known
+    columns = [annotations[name] for name in names]
     together = None if groups is None else annotations[groups]
     table, notes = rescaled(values)
-    return Problem(path.name, table, pd.DataFrame(tasks), together, notes, paper)
+    return Problem.of_columns(path.name, table, columns, outcomes, together, notes)
 
 
 def rescaled(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -18,8 +18,8 @@ from rankfactor.data import Dataset
 from rankfactor.errors import InputError
 from rankfactor.evaluation.watch import uninterrupted
 from rankfactor.experiments.entries import N_FACTORS, Entry, build, entries
-from rankfactor.experiments.outcome import Keep, Outcome, Progress, counted
-from rankfactor.experiments.paper import Error
+from rankfactor.experiments.outcome import Keep, Outcome, Progress, counted, in_turn
+from rankfactor.experiments.paper import Error, beside
 
 
 def run_split(
@@ -39,80 +39,54 @@ def run_split(
 ) -> Outcome:
     """Test errors of models on a data set with a column ``part`` ("train" or "test").
 
-    Parameters
-    ----------
-    name, title : str
-        Of the experiment.
-    data : Dataset
-        Its first label column is the task.
-    paper : mapping
-        The paper's numbers, by model.
-    models : sequence of str
-    way : {"paper", "default", "chosen", "all"}
-        Settings: `rankfactor.experiments.entries`.
-    n_repeats : int
-        Fits of a model, with the seeds ``random_state``, ``random_state + 1``, ...
-    n_factors, random_state : int
-    n_threads : int or None
-    progress : callable, optional
-        Called with the name of a row, how many of its fits are done, and how many there are.
-    keep : callable, optional
-        Called with what is finished so far, an incomplete outcome, after every row but the last.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        At Ctrl-C, if no row is finished; else those that are finished are kept.
+    Its first label column is the task. A model is fitted with the seeds ``random_state``,
+    ``random_state + 1``, ...; everything else is as for
+    `rankfactor.experiments.crossvalidated.run_folds`, with models in place of its problems.
     """
     if "part" not in data.labels or not {"train", "test"} <= set(data.labels["part"]):
         raise InputError(f"{data.name} has no given split: a column 'part' of train and test.")
     test = (data.labels["part"] == "test").to_numpy()
-    rows = entries(models, way, n_factors)
     fits: list[dict[str, Any]] = []
 
-    def outcome(missing: str = "") -> Outcome:
+    def tell(entry: Entry, done: int) -> None:
+        if progress is not None:
+            progress(entry.name, done, n_repeats)
+
+    def run(entry: Entry) -> bool:
+        found = []
+        for repeat in range(n_repeats):
+            tell(entry, repeat)
+            model = build(
+                entry,
+                n_factors=n_factors,
+                most_factors=int((~test).sum()),
+                random_state=random_state + repeat,
+                n_threads=n_threads,
+                measure="accuracy",
+                log=False,
+            )
+            # A fit answers Ctrl-C with what it has so far, which is no result here.
+            with uninterrupted():
+                found.append(_fit(entry, repeat + 1, model, data, test))
+        fits.extend(found)
+        tell(entry, n_repeats)
+        return True
+
+    def outcome(*missing: str) -> Outcome:
         frame = pd.DataFrame(fits)
         notes = (
             f"Trained on {int((~test).sum())} samples, tested on {int(test.sum())}; mean and "
             f"standard deviation over {n_repeats} seed{'s' if n_repeats > 1 else ''}. Seconds are "
             "of a fit, the choice of settings included.",
             "The paper's NL-SVM is RBF-SVM here.",
-            *([missing] if missing else []),
+            *missing,
         )
         told = {"settings": way, "repeats": n_repeats}
         settings = {**told, "n_factors": n_factors, "seed": random_state}
         table = _rows(frame, paper)
         return Outcome(name, title, table, frame, settings, notes, complete=not missing)
 
-    for number, entry in enumerate(rows):
-        found = []
-        try:
-            for repeat in range(n_repeats):
-                if progress is not None:
-                    progress(entry.name, repeat, n_repeats)
-                model = build(
-                    entry,
-                    n_factors=n_factors,
-                    most_factors=int((~test).sum()),
-                    random_state=random_state + repeat,
-                    n_threads=n_threads,
-                    measure="accuracy",
-                    log=False,
-                )
-                # A fit answers Ctrl-C with what it has so far, which is no result here.
-                with uninterrupted():
-                    found.append(_fit(entry, repeat + 1, model, data, test))
-        except KeyboardInterrupt:
-            if not fits:
-                raise
-            return outcome(f"Interrupted in {entry.name}: it and what follows are left out.")
-        fits += found
-        if progress is not None:
-            progress(entry.name, n_repeats, n_repeats)
-        if keep is not None and number < len(rows) - 1:
-            left = ", ".join(one.name for one in rows[number + 1 :])
-            keep(outcome(f"Not finished: {left}."))
-    return outcome()
+    return in_turn(entries(models, way, n_factors), run, outcome, keep)
 
 
 def _fit(
@@ -136,20 +110,12 @@ def _fit(
 
 
 def _rows(fits: pd.DataFrame, paper: Mapping[str, Error]) -> pd.DataFrame:
-    rows = []
-    for (model, settings), part in fits.groupby(["model", "settings"], sort=False):
-        theirs = paper.get(str(model), Error(np.nan, None, np.nan))
-        rows.append(
-            {
-                "model": model,
-                "settings": settings,
-                "error": part["error"].mean(),
-                "error_sd": part["error"].std(),
-                "seconds": part["seconds"].mean(),
-                "chosen": counted(part["chosen"]),
-                "paper_error": theirs.error,
-                "paper_error_sd": np.nan if theirs.sd is None else theirs.sd,
-                "paper_seconds": theirs.seconds,
-            }
-        )
-    return pd.DataFrame(rows)
+    groups = fits.groupby(["model", "settings"], sort=False)
+    rows = groups.agg(
+        error=("error", "mean"),
+        error_sd=("error", "std"),
+        seconds=("seconds", "mean"),
+        chosen=("chosen", counted),
+    ).reset_index()
+    theirs = [beside(paper.get(model, Error())) for model in rows["model"]]
+    return rows.join(pd.DataFrame(theirs))

@@ -45,10 +45,9 @@ def run(
     max_samples: int = MOST_SAMPLES,
     random_state: int = 0,
     keep: Keep | None = None,
-    known: Outcome | None = None,
     **settings: Any,
 ) -> Outcome:
-    """Run the suite.
+    """Run the suite; settings as for `run_folds`.
 
     Parameters
     ----------
@@ -62,16 +61,7 @@ def run(
     random_state : int
     keep : callable, optional
         Called with what is finished so far after every set but the last, its ranks included.
-    known : Outcome, optional
-        An earlier run with the same settings: sets that it has are not run again.
-    settings
-        As for `rankfactor.experiments.crossvalidated.Plan`, and ``progress``.
     """
-    if known is not None and known.settings.get("max_samples") != max_samples:
-        raise InputError(
-            f"the earlier run had max_samples {known.settings.get('max_samples')}, not "
-            f"{max_samples}: give it the same settings, or begin in a folder of its own."
-        )
     notes: list[str] = []
     problems = list(_known(sets, notes) if folder is None else _of_folder(folder, sets))
     if not problems:
@@ -83,7 +73,6 @@ def run(
         return replace(
             found,
             summary=_summary(found.rows, ranks),
-            settings={**found.settings, "max_samples": max_samples},
             notes=(*sentences(found.rows, ranks), *found.notes),
         )
 
@@ -94,8 +83,8 @@ def run(
         models=models,
         notes=notes,
         random_state=random_state,
+        max_samples=max_samples,
         keep=None if keep is None else lambda part: keep(ranked(part)),
-        known=known,
         **settings,
     )
     return ranked(found)
@@ -147,21 +136,16 @@ def _names(rows: pd.DataFrame) -> list[str]:
 
 def _summary(rows: pd.DataFrame, ranks: Ranks) -> pd.DataFrame:
     """Models and settings by mean rank, with means over sets."""
-    named = rows.assign(name=_names(rows))
-    first = named.drop_duplicates("name").set_index("name").loc[list(ranks.mean.index)]
+    named, order = rows.assign(name=_names(rows)), list(ranks.mean.index)
     measures = ["auc", "accuracy", "seconds"]
     means = named.groupby(["data", "name"])[measures].mean().groupby("name").mean()
-    best = str(ranks.mean.index[0])
-    near = ranks.as_good(best)
-    return pd.DataFrame(
-        {
-            "model": first["model"].to_list(),
-            "settings": first["settings"].to_list(),
-            "mean_rank": ranks.mean.to_numpy(),
-            **{name: means.loc[list(ranks.mean.index), name].to_numpy() for name in measures},
-            "as_good_as_the_best": ["yes" if one in near else "no" for one in ranks.mean.index],
-        }
-    )
+    table = named.drop_duplicates("name").set_index("name").loc[order, ["model", "settings"]]
+    near = ranks.as_good(str(order[0]))
+    return table.assign(
+        mean_rank=ranks.mean,
+        **means.loc[order],
+        as_good_as_the_best=["yes" if one in near else "no" for one in order],
+    ).reset_index(drop=True)
 
 
 def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:

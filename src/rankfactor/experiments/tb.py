@@ -17,9 +17,9 @@ import pandas as pd
 from rankfactor.data import read_table
 from rankfactor.data.collection import load
 from rankfactor.errors import InputError
-from rankfactor.experiments.crossvalidated import Published, run_folds
+from rankfactor.experiments.crossvalidated import run_folds
 from rankfactor.experiments.outcome import Outcome
-from rankfactor.experiments.paper import TB, TB_SECONDS
+from rankfactor.experiments.paper import TB
 from rankfactor.experiments.pictures import Fits, Pictures, joint_pictures
 from rankfactor.experiments.problem import Problem, against, found_columns, one_against_the_rest
 from rankfactor.interpret.genesets import Sets
@@ -39,22 +39,13 @@ def run(
     labels: Sequence[str] = (),
     **settings: Any,
 ) -> Outcome:
-    """Run the experiment; ``settings`` are those of `rankfactor.experiments.crossvalidated.Plan`.
-
-    Parameters
-    ----------
-    models : sequence of str
-    series : Path, optional
-        GEO series matrix of the user's own, in place of the sets that stand in.
-    labels : sequence of str
-        Its columns of labels; by default those that look like it.
-    """
+    """Run the experiment on `problems`; settings as for `run_folds`."""
     return run_folds(
         "tb",
         "Tuberculosis and HIV: AUC and accuracy by cross-validation (paper: Table 4)",
         problems(series, labels),
         models=models,
-        published=Published(TB, TB_SECONDS),
+        published=TB,
         notes=() if series is not None else (OTHER_DATA,),
         **settings,
     )
@@ -66,7 +57,10 @@ def pictures(fits: Fits, *, sets: Sets | None = None, **source: Any) -> Pictures
 
 
 def problems(series: Path | None = None, labels: Sequence[str] = ()) -> list[Problem]:
-    """The problem of the user's own series, or those that stand in for the paper's."""
+    """The problem of the user's own GEO series matrix, or those that stand in for the paper's.
+
+    The labels are its columns of labels; by default those that look like it.
+    """
     if series is not None:
         return [read_series(series, labels)]
     if labels:
@@ -81,7 +75,7 @@ def stand_ins() -> Iterator[Problem]:
         columns = [data.labels["y"]]
         if len(data.labels["HIVStatus"].unique()) > 1:
             columns.append(data.labels["HIVStatus"])
-        yield _problem(name, data.table, columns, ())
+        yield Problem.of_columns(name, data.table, columns, phenotypes)
 
 
 def read_series(path: Path, labels: Sequence[str] = ()) -> Problem:
@@ -96,31 +90,18 @@ def read_series(path: Path, labels: Sequence[str] = ()) -> Problem:
             f"{TOP_FEATURES} of {values.shape[1]} features are kept, those of the largest mean.",
         )
         values = values.loc[:, values.columns.isin(brightest)]
-    return _problem(path.name, values, [table.annotations[name] for name in names], notes)
-
-
-def _problem(
-    name: str, table: pd.DataFrame, columns: Sequence[Any], notes: tuple[str, ...]
-) -> Problem:
-    labels: dict[str, Any] = {}
-    paper: dict[str, str] = {}
-    for column in columns:
-        if "hiv" in str(column.name).lower() and column.nunique() == 2:
-            labels[HIV] = column
-            paper[HIV] = HIV
-            continue
-        tasks, known = phenotypes(column)
-        labels |= tasks
-        paper |= known
-    return Problem(name, table, pd.DataFrame(labels), notes=notes, paper=paper)
+    columns = [table.annotations[name] for name in names]
+    return Problem.of_columns(path.name, values, columns, phenotypes, notes=notes)
 
 
 def phenotypes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Tasks of a column of phenotypes, and the paper's names of those that it has.
+    """Tasks of a column of phenotypes or HIV status, and the paper's names of those that it has.
 
     Active and latent tuberculosis are known by their usual names; the tasks are then the paper's
     three. Of other columns every class is set against the rest.
     """
+    if "hiv" in str(column.name).lower() and column.nunique() == 2:
+        return {HIV: column}, {HIV: HIV}
     classes = [str(one) for one in column.dropna().unique()]
     latent = [one for one in classes if "latent" in one.lower() or one.upper() == "LTBI"]
     words = ("active", "tuberculosis")
@@ -134,6 +115,5 @@ def phenotypes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
     if not (latent and active and len(classes) > len(latent) + len(active)):
         return one_against_the_rest(column), {}
     sides = {ANY_TB: [*active, *latent], ACTIVE: active, LATENT: latent}
-    return {task: against(column, side, None) for task, side in sides.items()}, {
-        task: task for task in sides
-    }
+    tasks = {task: against(column, side, None) for task, side in sides.items()}
+    return tasks, {task: task for task in tasks}

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -19,6 +20,8 @@ from rankfactor.errors import InputError
 from rankfactor.features.plan import FeaturePlan, remember_columns
 from rankfactor.tasks import Task, encode_labels, side_by_side
 from rankfactor.typing import Floats, Integers
+
+Tasks = tuple[Task, ...]
 
 
 class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -28,11 +31,7 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _learn(
-        self,
-        values: Floats,
-        tasks: tuple[Task, ...],
-        class_index: Integers,
-        groups: Integers | None,
+        self, values: Floats, tasks: Tasks, class_index: Integers, groups: Integers | None
     ) -> None:
         """Learn from values (N, D), class numbers (N, n_tasks; -1 = unknown) and groups (N,)."""
 
@@ -79,45 +78,59 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._classes[0] if self._single else self._classes
 
     def decision_function(self, X: Any) -> Any:
-        """Decisions of new samples.
+        """Decisions of new samples; a list with several label columns.
 
-        Returns
-        -------
-        array, or list of arrays with several label columns
-            Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else
-            (n_samples, n_classes).
+        Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else (n_samples,
+        n_classes).
         """
-        parts = self._decide(X)
+        check_is_fitted(self, "n_features_in_")
+        with threadpool_limits(limits=1, user_api="blas"):
+            parts = self._decisions(np.asarray(self._plan.apply(X, **self._needs())))
         return parts[0] if self._single else parts
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of new samples, shape (n_samples,) or (n_samples, n_tasks)."""
-        decisions = self._decide(X)
+        found = self.decision_function(X)
         parts = []
-        for classes, decision in zip(self._classes, decisions, strict=True):
-            two = decision.ndim == 1
-            parts.append(classes[(decision > 0).astype(int) if two else decision.argmax(axis=1)])
+        for classes, one in zip(self._classes, [found] if self._single else found, strict=True):
+            parts.append(classes[(one > 0).astype(int) if one.ndim == 1 else one.argmax(axis=1)])
         return np.asarray(parts[0]) if self._single else side_by_side(parts)
-
-    def _match(self, X: Any) -> Floats:
-        """Values of a new table in the columns of the model, shape (N, D)."""
-        check_is_fitted(self, "n_features_in_")
-        return np.asarray(self._plan.apply(X, **self._needs()))
 
     def _needs(self) -> dict[str, Any]:
         """What the table must be: dense and, for some, of numbers and not of ranks alone."""
         exact = type(self).__name__ if self.uses_values else ""
         return {"estimator": self, "sparse": False, "exact": exact}
 
-    def _decide(self, X: Any) -> list[Floats]:
-        with threadpool_limits(limits=1, user_api="blas"):
-            return self._decisions(self._match(X))
-
     def __sklearn_tags__(self) -> Any:
         """Missing values, sparse matrices and several label columns are welcome."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.target_tags.single_output = True
-        tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        tags.target_tags.single_output = tags.target_tags.multi_output = True
         return tags
+
+
+class PipelineClassifier(ColumnClassifier):
+    """A pipeline of scikit-learn for every label column, fitted to the samples with its label.
+
+    Attributes
+    ----------
+    pipelines_ : list of Pipeline
+        The fitted steps of every label column.
+    """
+
+    @abstractmethod
+    def _pipeline(self, values: Floats, numbers: Integers, groups: Integers | None) -> Pipeline:
+        """Steps, not fitted, for values (n, D) and class numbers (n,)."""
+
+    def _learn(
+        self, values: Floats, tasks: Tasks, class_index: Integers, groups: Integers | None
+    ) -> None:
+        self.pipelines_: list[Pipeline] = []
+        for numbers in class_index.T:
+            known = numbers >= 0
+            part = values[known], numbers[known]
+            steps = self._pipeline(*part, None if groups is None else groups[known])
+            self.pipelines_.append(steps.fit(*part))
+
+    def _decisions(self, values: Floats) -> list[Floats]:
+        return [np.asarray(steps.decision_function(values)) for steps in self.pipelines_]

@@ -151,19 +151,9 @@ def tables(count, r, key):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def draw_tables(counts, r, key, first):  # type: ignore[no-untyped-def]
-    """Sums over samples of CRT draws.
+    """Sums (K,) over samples of CRT draws, of counts (N, K) and r (K,).
 
-    Parameters
-    ----------
-    counts : array, shape (N, K)
-    r : array, shape (K,)
-    key : uint64
-    first : int
-        Sample n has the index ``first + n`` in the stream.
-
-    Returns
-    -------
-    array, shape (K,)
+    Sample n has the index ``first + n`` in the stream of the key.
     """
     n, order = counts.shape
     total = np.zeros(order)
@@ -178,16 +168,8 @@ def draw_tables(counts, r, key, first):  # type: ignore[no-untyped-def]
 def divide_counts(counts, phi, theta, key, first):  # type: ignore[no-untyped-def]
     """Divide every count among the factors: multinomial, in proportion to ``phi_ik theta_nk``.
 
-    A missing count, NaN, is drawn from its Poisson law first.
-
-    Parameters
-    ----------
-    counts : array, shape (N, D)
-    phi : array, shape (D, K)
-    theta : array, shape (N, K)
-    key : uint64
-    first : int
-        Sample n has the index ``first + n`` in the stream.
+    Of counts (N, D), phi (D, K) and theta (N, K); a missing count, NaN, is drawn from its Poisson
+    law first. Sample n has the index ``first + n`` in the stream of the key.
 
     Returns
     -------

@@ -31,16 +31,10 @@ LARGEST = 1e12
 
 @dataclass(frozen=True)
 class CountScale:
-    """How values become counts.
+    """How values become counts."""
 
-    Attributes
-    ----------
-    rule : {"counts", "round", "range"}
-    low, step : array, shape (D,)
-        Start of a feature's range and what one count is, for "range"; empty otherwise.
-    """
-
-    rule: str
+    rule: str  # "counts", "round" or "range"
+    # (D,) start of a feature's range and what one count is, for "range"; empty otherwise
     low: Floats
     step: Floats
 

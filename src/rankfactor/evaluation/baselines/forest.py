@@ -9,13 +9,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from rankfactor.errors import check_count
-from rankfactor.evaluation.baselines.columns import ColumnClassifier
+from rankfactor.evaluation.baselines.columns import PipelineClassifier
 from rankfactor.evaluation.baselines.medians import MedianFill
-from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
 
-class RandomForest(ColumnClassifier):
+class RandomForest(PipelineClassifier):
     """Random forests of scikit-learn with its defaults, on tables with holes.
 
     Missing values become the training median. The decision is the forest's probability, less one
@@ -25,11 +24,6 @@ class RandomForest(ColumnClassifier):
     ----------
     n_trees : int, default 500
     random_state : int, RandomState or None, default 0
-
-    Attributes
-    ----------
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
     """
 
     uses_values = False
@@ -38,21 +32,11 @@ class RandomForest(ColumnClassifier):
         self.n_trees = n_trees
         self.random_state = random_state
 
-    def _learn(
-        self,
-        values: Floats,
-        tasks: tuple[Task, ...],
-        class_index: Integers,
-        groups: Integers | None,
-    ) -> None:
+    def _pipeline(self, values: Floats, numbers: Integers, groups: Integers | None) -> Pipeline:
         n_trees = check_count("n_trees", self.n_trees)
-        self.pipelines_: list[Pipeline] = []
-        for number in class_index.T:
-            known = number >= 0
-            forest = RandomForestClassifier(n_trees, random_state=self.random_state)
-            steps = make_pipeline(MedianFill(), forest)
-            self.pipelines_.append(steps.fit(values[known], number[known]))
+        forest = RandomForestClassifier(n_trees, random_state=self.random_state)
+        return make_pipeline(MedianFill(), forest)
 
     def _decisions(self, values: Floats) -> list[Floats]:
-        parts = [np.asarray(pipeline.predict_proba(values)) for pipeline in self.pipelines_]
+        parts = [np.asarray(steps.predict_proba(values)) for steps in self.pipelines_]
         return [part[:, 1] - 0.5 if part.shape[1] == 2 else part for part in parts]

@@ -16,12 +16,7 @@ from rankfactor.typing import Floats
 
 
 class MedianFill(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Fill holes by the training median; a feature without any training value becomes 0.
-
-    Attributes
-    ----------
-    medians_ : array, shape (n_features,)
-    """
+    """Fill holes by the training median; a feature without any training value becomes 0."""
 
     def fit(self, X: Floats, y: Any = None) -> Self:
         """Learn the medians of an array (N, D); NaN = missing."""

@@ -48,20 +48,12 @@ def _twice_ranks(values, ordered, known):  # type: ignore[no-untyped-def]
 
 
 class NormalScores(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Values to normal scores by the ranks of the training values, feature by feature.
-
-    Attributes
-    ----------
-    ordered_ : array, shape (n_features, n_samples)
-        Training values of every feature in increasing order, NaN last.
-    known_ : int array, shape (n_features,)
-        Number of known ones.
-    """
+    """Values to normal scores by the ranks of the training values, feature by feature."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the training values of an array (N, D); NaN = missing."""
-        self.ordered_ = np.sort(np.asarray(X, float).T, axis=1)
-        self.known_ = (~np.isnan(self.ordered_)).sum(axis=1)
+        self.ordered_ = np.sort(np.asarray(X, float).T, axis=1)  # (D, N), NaN last
+        self.known_ = (~np.isnan(self.ordered_)).sum(axis=1)  # (D,)
         return self
 
     def transform(self, X: Any) -> Floats:

@@ -7,20 +7,21 @@ step is the library's own label view, hinge with TPBN shrinkage, all label colum
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rankfactor.classifiers.linear import fit_linear
 from rankfactor.errors import check_count
-from rankfactor.evaluation.baselines.columns import ColumnClassifier
+from rankfactor.evaluation.baselines.columns import ColumnClassifier, Tasks
 from rankfactor.evaluation.baselines.counting import CountScale
 from rankfactor.evaluation.baselines.poisson import PoissonFactorAnalysis
 from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray
 from rankfactor.model import Model
 from rankfactor.posterior.draws import certain
 from rankfactor.steps.workers import workers
-from rankfactor.tasks import Task, signed_labels
+from rankfactor.tasks import signed_labels
 from rankfactor.typing import Floats, Integers
 
 # A sweep divides every count among all factors. Large tables, whose laws are narrow, have fewer.
@@ -28,6 +29,7 @@ MOST_SWEEPS, FEWEST_SWEEPS = 100, 25
 DIVISIONS = 1e8
 
 
+@dataclass(eq=False, repr=False)
 class PFAClassifier(ColumnClassifier):
     """Poisson factor analysis with Bayesian SVMs on its scores (PFA-L-BSVM).
 
@@ -48,33 +50,19 @@ class PFAClassifier(ColumnClassifier):
     analysis_ : PoissonFactorAnalysis
     scale_ : CountScale
         The rule that the table was found to need.
-    coef_ : array, shape (n_rows, n_factors)
-        Coefficients of standardised scores, one row for two classes and else one per class.
-    intercept_ : array, shape (n_rows,)
+    coef_, intercept_ : array, shape (n_rows, n_factors) and (n_rows,)
+        Of standardised scores, one row for two classes and else one per class.
     """
 
-    def __init__(
-        self,
-        n_factors: int = 20,
-        burn_in: int | None = None,
-        n_draws: int | None = None,
-        scale: str = "auto",
-        random_state: Any = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.burn_in = burn_in
-        self.n_draws = n_draws
-        self.scale = scale
-        self.random_state = random_state
-        self.n_threads = n_threads
+    n_factors: int = 20
+    burn_in: int | None = None
+    n_draws: int | None = None
+    scale: str = "auto"
+    random_state: Any = 0
+    n_threads: int | None = None
 
     def _learn(
-        self,
-        values: Floats,
-        tasks: tuple[Task, ...],
-        class_index: Integers,
-        groups: Integers | None,
+        self, values: Floats, tasks: Tasks, class_index: Integers, groups: Integers | None
     ) -> None:
         self.scale_ = CountScale.learn(values, self.scale)
         counts = self.scale_.apply(values)

@@ -29,6 +29,7 @@ iterated for every sample by itself, so that a score depends neither on a seed n
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -172,6 +173,7 @@ def _encode_block(counts: Floats, phi: Floats, r: Floats, rate: Floats) -> Float
     return np.asarray(shape / rates)
 
 
+@dataclass(eq=False, repr=False)
 class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Poisson factor analysis of a table of counts, by Gibbs sampling.
 
@@ -179,10 +181,9 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
     ----------
     n_factors : int, default 20
         The most factors there can be; those not needed have a small share of the counts.
-    burn_in, n_draws : int, default 100 and 100
-        Sweeps before the first draw that counts, and draws that are averaged.
-    start_steps : int, default 200
-        Multiplicative steps for the starting point.
+    burn_in, n_draws, start_steps : int, default 100, 100 and 200
+        Sweeps before the first draw that counts, draws that are averaged, and multiplicative steps
+        for the starting point.
     random_state : int, RandomState or None, default 0
     n_threads : int or None
         Threads, None for all cores; the answer does not depend on it.
@@ -207,21 +208,12 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
     (30, 2)
     """
 
-    def __init__(
-        self,
-        n_factors: int = 20,
-        burn_in: int = 100,
-        n_draws: int = 100,
-        start_steps: int = 200,
-        random_state: Any = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.burn_in = burn_in
-        self.n_draws = n_draws
-        self.start_steps = start_steps
-        self.random_state = random_state
-        self.n_threads = n_threads
+    n_factors: int = 20
+    burn_in: int = 100
+    n_draws: int = 100
+    start_steps: int = 200
+    random_state: Any = 0
+    n_threads: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Sample from the posterior given counts (N, D); NaN = missing."""
@@ -275,6 +267,5 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
     def __sklearn_tags__(self) -> Any:
         """Counts, with holes."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = tags.input_tags.positive_only = True
         return tags

@@ -25,16 +25,8 @@ from rankfactor.typing import Floats
 class SampleSpan(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Coordinates in the span of the training samples; tables that are not wide stay as they are.
 
-    Parameters
-    ----------
-    rest : bool, default False
-        Whether the length of what lies outside of the span is a coordinate, the last, so that
-        distances to training samples are kept as well as inner products with them.
-
-    Attributes
-    ----------
-    axes_ : array, shape (n_features, n_samples), or None
-        Orthonormal columns; None if there are no more features than samples.
+    With ``rest`` the length of what lies outside of the span is the last coordinate, so that
+    distances to training samples are kept as well as inner products with them.
     """
 
     def __init__(self, rest: bool = False) -> None:
@@ -47,7 +39,7 @@ class SampleSpan(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Floats, y: Any = None) -> Floats:
         """Learn the axes from an array (N, D) and give its coordinates, (N, N) or one more."""
-        self.axes_: Floats | None = None
+        self.axes_: Floats | None = None  # (D, N), orthonormal columns, of a wide table
         n, d = X.shape
         if d <= n:
             return X

@@ -1,17 +1,15 @@
 """Support vector machines, one per label column: what most users would try first.
 
-The linear and the radial machine differ in their grid of settings only. Imputation, scaling and the
-choice of the settings are learned from the training samples alone. Tables with more features than
-samples are turned into the span of their training samples first, which gives the same machine in a
-small part of the time (`rankfactor.evaluation.baselines.span`).
+Tables with more features than samples are turned into the span of their training samples first,
+which gives the same machine in a small part of the time (`rankfactor.evaluation.baselines.span`).
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,11 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from rankfactor.choosing import choose
-from rankfactor.evaluation.baselines.columns import ColumnClassifier
+from rankfactor.evaluation.baselines.columns import PipelineClassifier
 from rankfactor.evaluation.baselines.medians import MedianFill
 from rankfactor.evaluation.baselines.span import SampleSpan
 from rankfactor.folds import divided, drawn_by_class, possible_folds
-from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
 Setting = dict[str, float]
@@ -52,10 +49,6 @@ class LinearMachine(LinearSVC):  # type: ignore[misc]
     Newton's method on the primal takes a few steps where classes overlap, and crawls, or stops far
     from the optimum, where they can be separated at a large C; coordinate descent on the dual is
     the other way round. With as many features as samples they can be separated.
-
-    Parameters
-    ----------
-    C : float
     """
 
     def __init__(self, C: float = 1.0) -> None:
@@ -77,7 +70,7 @@ class LinearMachine(LinearSVC):  # type: ignore[misc]
         return self
 
 
-class TunedSVM(ColumnClassifier):
+class TunedSVM(PipelineClassifier):
     """What the machines share: one per label column, settings chosen by inner cross-validation.
 
     For every label column the samples with a known label go through the preparation, median
@@ -86,19 +79,11 @@ class TunedSVM(ColumnClassifier):
     under the ROC curve for two classes and by balanced accuracy for more; the preparation is part
     of each inner fold, and the first of equally good settings is taken. Of more than 3000 samples
     as many are drawn, by class, to choose on.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None, default 0
-        Seed of the inner folds.
-
-    Attributes
-    ----------
-    settings_ : list of dict
-        What was chosen for every label column.
-    pipelines_ : list of Pipeline
-        The fitted steps of every label column.
     """
+
+    machine: ClassVar[Callable[..., Any]]
+    tuned: ClassVar[tuple[str, ...]]  # arguments of the machine that are chosen
+    usual: ClassVar[int]  # place in the grid of what suits classes too small for cross-validation
 
     def __init__(self, random_state: Any = 0) -> None:
         self.random_state = random_state
@@ -107,51 +92,27 @@ class TunedSVM(ColumnClassifier):
     def _grid(self, n_features: int) -> Sequence[Setting]:
         """Settings to choose from; the first of equally good ones is taken."""
 
-    @abstractmethod
-    def _fallback(self, n_features: int) -> Setting:
-        """Setting where a class is too small for cross-validation."""
-
-    @abstractmethod
-    def _machine(self, setting: Setting) -> Any:
-        """Machine of a setting."""
-
     def _preparation(self) -> Pipeline:
         """Steps before the machine, not fitted."""
         return make_pipeline(MedianFill(), StandardScaler(), SampleSpan())
 
-    def _learn(
-        self,
-        values: Floats,
-        tasks: tuple[Task, ...],
-        class_index: Integers,
-        groups: Integers | None,
-    ) -> None:
-        self.pipelines_: list[Pipeline] = []
-        self.settings_: list[Setting] = []
-        for number in class_index.T:
-            known = number >= 0
-            kept = None if groups is None else groups[known]
-            setting = self._choose(values[known], number[known], kept)
-            steps = make_pipeline(*self._preparation(), self._machine(setting))
-            self.pipelines_.append(steps.fit(values[known], number[known]))
-            self.settings_.append(setting)
-
-    def _decisions(self, values: Floats) -> list[Floats]:
-        return [np.asarray(pipeline.decision_function(values)) for pipeline in self.pipelines_]
+    def _pipeline(self, values: Floats, numbers: Integers, groups: Integers | None) -> Pipeline:
+        setting = self._choose(values, numbers, groups)
+        return make_pipeline(*self._preparation(), self.machine(**setting))
 
     def _choose(self, values: Floats, numbers: Integers, groups: Integers | None) -> Setting:
         """Best setting for values (n, D) and class numbers (n,)."""
+        grid = self._grid(values.shape[1])
         if len(values) > MOST_SAMPLES:
             some = drawn_by_class(numbers, MOST_SAMPLES, self.random_state)
             values, groups = values[some], None if groups is None else groups[some]
             # A rare class may be left out.
             numbers = np.unique(numbers[some], return_inverse=True)[1]
-        n_classes, n_features = int(numbers.max()) + 1, values.shape[1]
+        n_classes = int(numbers.max()) + 1
         n_folds = possible_folds(numbers[:, None], groups, INNER_FOLDS)
         if n_folds < 2:
-            return self._fallback(n_features)
+            return grid[self.usual]
         score = get_scorer("roc_auc" if n_classes == 2 else "balanced_accuracy")
-        grid = self._grid(n_features)
 
         def measure(fold: tuple[Integers, Integers]) -> Iterator[float]:
             train, test = fold
@@ -159,7 +120,7 @@ class TunedSVM(ColumnClassifier):
             prepare = self._preparation()
             known, new = prepare.fit_transform(values[train]), prepare.transform(values[test])
             for one in grid:
-                yield score(self._machine(one).fit(known, numbers[train]), new, numbers[test])
+                yield score(self.machine(**one).fit(known, numbers[train]), new, numbers[test])
 
         # Groups can leave a part without one of the classes: it has nothing to say.
         folds = [
@@ -167,7 +128,12 @@ class TunedSVM(ColumnClassifier):
             for fold in divided(numbers, groups, n_folds, self.random_state)
             if all(len(np.unique(numbers[part])) == n_classes for part in fold)
         ]
-        return choose(grid, folds, measure).best if folds else self._fallback(n_features)
+        return choose(grid, folds, measure).best if folds else grid[self.usual]
+
+    @property
+    def settings_(self) -> list[Setting]:
+        """What was chosen for every label column."""
+        return [{k: getattr(steps[-1], k) for k in self.tuned} for steps in self.pipelines_]
 
     @property
     def chosen_(self) -> list[str]:
@@ -191,13 +157,6 @@ class LinearSVM(TunedSVM):
     random_state : int, RandomState or None, default 0
         Seed of the inner folds.
 
-    Attributes
-    ----------
-    C_ : list of float
-        The cost chosen for every label column.
-    settings_, pipelines_ : list
-        As in `TunedSVM`.
-
     Examples
     --------
     >>> from rankfactor import load_alzheimer
@@ -208,14 +167,10 @@ class LinearSVM(TunedSVM):
     [(333,), (333,)]
     """
 
+    machine, tuned, usual = LinearMachine, ("C",), GRID.index(FALLBACK_C)
+
     def _grid(self, n_features: int) -> Sequence[Setting]:
         return [{"C": cost} for cost in GRID]
-
-    def _fallback(self, n_features: int) -> Setting:
-        return {"C": FALLBACK_C}
-
-    def _machine(self, setting: Setting) -> LinearMachine:
-        return LinearMachine(**setting)
 
 
 class RBFSVM(TunedSVM):
@@ -226,6 +181,10 @@ class RBFSVM(TunedSVM):
     Parameters and attributes are those of `LinearSVM`.
     """
 
+    machine = SVC  # radial, and its decisions one against the rest, by default
+    tuned = ("C", "gamma")
+    usual = RADIAL_COSTS.index(1.0) * len(RADIAL_WIDTHS) + RADIAL_WIDTHS.index(1.0)
+
     def _grid(self, n_features: int) -> Sequence[Setting]:
         return [
             {"C": cost, "gamma": width / n_features}
@@ -233,12 +192,6 @@ class RBFSVM(TunedSVM):
             for width in RADIAL_WIDTHS
         ]
 
-    def _fallback(self, n_features: int) -> Setting:
-        return {"C": 1.0, "gamma": 1.0 / n_features}
-
     def _preparation(self) -> Pipeline:
         # Distances from new samples have a part outside of the span.
         return make_pipeline(MedianFill(), StandardScaler(), SampleSpan(rest=True))
-
-    def _machine(self, setting: Setting) -> SVC:
-        return SVC(kernel="rbf", decision_function_shape="ovr", **setting)
