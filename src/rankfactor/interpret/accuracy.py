@@ -23,9 +23,15 @@ _LEVEL = 0.005
 class Validation:
     """Where the cross-validated numbers of a report come from.
 
-    ``sentence`` names table, samples, folds and repeats, ``settings`` are those of the
-    cross-validated models. ``flaws`` are sentences on what keeps the numbers from being those of
-    the model: settings that differ, folds that are missing, what could not be checked.
+    Attributes
+    ----------
+    sentence : str
+        Table, samples, folds and repeats, shown beside the numbers.
+    settings : mapping
+        Settings of the cross-validated models.
+    flaws : tuple of str
+        Sentences on what keeps the numbers from being those of the model: settings that differ,
+        folds that are missing, what could not be checked.
     """
 
     sentence: str = ""

@@ -22,7 +22,24 @@ HELD_FIXED = "other factors held fixed"
 
 @dataclass(frozen=True)
 class Effect:
-    """What a factor says of a task."""
+    """What a factor says of a task.
+
+    Attributes
+    ----------
+    factor : int
+        Number of the factor, from 0.
+    task : str
+    classes : tuple of str
+        The task's classes.
+    positive : int
+        The class that a positive coefficient speaks for.
+    coefficient : float
+        Per unit of the factor's standard deviation.
+    clear : bool
+        As `rankfactor.posterior.certainty` has it.
+    agrees : bool
+        Whether the class means of the scores differ in the same direction.
+    """
 
     factor: int  # its number, from 0
     task: str

@@ -61,7 +61,15 @@ def matched(
 ) -> dict[str, frozenset[str]]:
     """Sets cut to the background, in its spelling; those out of the range of sizes are left out.
 
-    The background has every name once; with ``ignore_case`` "Gapdh" is "GAPDH".
+    Parameters
+    ----------
+    sets : mapping from str to set of str
+    background : iterable of str
+        Names that could have been found; each once.
+    ignore_case : bool
+        Whether "Gapdh" is "GAPDH".
+    min_size, max_size : int
+        Least and largest number of members in the background.
     """
     if not 1 <= min_size <= max_size:
         raise InputError(f"min_size ({min_size}) must be at least 1 and at most max_size.")

@@ -15,10 +15,16 @@ from rankfactor.typing import Floats, Integers
 
 
 class LoadingMap(NamedTuple):
-    """What a heat map shows: standardised loadings, shape (features, factors).
+    """What a heat map shows.
 
-    Features and factors are numbers, in their order; ``tree`` is the linkage of the rows, as SciPy
-    has it, or None without clustering.
+    Attributes
+    ----------
+    features, factors : int array, list of int
+        Numbers of the rows and the columns, in their order.
+    values : array, shape (features, factors)
+        Standardised loadings.
+    tree : array or None
+        Linkage of the rows, as SciPy has it; None without clustering.
     """
 
     features: Integers

@@ -116,8 +116,12 @@ def roc_figure(
 def fold_band(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
     """Lower and upper edge of the band over folds at `_GRID`; None with fewer than two folds.
 
-    ``rows`` are the decisions of one model on one task, ``is_hit`` says whose label is the positive
-    class.
+    Parameters
+    ----------
+    rows : DataFrame
+        Decisions of one model on one task.
+    is_hit : bool array, shape (rows,)
+        Whether the label is the positive class.
     """
     if "fold" not in rows:
         return None

@@ -22,7 +22,28 @@ from rankfactor.typing import Floats
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """Numbers of all training samples together; means and moments are of label-free scores."""
+    """Numbers of all training samples together.
+
+    Attributes
+    ----------
+    n_samples : int
+    moment : array, shape (K, K)
+        Second moment of the mean label-free scores.
+    spread : array, shape (K (K + 1) / 2,)
+        Mean posterior covariance of the label-free scores, packed.
+    sd : array, shape (K,)
+        Standard deviation of the mean label-free scores.
+    counts : tuple of int array, shape (n_classes + 1,) each
+        Samples in every class of a task, then those whose class is not known.
+    higher : int array, shape (rows, K)
+        1 where the mean score of a row's class is above that of the task's other classes, -1 where
+        it is below, 0 where one of them has no sample.
+    n_components : int
+        Local classifiers that matter; 0 for a linear model.
+    mixing : dict
+        How well the decisions at the training samples have mixed, where there are draws and the
+        scores are no longer there (`rankfactor.posterior.diagnostics.convergence`).
+    """
 
     n_samples: int
     moment: Floats  # second moment of the mean scores, shape (K, K)
