@@ -17,7 +17,7 @@ from rankfactor.likelihoods import (
     MarginRank,
 )
 from rankfactor.model import Model
-from rankfactor.shrinkage import SHRINKAGE, TPBN, ByView, NormalARD, Shrinkage
+from rankfactor.shrinkage import SHRINKAGE, TPBN, NormalARD, Shrinkage, ShrinkageByBlock
 
 
 def test_the_library_has_these_parts():
@@ -86,7 +86,7 @@ def test_an_unknown_part_is_named():
 
 
 def test_a_part_that_wraps_another_is_no_choice():
-    prior = ByView(NormalARD(shape=2.0), ((0, 2), (1, 3)))
+    prior = ShrinkageByBlock(NormalARD(shape=2.0), ((0, 2), (1, 3)))
     values = prior.to_dict()
     assert values["part"] == "by_view"
     assert values["runs"] == "0*2 1*3"

@@ -21,7 +21,7 @@ from rankfactor.likelihoods import (
     Likelihood,
     RowArrays,
 )
-from rankfactor.shrinkage import TPBN, AnyShrinkage, ByView, Shrinkage
+from rankfactor.shrinkage import TPBN, AnyShrinkage, Shrinkage, ShrinkageByBlock
 from rankfactor.typing import Integers, Strings
 
 
@@ -181,4 +181,4 @@ def with_blocks(model: Model, blocks: Strings | None, columns: Integers) -> Mode
     if len(numbers) < 2:
         return model
     rows = [numbers[name] for name in names.tolist()]
-    return replace(model, loading_shrinkage=ByView.of(model.loading_shrinkage, rows))
+    return replace(model, loading_shrinkage=ShrinkageByBlock.of(model.loading_shrinkage, rows))

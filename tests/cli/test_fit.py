@@ -160,11 +160,11 @@ def test_covariates() -> None:
         "--covariates",
         "labels.csv:kind",
     )
-    fit("table.csv", *LABELS, *ages, "--covariate-use", "view")
+    fit("table.csv", *LABELS, *ages, "--covariate-use", "block")
     posterior = load_model("model.rankfactor")
     assert posterior.feature_names.tolist() == [*"abcde", "age", "sex=m"]
-    assert posterior.views is not None
-    assert posterior.views.tolist()[-2:] == ["covariates"] * 2
+    assert posterior.blocks is not None
+    assert posterior.blocks.tolist()[-2:] == ["covariates"] * 2
 
 
 def test_a_feature_as_covariate() -> None:

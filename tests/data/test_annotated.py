@@ -118,8 +118,8 @@ class TestMuData:
             table.values.to_numpy(),
             [[0, 2.5, 0, np.nan], [1, 0, np.nan, 7], [np.nan, np.nan, np.nan, 8]],
         )
-        assert table.views.tolist() == ["rna", "rna", "rna", "protein"]
-        assert table.views.index.equals(table.values.columns)
+        assert table.blocks.tolist() == ["rna", "rna", "rna", "protein"]
+        assert table.blocks.index.equals(table.values.columns)
         assert table.annotations["rna:status"].tolist()[:2] == ["sick", "well"]
         assert table.annotations["protein:plate"].tolist()[1:] == ["p", "q"]
 

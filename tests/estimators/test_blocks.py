@@ -15,7 +15,7 @@ from rankfactor import (
 )
 from rankfactor.data import from_mudata
 from rankfactor.engine.chain import Gibbs
-from rankfactor.shrinkage import ByView
+from rankfactor.shrinkage import ShrinkageByBlock
 from rankfactor.steps.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -96,7 +96,7 @@ def test_a_single_view_changes_no_bit(engine):
 def test_two_views_are_not_one():
     table, y = table_and_labels()
     one, two = small().fit(table, y), small(blocks=["a", "b"] * 6).fit(table, y)
-    assert isinstance(two.posterior_.model.loading_shrinkage, ByView)
+    assert isinstance(two.posterior_.model.loading_shrinkage, ShrinkageByBlock)
     assert np.abs(one.loadings_ - two.loadings_).max() > 1e-4
 
 
@@ -184,7 +184,7 @@ def test_modalities_are_views():
         RankFactorAnalysis().fit(whole)
     table = from_mudata(whole)
     settings = {"n_factors": 3, "max_iter": 20, "random_state": 0}
-    model = RankFactorAnalysis(blocks=table.views, **settings).fit(table.values)
+    model = RankFactorAnalysis(blocks=table.blocks, **settings).fit(table.values)
     assert_array_equal(model.blocks_, VIEWS)
     expected = RankFactorAnalysis(blocks=VIEWS, **settings).fit(X)
     assert_array_equal(model.loadings_, expected.loadings_)

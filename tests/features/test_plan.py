@@ -123,7 +123,7 @@ def test_sparse_tables_are_what_dense_ones_are():
 
 def test_names_and_columns_as_given():
     X = people()
-    plan, table = FeaturePlan.learn(X, covariates=BOTH, covariate_use="view")
+    plan, table = FeaturePlan.learn(X, covariates=BOTH, covariate_use="block")
     words = ["sex=m", "pain=no", "pain=some", "pain=yes"]
     assert plan.names.tolist() == [*GENES, *words, "age", "batch=two"]
     assert plan.table_features.tolist() == [*GENES, *words]
@@ -183,7 +183,7 @@ def test_columns_that_are_absent_are_missing_or_refused(kind):
 
 def test_covariates_that_are_absent_are_missing_or_refused():
     X = people()
-    plan, table = FeaturePlan.learn(X[[*GENES, *BOTH]], covariates=BOTH, covariate_use="view")
+    plan, table = FeaturePlan.learn(X[[*GENES, *BOTH]], covariates=BOTH, covariate_use="block")
     with pytest.raises(InputError, match="the table lacks 1 of 2 covariates: 'age'; add them"):
         plan.apply(X.drop(columns="age"))
     found = plan.apply(X.drop(columns="age"), "missing")

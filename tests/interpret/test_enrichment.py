@@ -214,7 +214,7 @@ def test_covariates_that_are_features_are_no_background() -> None:
     X = pd.DataFrame(np.outer(z, np.ones(12)) + rng.standard_normal((60, 12)), columns=GENES[:12])
     X["age"] = 3 * z + 0.1 * rng.standard_normal(60)
     model = RankFactorClassifier(
-        "G-L-BSVM", n_factors=1, random_state=0, covariates=["age"], covariate_use="view"
+        "G-L-BSVM", n_factors=1, random_state=0, covariates=["age"], covariate_use="block"
     )
     posterior = model.fit(X, (z > 0).astype(int)).posterior_
     assert "age" in top_features(posterior, 3)["feature"].tolist()

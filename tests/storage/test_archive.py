@@ -21,7 +21,7 @@ from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
 from rankfactor.likelihoods import NoParameters
-from rankfactor.shrinkage import SHRINKAGE, ByView
+from rankfactor.shrinkage import SHRINKAGE, ShrinkageByBlock
 from rankfactor.storage.archive import (
     Format,
     kinds_of,
@@ -92,7 +92,7 @@ def test_classes_are_found_by_value_and_by_annotation():
 def test_scales_of_every_prior_come_back(name, drawn, views, tmp_path):
     """With the classes of the scales that a chain starts from, which are laws and not points."""
     prior = SHRINKAGE[name]()
-    prior = prior if views == 1 else ByView.of(prior, [0, 0, 1, 1])
+    prior = prior if views == 1 else ShrinkageByBlock.of(prior, [0, 0, 1, 1])
     squares = np.random.default_rng(0).random((4, 3))
     stream = Stream.from_seed(0) if drawn else None
     start = prior.update(prior.start(4, 3), squares)

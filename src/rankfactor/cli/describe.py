@@ -46,7 +46,7 @@ def describe(
         ]
     else:
         problems = [(labelled[0], labelled[1][name]) for name in labelled[1]]
-    views = {} if table.views is None else table.views.value_counts(sort=False).to_dict()
+    blocks = {} if table.blocks is None else table.blocks.value_counts(sort=False).to_dict()
     return {
         "n_samples": values.shape[0],
         "n_features": values.shape[1],
@@ -58,7 +58,7 @@ def describe(
         "features_with_missing": int(missing.any(axis=0).sum()),
         "samples_all_missing": int(missing.all(axis=1).sum()) if values.shape[1] else 0,
         "ties": tied / max(int((~missing).sum()), 1),
-        "views": views,
+        "blocks": blocks,
         "label_columns": labels,
         "other_columns": others,  # with why they are no labels
         "word_columns": words,  # a fit makes features of them unless they are asked for otherwise

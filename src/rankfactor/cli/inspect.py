@@ -130,8 +130,8 @@ def _table_lines(content: dict[str, Any]) -> Iterator[str]:
         f"{counted(content['samples_all_missing'], 'sample')} without any value"
     )
     yield f"Ties: {content['ties']:.1%} of the values are shared with another sample"
-    if content["views"]:
-        yield "Views: " + ", ".join(f"{name} ({n})" for name, n in content["views"].items())
+    if content["blocks"]:
+        yield "Blocks: " + ", ".join(f"{name} ({n})" for name, n in content["blocks"].items())
     if not content["label_columns"]:
         yield "No column looks like a label: labels may be in another file."
     for name, counts in content["label_columns"].items():

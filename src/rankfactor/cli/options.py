@@ -128,8 +128,9 @@ _FIRST = (
 )  # fmt: skip
 _DIFFERENT: dict[str, dict[str, Any]] = {
     "covariate_use": {
+        "kind": choice("regress", "block", "view"),  # the last is the former name of block
         "rich_help_panel": None,
-        "help": "regress: taken out of every feature on the rank scale; view: features of a view "
+        "help": "regress: taken out of every feature on the rank scale; block: features of a block "
         "of their own.",
     },
     "n_factors": {

@@ -121,7 +121,7 @@ def read_labelled(path: Path, options: Options) -> Labelled:
         note(text)
     settings = {
         "covariates": [column for _, column in covariates] or None,
-        "blocks": None if table.views is None else table.views.to_dict(),
+        "blocks": None if table.blocks is None else table.blocks.to_dict(),
     }
     choices = {"drop_class": options.get("drop_class"), "positive": positive}
     choices = {name: value for name, value in choices.items() if value}
@@ -244,8 +244,8 @@ def _read(
             )
     if len(late) == table.values.shape[1]:
         raise InputError(f"--exclude leaves no feature of {file.path}: narrow its patterns.")
-    views = None if table.views is None else table.views.drop(late)
-    return replace(table, values=table.values.drop(columns=late), views=views) if late else table
+    blocks = None if table.blocks is None else table.blocks.drop(late)
+    return replace(table, values=table.values.drop(columns=late), blocks=blocks) if late else table
 
 
 def _place(table: Path, header: set[str], text: str, option: str) -> Place:

@@ -2,7 +2,7 @@
 
 Columns of ``obs`` are annotations; ``X`` or a layer is the table. A sparse matrix is made dense,
 its zeros being values: ranks need them, and ties at zero are one level. The modalities of MuData
-are views of one table: features are called "rna:ACTB", and a sample that a modality does not have
+are blocks of one table: features are called "rna:ACTB", and a sample that a modality does not have
 is missing in it.
 """
 
@@ -84,7 +84,7 @@ def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuDa
     Returns
     -------
     Table
-        `views` says which modality a feature is of.
+        `blocks` says which modality a feature is of.
     """
     if not len(mdata.mod):
         raise InputError(f"{source} has no modality; add at least one.")
@@ -93,12 +93,12 @@ def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuDa
     annotations = classes_of_frame(mdata.obs)
     index = pd.Index([str(name) for name in mdata.obs_names], name="sample", dtype=object)
     annotations.index = index
-    parts, views, notes = [], [], []
+    parts, blocks, notes = [], [], []
     for name, adata in mdata.mod.items():
         own = layer if layer is not None and layer in adata.layers else None
         part = from_anndata(adata, own, source=f"{source}, modality '{name}'")
         parts.append(part.values.rename(columns=_prefixer(name)).reindex(index))
-        views += [str(name)] * part.values.shape[1]
+        blocks += [str(name)] * part.values.shape[1]
         for column in part.annotations.columns:
             prefixed = f"{name}:{column}"
             if column not in annotations.columns and prefixed not in annotations.columns:
@@ -111,7 +111,7 @@ def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuDa
         annotations.astype(object),
         source,
         tuple(notes),
-        pd.Series(views, index=values.columns, name="view", dtype=object),
+        pd.Series(blocks, index=values.columns, name="block", dtype=object),
     )
 
 

@@ -62,7 +62,7 @@ class Table:
         The name of the file as given.
     notes : tuple of str
         What was detected, a sentence each.
-    views : pandas.Series or None
+    blocks : pandas.Series or None
         The modality of each feature where the file has several.
     words : tuple of str
         Annotations that are columns of the table itself and were not asked for: text among the
@@ -73,7 +73,7 @@ class Table:
     annotations: pd.DataFrame
     source: str
     notes: tuple[str, ...] = ()
-    views: pd.Series[str] | None = None
+    blocks: pd.Series[str] | None = None
     words: tuple[str, ...] = ()
 
     def with_words(self, names: Collection[str]) -> pd.DataFrame:

@@ -292,7 +292,7 @@ def _take_text_columns(table: Table, text_columns: Collection[str]) -> Table:
             table,
             values=table.values.drop(columns=moved),
             annotations=table.annotations.join(classes_of_frame(table.values[new])),
-            views=None if table.views is None else table.views.drop(moved),
+            blocks=None if table.blocks is None else table.blocks.drop(moved),
         )
     _check_found(table, text_columns)
     return table
@@ -325,7 +325,7 @@ def _without(table: Table, exclude: Collection[str]) -> Table:
         table,
         values=values.loc[rows, columns],
         annotations=annotations.loc[rows, described],
-        views=None if table.views is None else table.views[columns],
+        blocks=None if table.blocks is None else table.blocks[columns],
     )
 
 

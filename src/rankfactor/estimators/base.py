@@ -25,7 +25,7 @@ from rankfactor.engine.fit import FitSettings
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError, check_count, did_you_mean
 from rankfactor.features.plan import Blocks, FeaturePlan, TrainingTable, remember_columns
-from rankfactor.likelihoods import DATA_LIKELIHOODS, ByBlock, DataLikelihood
+from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood, LikelihoodByBlock
 from rankfactor.model import Model
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.convergence import Convergence
@@ -108,7 +108,9 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _data_part(self, likelihood: LikelihoodArgument) -> DataLikelihood[Any]:
         if isinstance(likelihood, Mapping):
             names = tuple(str(name) for name in likelihood)
-            return ByBlock(names, tuple(self._data_part(one) for one in likelihood.values()))
+            return LikelihoodByBlock(
+                names, tuple(self._data_part(one) for one in likelihood.values())
+            )
         if not isinstance(likelihood, str):
             return likelihood
         kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)
@@ -202,13 +204,13 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def blocks_(self) -> Strings | None:
         """The block of every feature of the model, shape (n_features,); None without blocks."""
-        return self.posterior_.views
+        return self.posterior_.blocks
 
     @property
     def block_shares_(self) -> pd.DataFrame:
         """Share of each block's variance that each factor has, blocks x factors."""
         posterior = self.posterior_
-        return pd.DataFrame(posterior.view_shares, posterior.view_names, posterior.factor_names)
+        return pd.DataFrame(posterior.block_shares, posterior.block_names, posterior.factor_names)
 
     @property
     def views_(self) -> Strings | None:

@@ -99,9 +99,9 @@ class RankFactorClassifier(Deciding):
     covariates : list of str or None, default None
         Columns of X (or of an AnnData's obs) that are no features, such as age, sex or batch; text
         is one level per value. New tables need them as well.
-    covariate_use : {"regress", "view"}, default "regress"
+    covariate_use : {"regress", "block"}, default "regress"
         "regress" takes from each feature what the covariates say of it on the rank scale
-        (`rankfactor.estimators.RankResiduals`); "view" enters them as features of a view
+        (`rankfactor.estimators.RankResiduals`); "block" enters them as features of a block
         "covariates".
     engine : {"vb", "gibbs"} or Gibbs, default "vb"
         Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,

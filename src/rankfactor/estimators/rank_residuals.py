@@ -11,7 +11,7 @@ What it does, and its limits:
   controls, taking age out takes out part of the disease.
 - Ties are broken by the covariates: two zeros of people of different age have different residuals,
   so a feature that is mostly zero becomes a picture of the covariates themselves. For sparse counts
-  ``covariate_use="view"`` of the estimators is the better choice.
+  ``covariate_use="block"`` of the estimators is the better choice.
 - Numbers are taken as they are: a numeric batch or site must be given as text.
 
 Everything is learned by `fit`, so within cross-validation from the training part alone. The

@@ -21,8 +21,8 @@ class Adjusted(Wrapper):
     estimator : classifier
     covariates : sequence of str
         Columns of the table that are no features.
-    covariate_use : {"regress", "view"}, default "regress"
-        "regress" takes them out of every feature on the rank scale; "view" makes features of them.
+    covariate_use : {"regress", "block"}, default "regress"
+        "regress" takes them out of every feature on the rank scale; "block" makes features of them.
     """
 
     estimator: Any

@@ -5,7 +5,7 @@ text as one indicator per level but the first, centred too, so that zero stands 
 mean and is what a missing value gets. An `Adjustment` is what a model does with them:
 
 - ``"regress"``: they are regressed out of every feature on the rank scale (`RankRegression`);
-- ``"view"``: they enter the model as features of a view of their own.
+- ``"block"``: they enter the model as features of a block of their own.
 
 The regression, for feature i with the normal scores s_in of its training ranks and a design c_n
 that begins with 1:
@@ -36,7 +36,7 @@ from rankfactor.errors import InputError
 from rankfactor.typing import Floats
 
 MAX_KNOTS = 64
-USES = ("regress", "view")
+USES = ("regress", "block")
 _BLOCK = 512  # features regressed together
 # Samples alike in feature and covariates must stay tied, which the last bits would not let them;
 # and what is explained altogether leaves zeros, not rounding errors that have ranks.
@@ -285,7 +285,7 @@ def _knots(column: Floats, most: int) -> tuple[Floats, Floats]:
 class Adjustment:
     """What a model does with covariates, as learned in training."""
 
-    use: str  # "regress" or "view"
+    use: str  # "regress" or "block"
     design: Design
     regression: RankRegression | None = None  # with "regress" only
 
@@ -295,7 +295,7 @@ class Adjustment:
     ) -> Adjustment:
         """Adjustment of training samples: their table (N, D) and their covariates."""
         design = Design.learn(frame)
-        if use == "view":
+        if use == "block":
             return cls(use, design)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the same samples are adjusted
@@ -305,12 +305,12 @@ class Adjustment:
     @property
     def added(self) -> list[str]:
         """Names of the features that the covariates add to the model."""
-        return self.design.feature_names if self.use == "view" else []
+        return self.design.feature_names if self.use == "block" else []
 
     def apply(self, values: Any, frame: pd.DataFrame) -> Any:
         """The table that the model sees, of samples with values (N, D) and covariates.
 
-        A sparse table stays so with ``"view"``; residuals are never zero, so they are dense.
+        A sparse table stays so with ``"block"``; residuals are never zero, so they are dense.
         """
         if self.regression is not None:
             return self.regression.residuals(dense(values), self.design.matrix(frame))

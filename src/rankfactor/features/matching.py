@@ -60,7 +60,7 @@ def opened(X: Any, wanted: Sequence[str] = ()) -> Any:
     if hasattr(X, "mod") and hasattr(X, "obs_names"):
         raise InputError(
             "X is a MuData object: make a table of it with rankfactor.data.from_mudata, and give "
-            "its values as X and its views as views."
+            "its values as X and its blocks as blocks."
         )
     if not is_annotated(X):
         return X

@@ -97,7 +97,7 @@ class FeaturePlan:
         covariates : sequence of str, optional
             Columns (or columns of an AnnData's obs) that are no features. With an empty list and
             "regress" every feature becomes its normal scores.
-        covariate_use : {"regress", "view"}
+        covariate_use : {"regress", "block"}
         blocks : sequence, mapping or Series, optional
             Block of every column that is no covariate, in their order or by name.
         max_knots : int
@@ -105,6 +105,9 @@ class FeaturePlan:
         estimator, sparse, exact
             As in `apply`.
         """
+        if covariate_use == "view":
+            warnings.warn('covariate_use="view" is "block" now.', FutureWarning, stacklevel=4)
+            covariate_use = "block"
         wanted = check_covariates(covariates, covariate_use)
         table = given = opened(X, wanted or ())
         frame, adjustment = pd.DataFrame(), None
@@ -127,7 +130,7 @@ class FeaturePlan:
             if given_names is None or len(given_names) < n_given:  # columns of an AnnData's obs
                 given_names = np.append(names, frame.columns).astype(object)
             adjustment = Adjustment.learn(covariate_use, values, frame, max_knots)
-            if adjustment.use == "view":
+            if adjustment.use == "block":
                 of_blocks = _with_covariates(of_blocks, len(names), adjustment.added)
                 names = np.append(names, adjustment.added).astype(object)
                 twice = pd.Index(names)[pd.Index(names).duplicated()]
@@ -308,18 +311,18 @@ def feature_blocks(blocks: Blocks, names: Objects | None, n_features: int) -> St
         absent = [name for name in names if name not in known]
         if absent:
             raise InputError(
-                f"views name no view of {len(absent)} of {n_features} features: {listed(absent)}."
+                f"blocks name no block of {len(absent)} of {n_features} features: {listed(absent)}."
             )
         return np.array([str(known[name]) for name in names], np.str_)
     if isinstance(blocks, str | Mapping):
         raise InputError(
-            "views must be a list with the view of every feature or, where features have names, a "
-            f"dictionary by name, not {blocks!r}."
+            "blocks must be a list with the block of every feature or, where features have names, "
+            f"a dictionary by name, not {blocks!r}."
         )
     chosen = [str(block) for block in blocks]
     if len(chosen) != n_features:
         raise InputError(
-            f"views has {len(chosen)} entries, but the table has {n_features} features: give one "
+            f"blocks has {len(chosen)} entries, but the table has {n_features} features: give one "
             "for each (covariates do not count)."
         )
     return np.array(chosen, np.str_)
@@ -330,7 +333,7 @@ def _with_covariates(blocks: Strings | None, n_features: int, added: list[str]) 
     own = np.full(n_features, FEATURE_BLOCK) if blocks is None else blocks
     if COVARIATE_BLOCK in own:
         raise InputError(
-            f"a view is called {COVARIATE_BLOCK!r}, as that of the covariates is: rename it."
+            f"a block is called {COVARIATE_BLOCK!r}, as that of the covariates is: rename it."
         )
     return np.append(own, np.full(len(added), COVARIATE_BLOCK)).astype(np.str_)
 

@@ -15,7 +15,7 @@ from rankfactor.likelihoods.base import (
     RowArrays,
     Tile,
 )
-from rankfactor.likelihoods.by_block import ByBlock
+from rankfactor.likelihoods.by_block import LikelihoodByBlock
 from rankfactor.likelihoods.gaussian import Gaussian
 from rankfactor.likelihoods.hinge import Hinge
 from rankfactor.likelihoods.margin_rank import MarginRank, margin_for
@@ -30,13 +30,13 @@ LABEL_LIKELIHOODS = LabelLikelihood.choices
 __all__ = [
     "DATA_LIKELIHOODS",
     "LABEL_LIKELIHOODS",
-    "ByBlock",
     "Coding",
     "DataLikelihood",
     "Gaussian",
     "Hinge",
     "LabelLikelihood",
     "Likelihood",
+    "LikelihoodByBlock",
     "MarginRank",
     "NeighbourRank",
     "NoParameters",

@@ -168,7 +168,7 @@ class BlockParams(RowArrays):
 
 
 @dataclass(frozen=True)
-class ByBlock(DataLikelihood[BlockParams]):
+class LikelihoodByBlock(DataLikelihood[BlockParams]):
     """A likelihood for each of several blocks of features.
 
     Attributes
@@ -199,7 +199,7 @@ class ByBlock(DataLikelihood[BlockParams]):
         }
 
     @classmethod
-    def _from_values(cls, values: dict[str, Any]) -> ByBlock:
+    def _from_values(cls, values: dict[str, Any]) -> LikelihoodByBlock:
         """The likelihood with the values of `_values`."""
         runs = [run.split("*") for run in values["runs"].split()]
         return cls(
@@ -230,7 +230,7 @@ class ByBlock(DataLikelihood[BlockParams]):
             tuple(int(ends[number]) for number in numbers),
         )
 
-    def for_blocks(self, blocks: Strings | None) -> ByBlock:
+    def for_blocks(self, blocks: Strings | None) -> LikelihoodByBlock:
         """The likelihood of a table whose columns belong to these blocks.
 
         Raises
@@ -260,7 +260,7 @@ class ByBlock(DataLikelihood[BlockParams]):
         runs = tuple((block, len(list(columns))) for block, columns in groupby(numbers))
         return replace(self, runs=runs)
 
-    def for_coding(self, coding: Any) -> ByBlock:
+    def for_coding(self, coding: Any) -> LikelihoodByBlock:
         """The likelihoods that belong to the features that vary."""
         parts = zip(self.parts, coding.parts, strict=True)
         return replace(self, parts=tuple(part.for_coding(one) for part, one in parts))

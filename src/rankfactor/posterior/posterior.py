@@ -199,27 +199,27 @@ class Posterior(Prediction):
         return self.plan.word_columns
 
     @property
-    def views(self) -> Strings | None:
-        """The view of every feature, shape (D,), where the table has views."""
+    def blocks(self) -> Strings | None:
+        """The block of every feature, shape (D,), where the table has blocks."""
         return self.plan.blocks
 
     @property
-    def view_names(self) -> list[str]:
-        """Names of the views, in the order of their first features; none without views."""
-        return [] if self.views is None else list(dict.fromkeys(self.views.tolist()))
+    def block_names(self) -> list[str]:
+        """Names of the blocks, in the order of their first features; none without blocks."""
+        return [] if self.blocks is None else list(dict.fromkeys(self.blocks.tolist()))
 
     @property
-    def view_shares(self) -> Floats:
-        """Share of each view's variance that each factor has, shape (views, K).
+    def block_shares(self) -> Floats:
+        """Share of each block's variance that each factor has, shape (blocks, K).
 
-        The mean of the squared standardised loadings of the features of the view that are in the
-        model; zero for a view that has none. Factors of predictive training correlate somewhat, so
-        that the shares of a view may then add up to a little more than 1.
+        The mean of the squared standardised loadings of the features of the block that are in the
+        model; zero for a block that has none. Factors of predictive training correlate somewhat, so
+        that the shares of a block may then add up to a little more than 1.
         """
         squares = (self.rows.mean[:, : self.n_factors] * self._units) ** 2
-        shares = np.zeros((len(self.view_names), self.n_factors))
-        for number, name in enumerate(self.view_names):
-            chosen = np.asarray(self.views)[self.coding.columns] == name
+        shares = np.zeros((len(self.block_names), self.n_factors))
+        for number, name in enumerate(self.block_names):
+            chosen = np.asarray(self.blocks)[self.coding.columns] == name
             if chosen.any():
                 shares[number] = squares[chosen].mean(axis=0)
         return shares

@@ -7,7 +7,7 @@ from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage
 from rankfactor.shrinkage.tpbn import TPBN
 
 # isort: split
-from rankfactor.shrinkage.by_view import ByView
+from rankfactor.shrinkage.by_block import ShrinkageByBlock
 from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGamma
 from rankfactor.shrinkage.normal import NormalARD
 
@@ -17,8 +17,8 @@ __all__ = [
     "SHRINKAGE",
     "TPBN",
     "AnyShrinkage",
-    "ByView",
     "MultiplicativeGamma",
     "NormalARD",
     "Shrinkage",
+    "ShrinkageByBlock",
 ]

@@ -211,12 +211,15 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "n_components": left_out.n_components,
             "mixing": left_out.mixing,
         }
-    if posterior.views is not None:
-        parts["views"] = posterior.views
+    if posterior.blocks is not None:
+        parts["views"] = posterior.blocks
     adjustment, words = posterior.plan.covariates, posterior.plan.words
     if adjustment is not None:
         needs.append(COVARIATES)
-        header[COVARIATES] = {"use": adjustment.use, "columns": adjustment.design.to_list()}
+        header[COVARIATES] = {
+            "use": "view" if adjustment.use == "block" else adjustment.use,
+            "columns": adjustment.design.to_list(),
+        }
         if adjustment.regression is not None:
             parts[COVARIATES] = adjustment.regression
     if words is not None:
@@ -287,7 +290,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
     if adjustment is not None:
         regression = RankRegression(**parts[COVARIATES]) if COVARIATES in parts else None
         columns = Design.from_list(adjustment["columns"])
-        adjustment = Adjustment(adjustment["use"], columns, regression)
+        adjustment = Adjustment(adjustment["use"].replace("view", "block"), columns, regression)
     latent = model.latent
     prior = latent if isinstance(latent, ScorePrior) else _mixture(latent, parts["prior"])
     posterior = Posterior(

@@ -12,7 +12,7 @@ from rankfactor.engine import vb
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Gaussian, MarginRank
 from rankfactor.model import Model
-from rankfactor.shrinkage import SHRINKAGE, TPBN, ByView, NormalARD
+from rankfactor.shrinkage import SHRINKAGE, TPBN, NormalARD, ShrinkageByBlock
 from rankfactor.steps.workers import workers
 
 BASES = [*(kind() for kind in SHRINKAGE.values()), TPBN(scope="row"), NormalARD(scope="row")]
@@ -34,7 +34,7 @@ def settled(prior, values, steps=3, stream=None):
 @pytest.mark.parametrize("drawn", [False, True])
 def test_a_single_view_is_the_base_to_the_last_bit(base, drawn):
     values, stream = squares(5), Stream.from_seed(0) if drawn else None
-    one, other = ByView.of(base, [0] * 5), base
+    one, other = ShrinkageByBlock.of(base, [0] * 5), base
     a, b = settled(one, values, stream=stream), settled(other, values, stream=stream)
     assert_array_equal(one.precision(a), other.precision(b))
     kept = {name.removesuffix("_0"): value for name, value in one.kept(a).items()}
@@ -53,7 +53,7 @@ def test_a_single_view_is_the_base_to_the_last_bit(base, drawn):
 
 @pytest.mark.parametrize("base", BASES, ids=repr)
 def test_views_know_nothing_of_one_another(base):
-    values, prior, numbers = squares(7), ByView.of(base, MIXED), np.array(MIXED)
+    values, prior, numbers = squares(7), ShrinkageByBlock.of(base, MIXED), np.array(MIXED)
     scales = settled(prior, values)
     parts = [settled(base, values[numbers == view]) for view in (0, 1)]
     for view in (0, 1):
@@ -69,7 +69,7 @@ def test_views_know_nothing_of_one_another(base):
 
 @pytest.mark.parametrize("base", BASES, ids=repr)
 def test_what_is_kept_has_the_dimensions_that_it_says(base):
-    prior = ByView.of(base, MIXED)
+    prior = ShrinkageByBlock.of(base, MIXED)
     kept = prior.kept(settled(prior, squares(7)))
     assert kept.keys() == prior.kept_dims.keys()
     sizes = {"row": 7, "factor": 3}
@@ -79,7 +79,7 @@ def test_what_is_kept_has_the_dimensions_that_it_says(base):
 
 def test_views_alike_have_draws_of_their_own():
     values = np.tile(squares(1), (4, 1))
-    prior = ByView.of(NormalARD(), [0, 0, 1, 1])
+    prior = ShrinkageByBlock.of(NormalARD(), [0, 0, 1, 1])
     precision = prior.precision(settled(prior, values, 1, Stream.from_seed(0)))
     assert_array_equal(precision[0], precision[1])
     assert (precision[0] != precision[2]).all()
@@ -88,7 +88,7 @@ def test_views_alike_have_draws_of_their_own():
 def test_draws_keep_the_prior():
     """Geweke: the law of loadings drawn in turn with their scales is the prior's in both views."""
     base, rng, n = NormalARD(3.0, 2.0), np.random.default_rng(0), 4000
-    prior, stream, draws = ByView.of(base, [0, 1, 0]), Stream.from_seed(0), []
+    prior, stream, draws = ShrinkageByBlock.of(base, [0, 1, 0]), Stream.from_seed(0), []
     scales = prior.start(3, 2)
     for step in range(n):
         a = rng.standard_normal((3, 2)) / np.sqrt(prior.precision(scales))
@@ -102,17 +102,17 @@ def test_draws_keep_the_prior():
 @pytest.mark.parametrize("runs", [(), ((1, 3),), ((0, 2), (2, 1))])
 def test_numbers_that_are_left_out_are_refused(runs):
     with pytest.raises(InputError, match="numbered"):
-        ByView(TPBN(), runs)
+        ShrinkageByBlock(TPBN(), runs)
 
 
 def test_another_number_of_rows_is_refused():
-    with pytest.raises(InputError, match="3 rows together, but there are 4"):
-        ByView.of(TPBN(), [0, 0, 1]).start(4, 2)
+    with pytest.raises(InputError, match="3 rows in all, but there are 4"):
+        ShrinkageByBlock.of(TPBN(), [0, 0, 1]).start(4, 2)
 
 
 @pytest.mark.parametrize("base", BASES, ids=repr)
 def test_a_model_goes_through_json(base):
-    model = Model(3, MarginRank(), loading_shrinkage=ByView.of(base, MIXED))
+    model = Model(3, MarginRank(), loading_shrinkage=ShrinkageByBlock.of(base, MIXED))
     again = Model.from_dict(json.loads(json.dumps(model.to_dict())))
     assert again == model
     assert_array_equal(again.loading_shrinkage.rows[1], [1, 3, 4])
@@ -123,7 +123,7 @@ def test_a_model_goes_through_json(base):
 def test_the_bound_never_falls(likelihood, name):
     data = simulate(n=60, d=20)
     views = np.arange(20) % 2
-    model = Model(4, likelihood, loading_shrinkage=ByView.of(SHRINKAGE[name](), views))
+    model = Model(4, likelihood, loading_shrinkage=ShrinkageByBlock.of(SHRINKAGE[name](), views))
     coding = model.data.learn(data.X)
     with workers(1) as pool:
         fit = vb.ascend(

@@ -1,16 +1,17 @@
-"""A shrinkage prior of each view's own: the rows of a table that come from several sources.
+"""A shrinkage prior of each block's own: the rows of a table that come from several sources.
 
-Rows fall into views, such as transcripts and proteins, and every view has the base prior by itself:
+Rows fall into blocks, such as transcripts and proteins, and every block has the base prior by
+itself:
 
-    p(A, scales) = prod_v  p_base(A_v, scales_v),      A_v the rows of view v.
+    p(A, scales) = prod_b  p_base(A_b, scales_b),      A_b the rows of block b.
 
-So what rows share under the base (a factor's phi, alpha or tau) they share within their view only,
-and a factor can be switched off in one view and be in use in another, as in multi-omics factor
-analysis (Argelaguet et al. 2018). Expectations, draws and bounds are the base's, view by view; with
-one view they are the base's to the last bit.
+So what rows share under the base (a factor's phi, alpha or tau) they share within their block only,
+and a factor can be switched off in one block and be in use in another, as in multi-omics factor
+analysis (Argelaguet et al. 2018). Expectations, draws and bounds are the base's, block by block;
+with one block they are the base's to the last bit.
 
-A factor's unit belongs to all views (its scores are theirs together), so what the views have to say
-of it (`rankfactor.shrinkage.base.Stretch`) adds up.
+A factor's unit belongs to all blocks (its scores are theirs together), so what the blocks add to
+its density (`rankfactor.shrinkage.base.Stretch`) is summed.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage, Stretch
 from rankfactor.typing import Floats
 
-ViewScales = tuple[Any, ...]  # the base's scales, a view's each
+BlockScales = tuple[Any, ...]  # the base's scales, a block's each
 
 
 @dataclass(frozen=True)
-class ByView(Shrinkage[ViewScales]):
-    """The base prior in each of several views.
+class ShrinkageByBlock(Shrinkage[BlockScales]):
+    """The base prior in each of several blocks.
 
     Attributes
     ----------
     base : Shrinkage
-        Prior of the rows of a view.
+        Prior of the rows of a block.
     runs : tuple of (int, int)
-        View number and length of every run of rows that belong to one view, in the order of the
+        Block number and length of every run of rows that belong to one block, in the order of the
         rows. Numbers are 0, 1, ... and each occurs.
     """
 
@@ -53,27 +54,27 @@ class ByView(Shrinkage[ViewScales]):
     scales: ClassVar[type] = tuple
 
     def __post_init__(self) -> None:
-        """Refuse views that leave numbers out."""
-        numbers = {view for view, _ in self.runs}
+        """Refuse blocks that leave numbers out."""
+        numbers = {block for block, _ in self.runs}
         if not numbers or numbers != set(range(len(numbers))):
-            raise InputError("views are numbered 0, 1, ..., and each has at least one row.")
+            raise InputError("blocks are numbered 0, 1, ..., and each has at least one row.")
 
     @classmethod
-    def of(cls, base: AnyShrinkage, views: Sequence[int] | NDArray[np.int64]) -> ByView:
-        """Prior of rows whose view numbers are given, shape (rows,)."""
-        runs = tuple((int(view), len(list(rows))) for view, rows in groupby(views))
+    def of(cls, base: AnyShrinkage, blocks: Sequence[int] | NDArray[np.int64]) -> ShrinkageByBlock:
+        """Prior of rows whose block numbers are given, shape (rows,)."""
+        runs = tuple((int(block), len(list(rows))) for block, rows in groupby(blocks))
         return cls(base, runs)
 
     def _values(self) -> dict[str, Any]:
-        """Base and runs, in one line: a table whose views alternate has a run for every feature."""
-        runs = " ".join(f"{view}*{length}" for view, length in self.runs)
+        """Base and runs, these in one line: blocks that alternate have a run for every feature."""
+        runs = " ".join(f"{block}*{length}" for block, length in self.runs)
         return {"base": self.base.to_dict(), "runs": runs}
 
     @classmethod
-    def _from_values(cls, values: dict[str, Any]) -> ByView:
+    def _from_values(cls, values: dict[str, Any]) -> ShrinkageByBlock:
         """The prior with the base and the runs of `_values`."""
         runs = [run.split("*") for run in values["runs"].split()]
-        counts = tuple((int(view), int(length)) for view, length in runs)
+        counts = tuple((int(block), int(length)) for block, length in runs)
         return cls(Shrinkage.from_dict(values["base"]), counts)
 
     def in_words(self) -> str:
@@ -81,43 +82,43 @@ class ByView(Shrinkage[ViewScales]):
         return f"{self.base.in_words()}, with scales of each block's own"
 
     @property
-    def n_views(self) -> int:
-        """Number of views."""
-        return len({view for view, _ in self.runs})
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len({block for block, _ in self.runs})
 
     @cached_property
     def rows(self) -> tuple[slice | NDArray[np.int64], ...]:
-        """The rows of every view: a slice where they follow one another."""
-        views = np.repeat([view for view, _ in self.runs], [length for _, length in self.runs])
+        """The rows of every block: a slice where they follow one another."""
+        blocks = np.repeat([block for block, _ in self.runs], [length for _, length in self.runs])
         found: list[slice | NDArray[np.int64]] = []
-        for view in range(self.n_views):
-            chosen = np.flatnonzero(views == view)
+        for block in range(self.n_blocks):
+            chosen = np.flatnonzero(blocks == block)
             whole = chosen[-1] - chosen[0] + 1 == len(chosen)
             found.append(slice(int(chosen[0]), int(chosen[-1]) + 1) if whole else chosen)
         return tuple(found)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of all views."""
+        """Number of rows of all blocks."""
         return sum(length for _, length in self.runs)
 
     @property
     def rotation_invariant(self) -> bool:
-        """Rows of a view are as probable rotated as the base says."""
+        """Rows of a block are as probable rotated as the base says."""
         return self.base.rotation_invariant
 
     @property
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
-        """Scales of rows under the base's name, those that a view's rows share by its number."""
+        """Scales of rows under the base's name, those that a block's rows share by its number."""
         dims: dict[str, tuple[str, ...]] = {}
         for name, axes in self.base.kept_dims.items():
             if axes[:1] == ("row",):
                 dims[name] = axes
             else:
-                dims |= {f"{name}_{view}": axes for view in range(self.n_views)}
+                dims |= {f"{name}_{block}": axes for block in range(self.n_blocks)}
         return dims
 
-    def kept(self, scales: ViewScales) -> dict[str, Floats]:
+    def kept(self, scales: BlockScales) -> dict[str, Floats]:
         """The values of these scales at a draw."""
         parts = [self.base.kept(one) for one in scales]
         values: dict[str, Floats] = {}
@@ -125,41 +126,41 @@ class ByView(Shrinkage[ViewScales]):
             if axes[:1] == ("row",):
                 values[name] = self._joined([part[name] for part in parts])
             else:
-                values |= {f"{name}_{view}": part[name] for view, part in enumerate(parts)}
+                values |= {f"{name}_{block}": part[name] for block, part in enumerate(parts)}
         return values
 
-    def start(self, n_rows: int, n_factors: int) -> ViewScales:
+    def start(self, n_rows: int, n_factors: int) -> BlockScales:
         """Scales before anything is known."""
         if n_rows != self.n_rows:
-            raise InputError(f"the views have {self.n_rows} rows together, but there are {n_rows}.")
-        lengths = [0] * self.n_views
-        for view, length in self.runs:
-            lengths[view] += length
+            raise InputError(f"the blocks have {self.n_rows} rows in all, but there are {n_rows}.")
+        lengths = [0] * self.n_blocks
+        for block, length in self.runs:
+            lengths[block] += length
         return tuple(self.base.start(length, n_factors) for length in lengths)
 
     def update(
-        self, scales: ViewScales, squares: Floats, stream: Stream | None = None
-    ) -> ViewScales:
+        self, scales: BlockScales, squares: Floats, stream: Stream | None = None
+    ) -> BlockScales:
         """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
         return tuple(
-            self.base.update(one, part, self._stream(stream, view))
-            for view, (one, part) in enumerate(self._split(scales, squares))
+            self.base.update(one, part, self._stream(stream, block))
+            for block, (one, part) in enumerate(self._split(scales, squares))
         )
 
-    def _stream(self, stream: Stream | None, view: int) -> Stream | None:
-        """Random numbers of a view's own; a single view has the base's."""
-        return stream if stream is None or self.n_views == 1 else stream.child("view", view)
+    def _stream(self, stream: Stream | None, block: int) -> Stream | None:
+        """Random numbers of a block's own; a single block has the base's."""
+        return stream if stream is None or self.n_blocks == 1 else stream.child("view", block)
 
-    def precision(self, scales: ViewScales) -> Floats:
+    def precision(self, scales: BlockScales) -> Floats:
         """E[1/xi], shape (rows, K)."""
         return self._joined([self.base.precision(one) for one in scales])
 
-    def bound(self, scales: ViewScales, squares: Floats) -> float:
+    def bound(self, scales: BlockScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
         return sum(self.base.bound(one, part) for one, part in self._split(scales, squares))
 
-    def stretch(self, scales: ViewScales, squares: Floats) -> Stretch:
-        """Density of u, to which every view adds."""
+    def stretch(self, scales: BlockScales, squares: Floats) -> Stretch:
+        """Density of u, to which every block adds."""
         parts = [self.base.stretch(one, part) for one, part in self._split(scales, squares)]
         total = parts[0]
         for part in parts[1:]:
@@ -168,17 +169,17 @@ class ByView(Shrinkage[ViewScales]):
             )
         return total
 
-    def stretched(self, scales: ViewScales, u: Floats) -> ViewScales:
+    def stretched(self, scales: BlockScales, u: Floats) -> BlockScales:
         """Scales in the new unit."""
         return tuple(self.base.stretched(one, u) for one in scales)
 
-    def _split(self, scales: ViewScales, squares: Floats) -> Iterator[tuple[Any, Floats]]:
-        """Scales and squares of every view."""
+    def _split(self, scales: BlockScales, squares: Floats) -> Iterator[tuple[Any, Floats]]:
+        """Scales and squares of every block."""
         for one, rows in zip(scales, self.rows, strict=True):
             yield one, np.ascontiguousarray(squares[rows])
 
     def _joined(self, parts: Sequence[Floats]) -> Floats:
-        """Arrays of the views' rows as one, in the order of the rows."""
+        """Arrays of the blocks' rows as one, in the order of the rows."""
         if len(parts) == 1:
             return parts[0]
         whole = np.empty((self.n_rows, *parts[0].shape[1:]), parts[0].dtype)
