@@ -10,19 +10,9 @@ from rankfactor.kernels.rng import derive, uniform
 
 @njit(cache=True, nogil=True)
 def draw_choices(probabilities, key, first):  # type: ignore[no-untyped-def]
-    """Number of the category drawn for every row.
+    """Number of the category drawn for every row, shape (n,).
 
-    Parameters
-    ----------
-    probabilities : array, shape (n, T)
-        Need not sum to one.
-    key : uint64
-    first : int
-        Row i has the index ``first + i`` in the stream.
-
-    Returns
-    -------
-    int array, shape (n,)
+    A row's probabilities (n, T) need not sum to one; row i has the index ``first + i``.
     """
     n, count = probabilities.shape
     out = np.zeros(n, np.int64)

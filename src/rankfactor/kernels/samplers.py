@@ -51,7 +51,6 @@ _COSH_1, _EXP_1, _EXP_MINUS_1 = np.cosh(1.0) - 1.0, np.exp(1.0) - 2.0, np.exp(-1
 # An interval that encloses the mode is wide from here on: both ways then accept about alike.
 _WIDE = 3.0
 # A pivot this small beside its variance is rounding: the direction has no variance of its own.
-_LANES = 32  # rows factorised together
 _NO_PIVOT = 1e-14
 
 
@@ -273,69 +272,39 @@ def draw_elements(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_rows(mean, cov, key, first):  # type: ignore[no-untyped-def]
-    """Draws of multivariate normal rows: ``mean + L eps`` with covariance ``L L^T``.
+    """Draws of multivariate normal rows (n, K): ``mean + L eps`` with covariance ``L L^T``.
 
-    A covariance may be singular, or zero. ``_LANES`` rows are factorised side by side, as in
-    `rankfactor.kernels.solve`.
-
-    Parameters
-    ----------
-    mean : array, shape (n, K)
-    cov : array, shape (n, P)
-        Packed covariances.
-    key : uint64
-    first : int
-        Row i has the index ``first + i`` in the stream.
-
-    Returns
-    -------
-    array, shape (n, K)
+    Covariances (n, P) are packed, and may be singular, or zero. Row i has the index ``first + i``.
     """
     n, order = mean.shape
     out = np.empty((n, order))
-    low = np.zeros((order, order, _LANES))  # Cholesky factor, lower triangle
-    eps = np.zeros((order, _LANES))
-    inv = np.zeros(_LANES)  # the variance, then the reciprocal of the pivot; zero for no variance
-    total = np.zeros(_LANES)
-    for start in range(0, n, _LANES):
-        used = min(_LANES, n - start)
-        # Lanes past the last row repeat it.
-        for lane in range(_LANES):
-            row = start + min(lane, used - 1)
-            p = 0
-            for k in range(order):
-                for m in range(k, order):
-                    low[m, k, lane] = cov[row, p]
-                    p += 1
+    low = np.zeros((order, order))  # Cholesky factor, lower triangle
+    eps = np.empty(order)
+    for row in range(n):
+        p = 0
         for k in range(order):
-            for lane in range(_LANES):
-                inv[lane] = low[k, k, lane]
+            for m in range(k, order):
+                low[m, k] = cov[row, p]
+                p += 1
+        for k in range(order):
+            variance = low[k, k]
             for m in range(k):
-                for lane in range(_LANES):
-                    low[k, k, lane] -= low[k, m, lane] * low[k, m, lane]
-            for lane in range(_LANES):
-                if low[k, k, lane] <= _NO_PIVOT * inv[lane]:
-                    low[k, k, lane] = 0.0
-                    inv[lane] = 0.0
-                else:
-                    low[k, k, lane] = np.sqrt(low[k, k, lane])
-                    inv[lane] = 1.0 / low[k, k, lane]
+                low[k, k] -= low[k, m] * low[k, m]
+            inverse = 0.0
+            if low[k, k] <= _NO_PIVOT * variance:
+                low[k, k] = 0.0
+            else:
+                low[k, k] = np.sqrt(low[k, k])
+                inverse = 1.0 / low[k, k]
             for i in range(k + 1, order):
                 for m in range(k):
-                    for lane in range(_LANES):
-                        low[i, k, lane] -= low[i, m, lane] * low[k, m, lane]
-                for lane in range(_LANES):
-                    low[i, k, lane] *= inv[lane]
-        for lane in range(_LANES):
-            item = derive(key, first + start + lane)
-            for k in range(order):
-                eps[k, lane] = normal(item, k)
+                    low[i, k] -= low[i, m] * low[k, m]
+                low[i, k] *= inverse
+        item = derive(key, first + row)
         for i in range(order):
-            for lane in range(_LANES):
-                total[lane] = 0.0
+            eps[i] = normal(item, i)
+            total = 0.0
             for k in range(i + 1):
-                for lane in range(_LANES):
-                    total[lane] += low[i, k, lane] * eps[k, lane]
-            for lane in range(used):
-                out[start + lane, i] = mean[start + lane, i] + total[lane]
+                total += low[i, k] * eps[k]
+            out[row, i] = mean[row, i] + total
     return out

@@ -19,16 +19,7 @@ from rankfactor.kernels.sites import FAST, TINY
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[no-untyped-def]
-    """tau, push and curvature of a tile of features by samples, each of shape (t, n).
-
-    Parameters
-    ----------
-    codes : uint8 array, shape (t, n)
-    w, var_w : array, shape (t, n)
-    b, var_b : array, shape (t, J)
-    n_cuts : int array, shape (t,)
-    eps : array, shape (t,)
-    """
+    """tau, push and curvature of a tile of features by samples, each of shape (t, n)."""
     t, n = w.shape
     number = w.dtype.type
     tau = np.zeros((t, n), w.dtype)

@@ -21,7 +21,6 @@ import numpy as np
 from rankfactor.kernels.packed import (
     add_outer,
     add_outer_columns,
-    outer_columns,
     packed_size,
     pair_weights,
     places,
@@ -53,11 +52,8 @@ class Rows:
         pairs = np.empty((2 * size if variance else size, n), kind)
         if variance:
             pairs[size:] = law.cov.T
-        if law.is_certain:
-            outer_columns(mean, pairs[:size])
-        else:
-            cov = pairs[size:] if variance else np.ascontiguousarray(law.cov.T, kind)
-            add_outer_columns(mean, cov, pairs[:size])
+        cov = pairs[size:] if variance else np.ascontiguousarray(law.cov.T, kind)
+        add_outer_columns(mean, None if law.is_certain else cov, pairs[:size])
         return cls(mean.T, pairs.T)
 
     def take(self, rows: slice) -> Rows:
@@ -94,7 +90,7 @@ class Columns:
         n, size = law.cov.shape
         mean = np.ascontiguousarray(law.mean.T, kind)
         second = np.empty((size, n), kind)
-        outer_columns(mean, second)
+        add_outer_columns(mean, None, second)
         pairs = np.empty((2 * size, n if variance else 0), kind)
         if variance:
             pairs[:size], pairs[size:] = law.cov.T, second

@@ -148,6 +148,12 @@ class Tile(NamedTuple):
     params: Any  # of the rows
     chance: Chance | None = None
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Key of the draws, row and sample, as the kernels take them; nothing without draws."""
+        chance = self.chance
+        return () if chance is None else (chance.stream.word, chance.row, chance.sample)
+
 
 @dataclass(frozen=True)
 class Chance:
@@ -165,11 +171,6 @@ class Chance:
     stream: Stream
     row: int
     sample: int
-
-    @property
-    def place(self) -> tuple[Any, int, int]:
-        """Key, row and sample, as the kernels take them."""
-        return self.stream.word, self.row, self.sample
 
     def by_row(self, draw: Callable[[int, Stream, int], Floats], n_rows: int) -> Floats:
         """``draw(i, stream of row i, number of the first sample)`` for all rows, stacked."""

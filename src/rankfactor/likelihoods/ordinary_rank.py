@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from rankfactor.kernels.rank_draws import level_extremes, rank_draws, rank_means
+from rankfactor.kernels.rank_draws import level_extremes, sweep_ranks
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
@@ -139,9 +139,8 @@ class OrdinaryRank(LatentNormal[Boundaries]):
     def refresh(self, observed: Observed, rows: slice, tile: Tile) -> Boundaries:
         """Latent values of all samples, and the boundaries between them."""
         assert isinstance(observed, RankedValues)
-        params, chance = tile.params, tile.chance
-        given = observed.ranks[rows], tile.w, params.latent
-        latent = rank_means(*given) if chance is None else rank_draws(*given, *chance.place[:2])
+        params = tile.params
+        latent = sweep_ranks(observed.ranks[rows], tile.w, params.latent, *tile.place[:2])
         width = params.h.shape[1]
         top, bottom = level_extremes(observed.array[rows], latent, width + 1)
         # Halfway between the levels; those past n_cuts do not occur and give no number.
