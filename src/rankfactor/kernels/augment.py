@@ -59,17 +59,11 @@ def margin_rank_augment(  # type: ignore[no-untyped-def]
     together = 0 if key is None else max(1, min(NOISE // max(width, 1), b.shape[1]))
     y = np.empty((together, width), np.float32)
     chance = np.empty(y.shape, np.float32)
-    tally = np.zeros(MISSING + 1, np.int64)
     for i in range(t):
-        tally[:] = 0
-        for m in range(n):
-            tally[codes[i, m]] += 1
-        for m in range(n):
-            x[m] = w[i, m]
-            if key is None:
-                v[m] = var_w[i, m]
-            level[m] = codes[i, m]
-            seen[m] = 0 if codes[i, m] == MISSING else 1
+        x[:n], level[:n], seen[:n] = w[i], codes[i], codes[i] != MISSING
+        if key is None:
+            v[:n] = var_w[i]
+        tally = np.bincount(codes[i], minlength=MISSING + 1)
         present = n - tally[MISSING]
         count[i] = present
         over = present  # samples above the cut; all are at first
@@ -123,6 +117,5 @@ def margin_rank_augment(  # type: ignore[no-untyped-def]
             place, found = number(j), inv_lam[j]
             for m in range(width):
                 total_rho[m] += found[m] * (above if level[m] > place else below)
-        for m in range(n):
-            rho[i, m], tau[i, m] = total_rho[m], total_tau[m]
+        rho[i], tau[i] = total_rho[:n], total_tau[:n]
     return tau, rho, mean, variance, weight, count, bound

@@ -20,8 +20,6 @@ obeys omega K_1(omega) / K_0(omega) < 2 once its updates have settled, so omega 
 is what has to be fast.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,6 +6,9 @@ increasing transform of a feature (applied to the cuts too) changes no code.
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+from rankfactor.typing import Integers
 
 MISSING = 255
 MAX_CUTS = 254
@@ -50,15 +53,10 @@ def code_sparse(data, indices, indptr, columns, cuts, n_cuts, out):  # type: ign
             out[i, indices[place]] = _code(data[place], cuts, n_cuts, i)
 
 
-@njit(cache=True, nogil=True)
-def level_counts(codes, n_levels):  # type: ignore[no-untyped-def]
+def level_counts(codes: NDArray[np.uint8], n_levels: int) -> Integers:
     """How often each code occurs in each row, shape (d, n_levels); missing values are left out."""
-    counts = np.zeros((codes.shape[0], n_levels), np.int64)
-    for i in range(codes.shape[0]):
-        for n in range(codes.shape[1]):
-            if codes[i, n] != MISSING:
-                counts[i, codes[i, n]] += 1
-    return counts
+    counts = [np.bincount(row[row != MISSING], minlength=n_levels) for row in codes]
+    return np.array(counts, np.int64).reshape(-1, n_levels)
 
 
 @njit(cache=True, nogil=True)

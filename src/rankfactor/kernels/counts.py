@@ -12,8 +12,6 @@ only where the side has all but some ten parts in 10^5 of the mass, so that hard
 off: the skewness is 0.02 at most there, and the difference below 5e-6.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

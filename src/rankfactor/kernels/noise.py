@@ -38,8 +38,6 @@ Nothing here is compiled with `fastmath`: sums, products, quotients and roots ar
 bits.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -195,19 +193,24 @@ def _shape_words(y, s):  # type: ignore[no-untyped-def]
         s[m] = _uniform(s_words[m])
 
 
+@njit(**INLINE)
+def _pairs(first, n):  # type: ignore[no-untyped-def]
+    """Elements before the first whole pair (one where first is odd), that pair, how many pairs."""
+    start = np.uint64(first)
+    skip = np.int64(start & _BIT) if n > 0 else 0
+    return skip, (start + _BIT) // _TWO, (n - skip) // 2
+
+
 @njit(**STRICT)
 def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
     """Noise of the elements first, first + 1, ... of a key, in float32 arrays of shape (n,).
 
     y becomes halves of squared standard normals, s uniforms on (0, 1).
     """
-    key, start = np.uint64(key), np.uint64(first)
-    n = y.size
-    skip = np.int64(start & _BIT) if n > 0 else 0  # an odd first element is the end of a pair
+    key, n = np.uint64(key), y.size
+    skip, pair, whole = _pairs(first, n)
     if skip:
-        _, y[0], _, s[0] = _noise_pair(key, start // _TWO)
-    pair = (start + _BIT) // _TWO
-    whole = (n - skip) // 2
+        _, y[0], _, s[0] = _noise_pair(key, pair - _BIT)
     y_pairs, s_pairs = y[skip : skip + 2 * whole], s[skip : skip + 2 * whole]
     _fill_words(key, pair, y_pairs, s_pairs)
     _shape_words(y_pairs, s_pairs)
@@ -292,13 +295,10 @@ def _compile(normals: bool) -> Any:
     def fill(key, first, out):  # type: ignore[no-untyped-def]
         """Numbers of the elements first, first + 1, ... of a key, in a float64 array (n,)."""
         wide_vectors()
-        key, start = np.uint64(key), np.uint64(first)
-        n = out.size
-        skip = np.int64(start & _BIT) if n > 0 else 0  # an odd first element is the end of a pair
+        key, n = np.uint64(key), out.size
+        skip, pair, whole = _pairs(first, n)
         if skip:
-            _, out[0] = _pair(key, start // _TWO, normals)
-        pair = (start + _BIT) // _TWO
-        whole = (n - skip) // 2
+            _, out[0] = _pair(key, pair - _BIT, normals)
         pairs = out[skip:]
         for b in range(whole):
             even, odd = _pair(key, pair + np.uint64(b), normals)

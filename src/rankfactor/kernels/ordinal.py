@@ -106,32 +106,21 @@ def interval(l, u):  # type: ignore[no-untyped-def]  # noqa: E741
 
 @njit(cache=True, nogil=True)
 def ordinal_sites(codes, w, h, n_cuts, z=None, key=None, row=0, sample=0):  # type: ignore[no-untyped-def]
-    """Sites of a tile and, with scores, the sums over its samples for rows and cut points.
+    """Sites of a tile and, with scores z (n, K), the sums over samples for rows and cut points.
 
-    With ``w*_n = o_n + sum_j r_nj h_j`` (at most two r are not zero; `OrdinalProbit`). Where o and
-    r are drawn, each stands for its own expectation.
+    A tile is ``codes`` and ``w`` (t, n) with increasing cut points h (t, J), of which the first
+    ``n_cuts`` (t,) of a row count. With a ``key`` w* is drawn; ``row`` and ``sample`` are then the
+    numbers of the tile's first feature and sample.
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (t, n)
-    w : array, shape (t, n)
-    h : array, shape (t, J)
-        Cut points, increasing; only the first ``n_cuts[i]`` of a row count.
-    n_cuts : int array, shape (t,)
-    z : array, shape (n, K), optional
-    key : uint64, optional
-        The stream of the draws; without one expectations are taken.
-    row, sample : int
-        Numbers of the tile's first feature and sample.
+    ``w*_n = o_n + sum_j r_nj h_j`` (at most two r are not zero; `OrdinalProbit`). Where o and r are
+    drawn, each stands for its own expectation.
 
     Returns
     -------
     tau, rho : array, shape (t, n)
         rho = w*. Without scores what follows is empty.
-    cross : array, shape (t, J, K)
-        sum_n E[r_nj] z_n.
-    shift : array, shape (t, K)
-        sum_n E[o_n] z_n.
+    cross, shift : array, shape (t, J, K) and (t, K)
+        sum_n of E[r_nj] z_n and of E[o_n] z_n.
     diagonal, beside, pull, within : array, shape (t, J)
         sum_n of E[r_nj^2], E[r_nj r_n,j+1] and E[r_nj o_n], and the number of samples between cut
         points j and j + 1.

@@ -30,6 +30,13 @@ def diagonal_positions(order: int) -> NDArray[np.int64]:
     return k * order - k * (k - 1) // 2
 
 
+def packed_diagonal(values: Floats, order: int) -> Floats:
+    """Values (n,) times the identity, packed, shape (n, P)."""
+    packed = np.zeros((len(values), packed_size(order)))
+    packed[:, diagonal_positions(order)] = values[:, None]
+    return packed
+
+
 def pair_weights(order: int) -> Floats:
     """1 at diagonal entries and 2 elsewhere: the weights of an inner product, shape (P,)."""
     weights = np.full(packed_size(order), 2.0)

@@ -79,19 +79,10 @@ def slice_step(g, p, a, below, b, above, key):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def draw_cut_points(h, n_cuts, diagonal, beside, linear, within, key, first):  # type: ignore[no-untyped-def]
-    """One round of moves of every row's cut points, shape (t, J).
+    """One round of moves of every row's cut points h, shape (t, J).
 
-    Parameters
-    ----------
-    h : array, shape (t, J)
-        Present cut points, increasing; only the first ``n_cuts[i]`` of a row count.
-    n_cuts : int array, shape (t,)
-    diagonal, beside : array, shape (t, J)
-        The tridiagonal T, with the prior's precision in its diagonal.
-    linear, within : array, shape (t, J)
-    key : uint64
-    first : int
-        Row i has the index ``first + i`` in the stream.
+    All arrays but ``n_cuts`` (t,) are of that shape, and the first ``n_cuts[i]`` of a row count. T
+    is ``diagonal``, with the prior's precision, and ``beside``. Row i has the index ``first + i``.
     """
     t, width = h.shape
     out = h.copy()
@@ -196,19 +187,10 @@ def _move_all(values, seen, w, key, row):  # type: ignore[no-untyped-def]
 def sweep_ranks(ranks, w, values, key=None, row=0):  # type: ignore[no-untyped-def]
     """Ranked values of some rows after one sweep, shape (t, n), float32.
 
-    Rounding to float32 keeps the order: at worst neighbours become equal.
-
-    Parameters
-    ----------
-    ranks : int array, shape (t, n)
-        Dense ranks from 0, equal for ties, -1 where missing.
-    w : array, shape (t, n)
-    values : float32 array, shape (t, n)
-        Present values, in order; NaN where missing.
-    key : uint64, optional
-        The stream of the draws; without one expectations are taken.
-    row : int
-        Number of the first row.
+    ``ranks`` are dense, from 0, equal for ties, -1 where missing; ``values`` (float32) the present
+    ones, in order, NaN where missing. With a ``key`` new ones are drawn, ``row`` being the number
+    of the first row, else they are expectations. Rounding to float32 keeps the order: at worst
+    neighbours become equal.
     """
     t, n = w.shape
     out = values.copy()
@@ -217,11 +199,7 @@ def sweep_ranks(ranks, w, values, key=None, row=0):  # type: ignore[no-untyped-d
         # Places by rank: group g holds order[start[g]:start[g + 1]].
         n_groups = ranks[i].max() + 1
         start = np.zeros(n_groups + 1, np.int64)
-        for m in range(n):
-            if ranks[i, m] >= 0:
-                start[ranks[i, m] + 1] += 1
-        for g in range(n_groups):
-            start[g + 1] += start[g]
+        start[1:] = np.cumsum(np.bincount(ranks[i][ranks[i] >= 0]))
         fill = start[:-1].copy()
         for m in range(n):
             if ranks[i, m] >= 0:

@@ -1,4 +1,4 @@
-"""The site of the max-margin rank likelihood, fused over cuts.
+"""The site of the max-margin rank likelihood, fused over cuts, and its derivatives.
 
 For an entry with predictor w (mean ``w``, variance ``var_w``), cut points b (``b``, ``var_b``) and
 sign s = +1 above the cut, -1 below:
@@ -19,6 +19,14 @@ All kernels of this likelihood take a tile of t features by n samples: ``codes``
 ``var_w`` of shape (t, n); ``b`` and ``var_b`` (t, J), of which the first ``n_cuts`` (t,) of a row
 count; the margins ``eps`` (t,). Those that draw take the stream's ``key`` and the numbers of the
 tile's first feature, ``row``, and first sample: these, not the tiling, decide the draws.
+
+At fixed variances, v_j = var_w + var_b_j, an entry's bound has the derivatives in w
+
+    push      =  d/dw     =  sum_j ( s_j - r_j / sqrt(r_j^2 + v_j) )  =  rho - tau w
+    curvature = -d^2/dw^2 =  sum_j v_j / (r_j^2 + v_j)^(3/2),
+
+and tau bounds the curvature from above: it is that of the quadratic that lies below the bound and
+touches it.
 
 An uncertain margin adds its variance to that of every u, as a cut point does: ``var_b`` is then the
 sum of both. What its update needs besides, `margin_sums` takes from the 1/lam that were kept, so
@@ -67,11 +75,8 @@ def margin_rank_sites(  # type: ignore[no-untyped-def]
     level = np.empty(n, w.dtype)
     seen = np.empty(n, w.dtype)
     y, chance = np.empty(n, np.float32), np.empty(n, np.float32)
-    tally = np.zeros(MISSING + 1, np.int64)
     for i in range(t):
-        for m in range(n):
-            level[m] = codes[i, m]
-            seen[m] = 0 if codes[i, m] == MISSING else 1
+        level[:], seen[:] = codes[i], codes[i] != MISSING
         for j in range(n_cuts[i]):
             spread = var_b[i, j] + number(TINY)
             above, below = b[i, j] + eps[i], b[i, j] - eps[i]
@@ -107,14 +112,41 @@ def margin_rank_sites(  # type: ignore[no-untyped-def]
             # sum_j s_j = 2 x code - J
             rho[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
         if inv_lam is not None:
-            tally[:] = 0
-            for m in range(n):
-                tally[codes[i, m]] += 1
+            tally = np.bincount(codes[i], minlength=MISSING + 1)
             over = n - tally[MISSING]  # samples above the cut; all are at first
             for j in range(n_cuts[i]):
                 over -= tally[j]
                 signed[i, j] += 2 * over - (n - tally[MISSING])
     return tau, rho, weight, signed, bound
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[no-untyped-def]
+    """tau, push and curvature of a tile of features by samples, each of shape (t, n)."""
+    t, n = w.shape
+    number = w.dtype.type
+    tau = np.zeros((t, n), w.dtype)
+    push = np.zeros((t, n), w.dtype)
+    curvature = np.zeros((t, n), w.dtype)
+    level = np.empty(n, w.dtype)
+    seen = np.empty(n, w.dtype)
+    for i in range(t):
+        level[:], seen[:] = codes[i], codes[i] != MISSING
+        for j in range(n_cuts[i]):
+            spread = var_b[i, j] + number(TINY)
+            above, below = b[i, j] + eps[i], b[i, j] - eps[i]
+            place = number(j)
+            for m in range(n):
+                r = w[i, m] - (above if level[m] > place else below)
+                v = var_w[i, m] + spread
+                inv_lam = seen[m] / np.sqrt(r * r + v)
+                tau[i, m] += inv_lam
+                push[i, m] -= inv_lam * r
+                curvature[i, m] += v * inv_lam * inv_lam * inv_lam
+        for m in range(n):
+            # sum_j s_j = 2 x code - J
+            push[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
+    return tau, push, curvature
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

@@ -1,7 +1,5 @@
 """Gamma laws by shape and rate: ``p(x) = rate^shape / Gamma(shape) x^(shape-1) exp(-rate x)``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -14,8 +14,6 @@ than SciPy (`rankfactor.kernels.bessel`). Orders 1/2 and 3/2 have the closed for
 For all others SciPy's scaled functions keep the ratios finite for large omega.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -23,8 +23,6 @@ is replaced, and about 0.7 of the proposals are accepted at worst. Sun, Kong and
 Communications in Statistics 52) name the law and study it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count

@@ -23,6 +23,7 @@ from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Coding,
     DataLikelihood,
+    Mapped,
     Observed,
     RowArrays,
     Sites,
@@ -119,28 +120,8 @@ class Scaling:
 
 
 @dataclass(frozen=True)
-class _FilledScores(Observed):
-    """Standardised values with zeros where missing."""
-
-    observed: Observed
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.observed.shape
-
-    def tile(self, rows: slice, samples: Index) -> Floats:
-        return np.asarray(np.nan_to_num(self.observed.tile(rows, samples), nan=0.0))
-
-
-@dataclass(frozen=True)
 class StandardisedLikelihood(DataLikelihood[Noise]):
-    """Base of likelihoods of standardised values with a mean and a noise precision a feature.
-
-    Attributes
-    ----------
-    shape, rate : float
-        Prior of the noise precision of a standardised feature.
-    """
+    """Base of likelihoods of standardised values with a mean and a noise precision a feature."""
 
     shape: float = 1e-2
     rate: float = 1e-2
@@ -155,8 +136,8 @@ class StandardisedLikelihood(DataLikelihood[Noise]):
         return Scaling.learn(values)
 
     def normal_scores(self, observed: Observed) -> Observed:
-        """Return the standardised values themselves."""
-        return _FilledScores(observed)
+        """The standardised values themselves, zero where missing."""
+        return Mapped(observed, lambda _, tile: np.nan_to_num(tile, nan=0.0))
 
     def start(self, coding: Scaling, observed: Observed, loadings: Floats) -> Noise:
         """Noise that the loadings leave of a unit variance."""

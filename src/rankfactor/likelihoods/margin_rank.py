@@ -51,8 +51,7 @@ from rankfactor.kernels.augment import margin_rank_augment
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.sites import margin_rank_sites, margin_sums
-from rankfactor.kernels.slopes import margin_rank_slopes
+from rankfactor.kernels.sites import margin_rank_sites, margin_rank_slopes, margin_sums
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
@@ -67,7 +66,7 @@ from rankfactor.likelihoods.base import (
     Statistics,
     Tile,
 )
-from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use
+from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use, mean_noise
 from rankfactor.typing import Floats
 
 # Weight of a table of few features, features x margin, and the largest margin for it.
@@ -253,8 +252,8 @@ class MarginRank(CutLikelihood[CutPoints]):
             draws = noise, *tile.place[:2]
         found = margin_rank_augment(*_given(tile, self.cut_precision, *draws))
         tau, rho, mean, variance, weight, count, bound = found
-        left = count / np.maximum(weight.sum(axis=1), np.finfo(float).tiny)
-        params = replace(params, mean=mean, variance=variance, noise=left)
+        noise = mean_noise(count, weight.sum(axis=1))
+        params = replace(params, mean=mean, variance=variance, noise=noise)
         return Augmented(Sites(tau, rho), params, float(bound.sum()))
 
     def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
@@ -325,8 +324,7 @@ class MarginRank(CutLikelihood[CutPoints]):
         if self.margin_shape is not None:
             signed = signed + params.margin[:, None] * statistics["lean"]
         mean = (reach - signed) / precision * params.used
-        total = np.maximum(statistics["weight"].sum(axis=1), np.finfo(float).tiny)
-        noise = statistics["count"] / total
+        noise = mean_noise(statistics["count"], statistics["weight"].sum(axis=1))
         return replace(params, mean=mean, variance=1.0 / precision, noise=noise)
 
     def _margins(

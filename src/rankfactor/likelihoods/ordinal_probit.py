@@ -34,11 +34,8 @@ exponential of the expression above, with the drawn o and r for their expectatio
 neighbours of N points, and move by about 1/N a sweep (Cowles 1996).
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,16 +61,12 @@ class Thresholds(RowArrays):
     n_cuts: NDArray[np.int64]  # (d,)
 
     public_names: ClassVar[dict[str, str] | None] = {"h": "cut_points"}
+    pooled: ClassVar[tuple[str, ...]] = ("h",)  # a mean of increasing sequences increases
 
     @property
     def used(self) -> NDArray[np.bool_]:
         """Which of the J columns a row uses, shape (d, J)."""
         return cuts_in_use(self.h.shape[1], self.n_cuts)
-
-    @classmethod
-    def pool(cls, draws: Sequence[Self]) -> Self:
-        """The mean of some draws; a mean of increasing sequences increases."""
-        return replace(draws[-1].copy(), h=np.mean([one.h for one in draws], axis=0))
 
 
 class LatentNormal(CutLikelihood[Params]):

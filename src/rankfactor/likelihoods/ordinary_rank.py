@@ -26,8 +26,6 @@ encoded in the same way, so a posterior needs the cuts, not the table or its w*.
 (4 bytes; every chain its own), the rank (2 bytes, 4 above 32,767 samples) and the code (1).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
