@@ -125,8 +125,7 @@ def draw_cut_points(h, n_cuts, diagonal, beside, linear, within, key, first):  #
             if j > 0:
                 slope[j - 1] -= step * beside[i, j - 1]
             # The j-th alone.
-            below, a = np.inf, 0.0
-            above, b = np.inf, 0.0
+            below, a, above, b = np.inf, 0.0, np.inf, 0.0
             if j > 0:
                 below, a = place[j] - place[j - 1], within[i, j - 1]
             if j < last - 1:

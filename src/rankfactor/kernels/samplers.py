@@ -208,9 +208,7 @@ def truncated_normal(m, low, high, key):  # type: ignore[no-untyped-def]
 def draw_gamma(shape, rate, key, first):  # type: ignore[no-untyped-def]
     """Gamma draws for flat arrays of parameters; those of shape 1 are exponentials by the array."""
     out = np.empty(shape.size)
-    others = 0
-    for i in range(out.size):
-        others += shape[i] != 1.0
+    others = np.sum(shape != 1.0)
     if others < out.size:
         fill_exponential(key, first, out)
         # No branch, so that this becomes vector instructions.
@@ -227,10 +225,7 @@ def draw_gamma(shape, rate, key, first):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def draw_inverse_gaussian(u, key, first):  # type: ignore[no-untyped-def]
     """Inverse Gaussian draws for a flat array of 1/mean."""
-    out = np.empty(u.size)
-    for i in range(out.size):
-        out[i] = inverse_gaussian(u[i], derive(key, first + i))
-    return out
+    return np.array([inverse_gaussian(u[i], derive(key, first + i)) for i in range(u.size)])
 
 
 @njit(cache=True, nogil=True)

@@ -99,14 +99,13 @@ class DPMixture(Latent):
         nearest = ((z.mean[:, None, :] - places) ** 2).sum(axis=2).argmin(axis=1)
         order = np.argsort(-np.bincount(nearest, minlength=T), kind="stable")
         R = indicators(np.argsort(order)[nearest], T)
-        known = np.array([self.concentration_shape]), np.array([self.concentration_rate])
         mixture = Mixture(
             self,
             R,
             Normal.isotropic(places[order], 1.0 / self.centre_precision),
             Gamma(np.full(T, self.scale_shape), np.full(T, self.scale_rate)),
             Beta(np.ones(T - 1), np.ones(T - 1)),
-            Gamma(*known),
+            Gamma(np.full(1, self.concentration_shape), np.full(1, self.concentration_rate)),
         )
         for _ in range(_START_STEPS):
             mixture = mixture.update(z)

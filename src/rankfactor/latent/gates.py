@@ -47,11 +47,9 @@ class Gates:
 
     def responsibilities(self, z: Floats) -> Floats:
         """R(z) of scores (N, K), shape (N, T)."""
-        squares = (
-            (z**2).sum(axis=1)[:, None] - 2 * z @ self.centres.T + (self.centres**2).sum(axis=1)
-        )
-        order = self.centres.shape[1]
-        logits = self.log_share + 0.5 * order * np.log(self.precision)
+        mu = self.centres
+        squares = (z**2).sum(axis=1)[:, None] - 2 * z @ mu.T + (mu**2).sum(axis=1)
+        logits = self.log_share + 0.5 * mu.shape[1] * np.log(self.precision)
         return np.asarray(softmax(self.temper[0] * (logits - 0.5 * self.precision * squares), 1))
 
     def n_used(self, z: Floats) -> int:

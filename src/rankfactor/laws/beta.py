@@ -57,10 +57,6 @@ class Beta:
 
     def entropy(self) -> float:
         """Sum of the differential entropies."""
-        return float(
-            np.sum(
-                betaln(self.first, self.second)
-                - (self.first - 1) * self.log_mean
-                - (self.second - 1) * self.log_rest
-            )
-        )
+        a, b = self.first, self.second
+        terms = betaln(a, b) - (a - 1) * self.log_mean - (b - 1) * self.log_rest
+        return float(np.sum(terms))

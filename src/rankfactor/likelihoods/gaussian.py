@@ -74,19 +74,18 @@ class Standardised(Observed):
     """Standardised values of a table, made tile by tile; NaN where missing."""
 
     values: Floats  # (N, D), not copied
-    columns: NDArray[np.int64]  # (d,)
-    centre: Floats  # (d,)
-    scale: Floats  # (d,)
+    scaling: Scaling
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows (features) and of samples."""
-        return len(self.columns), len(self.values)
+        return len(self.scaling.columns), len(self.values)
 
     def tile(self, rows: slice, samples: Index) -> Floats:
         """Standardised values of some features and samples, shape (rows, samples)."""
-        part = self.values[samples][:, self.columns[rows]]
-        scaled = (part - self.centre[rows]) / self.scale[rows]
+        by = self.scaling
+        part = self.values[samples][:, by.columns[rows]]
+        scaled = (part - by.centre[rows]) / by.scale[rows]
         return np.ascontiguousarray(scaled.T, dtype=np.float64)
 
 
@@ -116,7 +115,7 @@ class Scaling:
 
     def observe(self, values: Floats) -> Standardised:
         """Observations of a table, shape (samples, all columns)."""
-        return Standardised(values, self.columns, self.centre, self.scale)
+        return Standardised(values, self)
 
 
 @dataclass(frozen=True)

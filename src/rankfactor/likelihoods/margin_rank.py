@@ -295,10 +295,7 @@ class MarginRank(CutLikelihood[CutPoints]):
             return updated
         law, rate = self._margins(statistics, rows, updated)
         return replace(
-            updated,
-            margin=law.mean,
-            margin_variance=law.variance,
-            margin_bound=law.gain_over(rate),
+            updated, margin=law.mean, margin_variance=law.variance, margin_bound=law.gain_over(rate)
         )
 
     def draw_params(

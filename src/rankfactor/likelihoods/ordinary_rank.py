@@ -37,14 +37,7 @@ from scipy.special import ndtri
 from rankfactor.kernels.rank_draws import level_extremes, sweep_ranks
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import (
-    Observed,
-    ObservedArray,
-    RowArrays,
-    Sites,
-    Statistics,
-    Tile,
-)
+from rankfactor.likelihoods.base import Observed, ObservedArray, RowArrays, Sites, Statistics, Tile
 from rankfactor.likelihoods.coding import Cuts, cuts_in_use
 from rankfactor.likelihoods.ordinal_probit import LatentNormal, Thresholds, start_cut_points
 from rankfactor.typing import Floats, Index

@@ -99,12 +99,8 @@ class TPBN(ScopedShrinkage[TPBNScales]):
 
     def kept(self, scales: TPBNScales) -> dict[str, Floats]:
         """All three at a draw."""
-        top = scales.top.mean.ravel()
-        return {
-            "xi": scales.xi,
-            "phi": scales.phi.mean.ravel(),
-            "top": top[0] if self.scope == "factor" else top,
-        }
+        phi, top = scales.phi.mean.ravel(), scales.top.mean.ravel()
+        return {"xi": scales.xi, "phi": phi, "top": top[0] if self.scope == "factor" else top}
 
     def start(self, n_rows: int, n_factors: int) -> TPBNScales:
         """Scales before anything is known."""
