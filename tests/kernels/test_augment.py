@@ -12,12 +12,8 @@ from rankfactor.kernels.rng import derive
 
 
 def margin_rank_augment(codes, w, var_w, *rest):
-    """Expectations; the kernel writes to its arguments."""
+    """The kernel writes to its arguments."""
     return augment.margin_rank_augment(codes, w.copy(), var_w.copy(), *rest)
-
-
-def margin_rank_augment_draws(codes, w, *rest):
-    return augment.margin_rank_augment_draws(codes, w.copy(), *rest)
 
 
 PRECISION = 0.01
@@ -67,7 +63,7 @@ def slow(tile, inv_lam, noise=None):
 
 
 def expectations(tile):
-    return margin_rank_augment(*tile, PRECISION, tile[3], KEY, 0)
+    return margin_rank_augment(*tile, PRECISION)
 
 
 def test_agrees_with_the_slow_twin(tile):
@@ -86,9 +82,9 @@ def test_sums_over_many_parts_are_those_over_one():
     codes = rng.integers(0, 3, (1, n)).astype(np.uint8)
     w, var_w = rng.standard_normal((1, n)), rng.random((1, n))
     rest = (np.array([[-0.5, 0.5]]), np.full((1, 2), 0.1), np.array([2]), np.array([0.3]))
-    once = margin_rank_augment(codes, w, var_w, *rest, 0.0, rest[0], KEY, 0)
+    once = margin_rank_augment(codes, w, var_w, *rest, 0.0)
     many = [np.tile(one, 3) for one in (codes, w, var_w)]
-    thrice = margin_rank_augment(*many, *rest, 0.0, rest[0], KEY, 0)
+    thrice = margin_rank_augment(*many, *rest, 0.0)
     assert_allclose(thrice[2], once[2], rtol=1e-12)
     assert_allclose(thrice[3], once[3] / 3, rtol=1e-12)
     assert_array_equal(thrice[5], 3 * once[5])
@@ -99,7 +95,7 @@ def test_single_precision_agrees_with_double(tile):
     codes, *parts, n_cuts, eps = tile
     single = [part.astype(np.float32) for part in parts]
     given = (codes, *single, n_cuts, eps.astype(np.float32))
-    ours = margin_rank_augment(*given, PRECISION, tile[3], KEY, 0)
+    ours = margin_rank_augment(*given, PRECISION)
     for one, other in zip(ours, expectations(tile), strict=True):
         assert_allclose(one, other, rtol=2e-5, atol=2e-5)
     assert [part.dtype for part in ours] == [np.float32] * 2 + [np.float64] * 3 + [
@@ -123,7 +119,7 @@ def test_draws_are_those_of_the_noise(tile):
                 side = 1.0 if codes[i, m] > j else -1.0
                 u = abs(w[i, m] - b[i, j] - side * eps[i])
                 inv_lam[i, j, m] = inverse_gaussian_from(u, y[m], s[m])
-    fast = margin_rank_augment_draws(*tile, PRECISION, noise, KEY, first)
+    fast = margin_rank_augment(*tile, PRECISION, noise, KEY, first)
     for one, other in zip(fast[:3], slow(tile, inv_lam, noise), strict=False):
         assert_allclose(one, other, rtol=1e-6, atol=1e-6)
     assert_array_equal(fast[3][np.arange(4) < n_cuts[:, None]], 0.0)
@@ -135,12 +131,12 @@ def test_drawn_cut_points_have_the_conditional_law(tile):
     t = 4000
     many = [np.repeat(part, t, axis=0) for part in (codes, w, var_w, b, var_b, n_cuts, eps)]
     noise = np.random.default_rng(3).standard_normal((t, 4))
-    drawn = margin_rank_augment_draws(*many, PRECISION, noise, KEY, 0)
+    drawn = margin_rank_augment(*many, PRECISION, noise, KEY, 0)
     weight = drawn[4]  # sum of 1/lam: the cut point's precision without its prior
     sum_of_draws = drawn[0].sum(axis=1)
     assert_allclose(weight.sum(axis=1), sum_of_draws, rtol=1e-10)
     # Given lam a cut point is normal; what is left after its mean is standard.
-    without = margin_rank_augment_draws(*many, PRECISION, np.zeros_like(noise), KEY, 0)
+    without = margin_rank_augment(*many, PRECISION, np.zeros_like(noise), KEY, 0)
     standard = (drawn[2] - without[2]) * np.sqrt(PRECISION + weight)
     assert stats.kstest(standard.ravel(), "norm").pvalue > 1e-3
     assert_array_equal(drawn[0], without[0])  # lam does not see the noise of the cut points

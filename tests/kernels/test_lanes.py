@@ -100,6 +100,17 @@ def test_systems_are_solved_without_the_fast_ones(tmp_path, why):
         assert_allclose(found[name], expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize(("version", "probed"), [(lanes.KNOWN_NUMBA + "0", 0), ("999.0", 1)])
+def test_only_another_numba_is_probed(version, probed):
+    program = f"import numba; numba.__version__ = {version!r}\n" + (
+        "from rankfactor.kernels import lanes, llvm_lanes\n"
+        "assert lanes.reduce_row is llvm_lanes.reduce_row\n"
+        f"assert len(llvm_lanes._use_both.signatures) == {probed}\n"
+    )
+    settings = {key: v for key, v in os.environ.items() if key != "RANKFACTOR_PLAIN_LANES"}
+    subprocess.run([sys.executable, "-c", program], env=settings, check=True)
+
+
 def test_a_row_may_be_one_of_those_it_is_made_of():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((4, WIDTH // 8))

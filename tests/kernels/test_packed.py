@@ -61,6 +61,6 @@ def test_moments_by_columns_are_those_by_rows(kind):
     columns, second = np.ascontiguousarray(mean.T), np.empty((10, 7), kind)
     packed.add_outer_columns(columns, np.ascontiguousarray(cov.T), second)
     np.testing.assert_allclose(second.T, packed.add_outer(mean, cov), rtol=1e-6, atol=1e-6)
-    packed.outer_columns(columns, second)
+    packed.add_outer_columns(columns, None, second)
     outer = packed.pack(mean[:, :, None] * mean[:, None, :])
     np.testing.assert_array_equal(second.T, outer)

@@ -11,7 +11,7 @@ from tests.laws.goodness import LEVEL
 from rankfactor.errors import InputError
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.sites import margin_rank_sum_draws, margin_rank_sums
+from rankfactor.kernels.sites import margin_rank_sites
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Tile
 from rankfactor.likelihoods.base import Chance
@@ -90,7 +90,8 @@ def test_update_of_cut_points_maximises_the_augmented_bound():
         params.n_cuts,
         params.margin,
     )
-    inv_lam = margin_rank_sums(*arguments)[2]
+    inv_lam = np.zeros((*params.mean.shape, 30))
+    margin_rank_sites(*arguments, inv_lam)
     design = Normal.isotropic(w.T.copy(), 1e-12)  # one factor: the score is w, the loading 1
     statistics = part.statistics(Tile(observed, w, var_w, params), design)
     updated = part.update(statistics, Normal.isotropic(np.ones((1, 1)), 1e-12), params)
@@ -220,7 +221,8 @@ def test_drawn_margins_follow_their_conditional(shape):
     statistics = part.statistics(Tile(codes, w, 0 * w, params, chance), design)
     drawn = part.draw_params(statistics, rows, params, Stream.from_seed(2))
     assert_array_equal(drawn.margin_variance, 0.0)
-    inv_lam = margin_rank_sum_draws(
+    inv_lam = np.zeros((*params.mean.shape, w.shape[1]))
+    margin_rank_sites(
         codes,
         w,
         0 * w,
@@ -228,10 +230,11 @@ def test_drawn_margins_follow_their_conditional(shape):
         params.variance,
         params.n_cuts,
         params.margin,
+        inv_lam,
         chance.stream.word,
         0,
         0,
-    )[2]
+    )
     s = sides(codes, params.n_cuts)
     for start in (0, copies):
         places = []

@@ -9,7 +9,7 @@ from tests.simulate import simulate, with_holes
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model
 from rankfactor.engine import vb
 from rankfactor.engine.chain import Gibbs
-from rankfactor.kernels.rank_draws import rank_draws, rank_means
+from rankfactor.kernels.rank_draws import sweep_ranks
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import OrdinalProbit, OrdinaryRank, Tile
@@ -50,7 +50,7 @@ def test_means_are_those_of_a_plain_sweep():
         s = np.linspace(0.2, 5, 480_001)
         log_density = (seen.sum() - 1) * np.log(s) - 0.5 * s**2 * (x[seen] ** 2).sum()
         x *= s[np.argmax(log_density + s * (x[seen] * w[i, seen]).sum())]
-    means = rank_means(RANKS, w, values)
+    means = sweep_ranks(RANKS, w, values)
     assert means.dtype == np.float32
     assert_allclose(means, expected, rtol=3e-5, atol=1e-5)
     assert_in_order(RANKS, means)
@@ -62,10 +62,10 @@ def test_draws_keep_the_order_and_belong_to_row_and_sample():
     ranks[1] //= 50  # ties
     values, w = start_values(ranks, rng), 30.0 * rng.standard_normal(ranks.shape)
     key = Stream.from_seed(0).word
-    drawn = rank_draws(ranks, w, values, key, 0)
-    assert_array_equal(drawn[1:], rank_draws(ranks[1:], w[1:], values[1:], key, 1))
+    drawn = sweep_ranks(ranks, w, values, key, 0)
+    assert_array_equal(drawn[1:], sweep_ranks(ranks[1:], w[1:], values[1:], key, 1))
     for sweep in range(20):
-        drawn = rank_draws(ranks, w, drawn, Stream.from_seed(sweep).word, 0)
+        drawn = sweep_ranks(ranks, w, drawn, Stream.from_seed(sweep).word, 0)
     assert np.isfinite(drawn).all()
     assert_in_order(ranks, drawn)
 

@@ -10,9 +10,6 @@ and then the site of every entry at the new ones. The 1/lam of one feature stay 
 that fits the processor's cache, and are never written out.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -28,128 +25,97 @@ VECTOR = 16
 NOISE = 4096  # so many numbers of noise at once, or those of one cut: enough to stay in the cache
 
 
-def _compile(draws: bool) -> Callable[..., Any]:
-    """The kernel that draws 1/lam and the cut points, or takes expectations."""
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def margin_rank_augment(  # type: ignore[no-untyped-def]
+    codes, w, var_w, b, var_b, n_cuts, eps, cut_precision, noise=None, key=None, row=0
+):
+    """Sites of a tile of features, for all samples; they take the place of ``w`` and ``var_w``.
 
-    @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-    def augment(codes, w, var_w, b, var_b, n_cuts, eps, cut_precision, noise, key, row):  # type: ignore[no-untyped-def]
-        """Sites of a tile of features, for all samples.
+    With a ``key`` 1/lam and, by the standard normals ``noise`` (t, J), the cut points are drawn.
 
-        Parameters
-        ----------
-        codes : uint8 array, shape (t, N)
-        w, var_w : array, shape (t, N)
-            Overwritten: what is returned takes their place.
-        b, var_b : array, shape (t, J)
-            Old cut points.
-        n_cuts : int array, shape (t,)
-        eps : array, shape (t,)
-        cut_precision : float
-        noise : array, shape (t, J)
-            Standard normals that make a draw of the cut points; of no account without draws, as is
-            what follows.
-        key : uint64
-        row : int
-            Number of the tile's first feature.
-
-        Returns
-        -------
-        tau, rho : array, shape (t, N)
-        mean, variance, weight : array, shape (t, J)
-            New cut points, zero where there is none, and sum_n 1/lam.
-        count : int array, shape (t,)
-            Samples with a value.
-        bound : array, shape (t,)
-            At the old cut points.
-        """
-        t, n = w.shape
-        number = w.dtype.type
-        rho, tau = w, (np.empty((t, n), w.dtype) if draws else var_w)
-        mean, weight = np.zeros(b.shape), np.zeros(b.shape)
-        variance = np.full(b.shape, 1.0 / cut_precision)
-        count, bound = np.empty(t, np.int64), np.zeros(t)
-        # One feature's numbers, made up to whole vectors by samples that are missing.
-        width = -(-n // VECTOR) * VECTOR
-        x, v = np.zeros(width, w.dtype), np.ones(width, w.dtype)
-        level, seen = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
-        total_tau, total_rho = np.empty(width, w.dtype), np.empty(width, w.dtype)
-        inv_lam = np.empty((b.shape[1], width), w.dtype)
-        together = max(
-            1, min(NOISE // max(width, 1), b.shape[1])
-        )  # cuts whose noise is made at once
-        y = np.empty((together if draws else 0, width), np.float32)
-        chance = np.empty(y.shape, np.float32)
-        tally = np.zeros(MISSING + 1, np.int64)
-        for i in range(t):
-            row_key = derive(key, row + i)
-            tally[:] = 0
-            for m in range(n):
-                tally[codes[i, m]] += 1
-            for m in range(n):
-                x[m] = w[i, m]
-                if not draws:
-                    v[m] = var_w[i, m]
-                level[m] = codes[i, m]
-                seen[m] = 0 if codes[i, m] == MISSING else 1
-            present = n - tally[MISSING]
-            count[i] = present
-            over = present  # samples above the cut; all are at first
-            total_tau[:] = 0
-            for j in range(n_cuts[i]):
-                spread = var_b[i, j] + number(TINY)
-                above, below = b[i, j] + eps[i], b[i, j] - eps[i]
-                place = number(j)
-                if draws and j % together == 0:
-                    some = min(together, n_cuts[i] - j)
-                    fill_noise_rows(row_key, j, y[:some], chance[:some])
-                pull = 0.0  # sum_n (w - s eps) / lam
-                for start in range(0, width, PART):
-                    total, reach, loss = number(0), number(0), number(0)
-                    part = slice(start, min(start + PART, width))
-                    at, near, found, tau_part = x[part], v[part], inv_lam[j, part], total_tau[part]
-                    code, here = level[part], seen[part]
-                    if draws:
-                        a, c = y[j % together, part], chance[j % together, part]
-                    # Few arrays, unit stride and selects in place of branches: this loop is what a
-                    # fit spends its time in, and has to become vector instructions.
-                    for m in range(len(at)):
-                        up = code[m] > place
-                        r = at[m] - (above if up else below)
-                        if draws:
-                            q = here[m] * number(inverse_gaussian_from(abs(r), a[m], c[m]))
-                            root = here[m] * abs(r)
-                        else:
-                            square = r * r + near[m] + spread
-                            q = here[m] / np.sqrt(square)
-                            root = q * square
-                        found[m] = q
-                        tau_part[m] += q
-                        total += q
-                        reach += q * r
-                        loss += root - (here[m] * r if up else -here[m] * r)
-                    weight[i, j] += total
-                    pull += reach + b[i, j] * total  # w - s eps = r + b
-                    bound[i] -= loss
-                over -= tally[j]
-                variance[i, j] = 1.0 / (cut_precision + weight[i, j])
-                mean[i, j] = variance[i, j] * (pull - (2 * over - present))
-                if draws:
-                    mean[i, j] += np.sqrt(variance[i, j]) * noise[i, j]
-                    variance[i, j] = 0.0
+    Returns
+    -------
+    tau, rho : array, shape (t, N)
+    mean, variance, weight : array, shape (t, J)
+        New cut points, zero where there is none, and sum_n 1/lam.
+    count : int array, shape (t,)
+        Samples with a value.
+    bound : array, shape (t,)
+        At the old cut points.
+    """
+    t, n = w.shape
+    number = w.dtype.type
+    rho, tau = w, (var_w if key is None else np.empty((t, n), w.dtype))
+    mean, weight = np.zeros(b.shape), np.zeros(b.shape)
+    variance = np.full(b.shape, 1.0 / cut_precision)
+    count, bound = np.empty(t, np.int64), np.zeros(t)
+    # One feature's numbers, made up to whole vectors by samples that are missing.
+    width = -(-n // VECTOR) * VECTOR
+    x, v = np.zeros(width, w.dtype), np.ones(width, w.dtype)
+    level, seen = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
+    total_tau, total_rho = np.empty(width, w.dtype), np.empty(width, w.dtype)
+    inv_lam = np.empty((b.shape[1], width), w.dtype)
+    # Cuts whose noise is made at once.
+    together = 0 if key is None else max(1, min(NOISE // max(width, 1), b.shape[1]))
+    y = np.empty((together, width), np.float32)
+    chance = np.empty(y.shape, np.float32)
+    for i in range(t):
+        x[:n], level[:n], seen[:n] = w[i], codes[i], codes[i] != MISSING
+        if key is None:
+            v[:n] = var_w[i]
+        tally = np.bincount(codes[i], minlength=MISSING + 1)
+        present = n - tally[MISSING]
+        count[i] = present
+        over = present  # samples above the cut; all are at first
+        total_tau[:] = 0
+        for j in range(n_cuts[i]):
+            spread = var_b[i, j] + number(TINY)
+            above, below = b[i, j] + eps[i], b[i, j] - eps[i]
+            place = number(j)
+            if key is not None and j % together == 0:
+                some = min(together, n_cuts[i] - j)
+                fill_noise_rows(derive(key, row + i), j, y[:some], chance[:some])
+            pull = 0.0  # sum_n (w - s eps) / lam
+            for start in range(0, width, PART):
+                total, reach, loss = number(0), number(0), number(0)
+                part = slice(start, min(start + PART, width))
+                at, near, found, tau_part = x[part], v[part], inv_lam[j, part], total_tau[part]
+                code, here = level[part], seen[part]
+                if key is not None:
+                    a, c = y[j % together, part], chance[j % together, part]
+                # Few arrays, unit stride and selects in place of branches: this loop is what a
+                # fit spends its time in, and has to become vector instructions.
+                for m in range(len(at)):
+                    up = code[m] > place
+                    r = at[m] - (above if up else below)
+                    if key is not None:
+                        q = here[m] * number(inverse_gaussian_from(abs(r), a[m], c[m]))
+                        root = here[m] * abs(r)
+                    else:
+                        square = r * r + near[m] + spread
+                        q = here[m] / np.sqrt(square)
+                        root = q * square
+                    found[m] = q
+                    tau_part[m] += q
+                    total += q
+                    reach += q * r
+                    loss += root - (here[m] * r if up else -here[m] * r)
+                weight[i, j] += total
+                pull += reach + b[i, j] * total  # w - s eps = r + b
+                bound[i] -= loss
+            over -= tally[j]
+            variance[i, j] = 1.0 / (cut_precision + weight[i, j])
+            mean[i, j] = variance[i, j] * (pull - (2 * over - present))
+            if key is not None:
+                mean[i, j] += np.sqrt(variance[i, j]) * noise[i, j]
+                variance[i, j] = 0.0
+        for m in range(width):
+            # sum_j s_j = 2 x code - J
+            total_rho[m] = seen[m] * (number(2) * level[m] - number(n_cuts[i]))
+        for j in range(n_cuts[i]):
+            above, below = number(mean[i, j]) + eps[i], number(mean[i, j]) - eps[i]
+            place, found = number(j), inv_lam[j]
             for m in range(width):
-                # sum_j s_j = 2 x code - J
-                total_rho[m] = seen[m] * (number(2) * level[m] - number(n_cuts[i]))
-            for j in range(n_cuts[i]):
-                above, below = number(mean[i, j]) + eps[i], number(mean[i, j]) - eps[i]
-                place, found = number(j), inv_lam[j]
-                for m in range(width):
-                    total_rho[m] += found[m] * (above if level[m] > place else below)
-            for m in range(n):
-                rho[i, m], tau[i, m] = total_rho[m], total_tau[m]
-        return tau, rho, mean, variance, weight, count, bound
-
-    return augment
-
-
-margin_rank_augment = _compile(draws=False)
-margin_rank_augment_draws = _compile(draws=True)
+                total_rho[m] += found[m] * (above if level[m] > place else below)
+        rho[i], tau[i] = total_rho[:n], total_tau[:n]
+    return tau, rho, mean, variance, weight, count, bound

@@ -20,20 +20,14 @@ obeys omega K_1(omega) / K_0(omega) < 2 once its updates have settled, so omega 
 is what has to be fast.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
 
-from rankfactor.kernels import logs
 from rankfactor.kernels.lanes import wide_vectors
+from rankfactor.kernels.logs import INLINE, STRICT, coefficients, horner, log
 from rankfactor.typing import Floats
-
-_STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
-_INLINE: dict[str, Any] = {**_STRICT, "forceinline": True}
 
 _SWITCH = 2.0
 _TERMS = range(11, -1, -1)  # highest power first
@@ -56,66 +50,28 @@ _REST_1 = tuple(_inverse(k, k + 1) * 0.5 * (_psi(k + 1) + _psi(k + 2)) for k in 
 
 # Chebyshev coefficients in s, highest order first: discrete cosine transforms of 64 values of
 # sqrt(x) exp(x) K(x) in 40 digits. Those left out are below 6e-17.
-_FAR_0 = (
-    -1.6782311257549006383e-16,
-    5.5120559994043333649e-16,
-    -1.8485933779209071694e-15,
-    6.3400764762766459661e-15,
-    -2.2275133267462963604e-14,
-    8.0328907750683743694e-14,
-    -2.9800969231481783548e-13,
-    1.1403405882073442347e-12,
-    -4.5145978833745191751e-12,
-    1.855949114954926555e-11,
-    -7.9574892444773970377e-11,
-    3.5773972814003284472e-10,
-    -1.6975345093890615156e-9,
-    8.5740340174142260858e-9,
-    -4.6604898976879476656e-8,
-    2.7668136394450150761e-7,
-    -1.8317555227191194848e-6,
-    1.3949813718876499364e-5,
-    -1.2849549581627802638e-4,
-    1.5698838857300533749e-3,
-    -3.1448101311964500543e-2,
-    1.2201515410329777273,
-)
-_FAR_1 = (
-    1.8380935752430454256e-16,
-    -6.0570472706430178228e-16,
-    2.0387031662398608799e-15,
-    -7.0198370892147688513e-15,
-    2.4771544242195986813e-14,
-    -8.9767051820101460692e-14,
-    3.3484196660522431201e-13,
-    -1.2891739609498229352e-12,
-    5.1396396734823435404e-12,
-    -2.1299678384277910216e-11,
-    9.2183151876053141258e-11,
-    -4.1903547593419255842e-10,
-    2.0150497551970346161e-9,
-    -1.0345762465678097027e-8,
-    5.7410841254500492923e-8,
-    -3.5019606030878125421e-7,
-    2.4064849478372171171e-6,
-    -1.93619797416608296e-5,
-    1.9521551847135163111e-4,
-    -2.8578168596227793868e-3,
-    0.10392373657681723844,
-    1.3603130952422213347,
-)
+_FAR_0 = coefficients("""
+    -1.6782311257549006383e-16 5.5120559994043333649e-16 -1.8485933779209071694e-15
+    6.3400764762766459661e-15 -2.2275133267462963604e-14 8.0328907750683743694e-14
+    -2.9800969231481783548e-13 1.1403405882073442347e-12 -4.5145978833745191751e-12
+    1.855949114954926555e-11 -7.9574892444773970377e-11 3.5773972814003284472e-10
+    -1.6975345093890615156e-9 8.5740340174142260858e-9 -4.6604898976879476656e-8
+    2.7668136394450150761e-7 -1.8317555227191194848e-6 1.3949813718876499364e-5
+    -1.2849549581627802638e-4 1.5698838857300533749e-3 -3.1448101311964500543e-2
+    1.2201515410329777273
+    """)
+_FAR_1 = coefficients("""
+    1.8380935752430454256e-16 -6.0570472706430178228e-16 2.0387031662398608799e-15
+    -7.0198370892147688513e-15 2.4771544242195986813e-14 -8.9767051820101460692e-14
+    3.3484196660522431201e-13 -1.2891739609498229352e-12 5.1396396734823435404e-12
+    -2.1299678384277910216e-11 9.2183151876053141258e-11 -4.1903547593419255842e-10
+    2.0150497551970346161e-9 -1.0345762465678097027e-8 5.7410841254500492923e-8
+    -3.5019606030878125421e-7 2.4064849478372171171e-6 -1.93619797416608296e-5
+    1.9521551847135163111e-4 -2.8578168596227793868e-3 0.10392373657681723844 1.3603130952422213347
+    """)
 
 
-@njit(**_INLINE)
-def _horner(coefficients, t):  # type: ignore[no-untyped-def]
-    """Polynomial, coefficients from the highest power down."""
-    total = coefficients[0]
-    for c in coefficients[1:]:
-        total = total * t + c
-    return total
-
-
-@njit(**_INLINE)
+@njit(**INLINE)
 def _chebyshev(coefficients, s):  # type: ignore[no-untyped-def]
     """Sum of Chebyshev polynomials, highest order first (Clenshaw)."""
     double = s + s
@@ -125,47 +81,34 @@ def _chebyshev(coefficients, s):  # type: ignore[no-untyped-def]
     return s * now - before + coefficients[-1]
 
 
-@njit(**_INLINE)
-def _near_k0(x):  # type: ignore[no-untyped-def]
-    """K_0(x) for x <= 2."""
-    t = 0.25 * x * x
-    return _horner(_REST_0, t) - logs.log(0.5 * x) * _horner(_LOG_0, t)
+@njit(**INLINE)
+def _near(x):  # type: ignore[no-untyped-def]
+    """K_0(x) and x K_1(x) for x <= 2."""
+    t, L = 0.25 * x * x, log(0.5 * x)
+    k0 = horner(_REST_0, t) - L * horner(_LOG_0, t)
+    return k0, 1.0 + 2.0 * t * (L * horner(_LOG_1, t) - horner(_REST_1, t))
 
 
-@njit(**_INLINE)
-def _near_ratio(x):  # type: ignore[no-untyped-def]
-    """K_1(x) / K_0(x) for x <= 2."""
-    t, L = 0.25 * x * x, logs.log(0.5 * x)
-    k0 = _horner(_REST_0, t) - L * _horner(_LOG_0, t)
-    x_k1 = 1.0 + 2.0 * t * (L * _horner(_LOG_1, t) - _horner(_REST_1, t))
-    return x_k1 / (x * k0)
-
-
-@njit(**_INLINE)
-def _far_ratio(x):  # type: ignore[no-untyped-def]
-    """K_1(x) / K_0(x) for x > 2."""
+@njit(**INLINE)
+def _far(x):  # type: ignore[no-untyped-def]
+    """K_0(x) and K_1(x) for x > 2, both times sqrt(x) exp(x): they do not underflow."""
     s = 4.0 / x - 1.0
-    return _chebyshev(_FAR_1, s) / _chebyshev(_FAR_0, s)
-
-
-@njit(**_INLINE)
-def _far_log_k0(x):  # type: ignore[no-untyped-def]
-    """Logarithm of K_0(x) for x > 2; it does not underflow."""
-    return math.log(_chebyshev(_FAR_0, 4.0 / x - 1.0)) - 0.5 * math.log(x) - x
+    return _chebyshev(_FAR_0, s), _chebyshev(_FAR_1, s)
 
 
 # The series is taken of all elements, since a loop with a branch in it is three times slower; where
 # x > 2 (or is 0 or no number) what it gave is then replaced.
 
 
-@njit(**_STRICT)
+@njit(**STRICT)
 def _fill_moments(a, b, mean, inv_mean):  # type: ignore[no-untyped-def]
     wide_vectors()
     n_far = 0
     for i in range(mean.size):
         root_a, root_b = math.sqrt(a[i]), math.sqrt(b[i])
         x, unit = root_a * root_b, root_b / root_a
-        ratio = _near_ratio(x)
+        k0, x_k1 = _near(x)
+        ratio = x_k1 / (x * k0)
         mean[i] = unit * ratio
         inv_mean[i] = ratio / unit
         n_far += not 0.0 < x <= _SWITCH
@@ -175,39 +118,32 @@ def _fill_moments(a, b, mean, inv_mean):  # type: ignore[no-untyped-def]
         root_a, root_b = math.sqrt(a[i]), math.sqrt(b[i])
         x, unit = root_a * root_b, root_b / root_a
         if not 0.0 < x <= _SWITCH:
-            ratio = _far_ratio(x)
+            k0, k1 = _far(x)
+            ratio = k1 / k0
             mean[i] = unit * ratio
             inv_mean[i] = ratio / unit
 
 
-@njit(**_STRICT)
+@njit(**STRICT)
 def _fill_log_k0(a, b, out):  # type: ignore[no-untyped-def]
     wide_vectors()
     n_far = 0
     for i in range(out.size):
         x = math.sqrt(a[i]) * math.sqrt(b[i])
-        out[i] = logs.log(_near_k0(x))
+        out[i] = log(_near(x)[0])
         n_far += not 0.0 < x <= _SWITCH
     if n_far == 0:
         return
     for i in range(out.size):
         x = math.sqrt(a[i]) * math.sqrt(b[i])
         if not 0.0 < x <= _SWITCH:
-            out[i] = _far_log_k0(x)
+            out[i] = math.log(_far(x)[0]) - 0.5 * math.log(x) - x
 
 
 def order_zero_moments(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """E[x] and E[1/x] of generalised inverse Gaussian laws of order 0.
+    """E[x] and E[1/x] of generalised inverse Gaussian laws of order 0; NaN where no law is.
 
-    Parameters
-    ----------
-    a, b : ndarray, of one shape or broadcast
-        Positive; of other values the moments are NaN.
-
-    Returns
-    -------
-    tuple of ndarray
-        In the shape of a and b.
+    ``a`` and ``b`` broadcast.
     """
     a, b = np.broadcast_arrays(a, b)
     mean, inv_mean = np.empty(a.shape), np.empty(a.shape)

@@ -6,6 +6,9 @@ increasing transform of a feature (applied to the cuts too) changes no code.
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+from rankfactor.typing import Integers
 
 MISSING = 255
 MAX_CUTS = 254
@@ -29,18 +32,9 @@ def _code(x, cuts, n_cuts, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def code_values(values, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-def]
-    """Write the codes of some columns of a table.
+    """Write the codes of some columns (d,) of a table (N, D) to ``out`` (d, N).
 
-    Parameters
-    ----------
-    values : array, shape (N, D)
-        NaN marks a missing value.
-    columns : int array, shape (d,)
-        The column of ``values`` that holds each coded feature.
-    cuts : array, shape (d, J)
-        Increasing within a row; only the first ``n_cuts[i]`` count.
-    n_cuts : int array, shape (d,)
-    out : uint8 array, shape (d, N)
+    ``cuts`` (d, J) increase within a row; only the first ``n_cuts[i]`` count.
     """
     n_samples = values.shape[0]
     for first in range(0, len(columns), _TILE):
@@ -52,30 +46,17 @@ def code_values(values, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True)
 def code_sparse(data, indices, indptr, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-def]
-    """Write the codes of some columns of a sparse table, whose absent entries are zeros.
-
-    Parameters
-    ----------
-    data, indices, indptr : array
-        The table (N, D) by columns, as in SciPy's CSC format, no entry stored twice.
-    columns, cuts, n_cuts, out
-        As for `code_values`.
-    """
+    """`code_values` of a table in SciPy's CSC format, no entry stored twice."""
     for i in range(len(columns)):
         out[i, :] = _code(0.0, cuts, n_cuts, i)
         for place in range(indptr[columns[i]], indptr[columns[i] + 1]):
             out[i, indices[place]] = _code(data[place], cuts, n_cuts, i)
 
 
-@njit(cache=True, nogil=True)
-def level_counts(codes, n_levels):  # type: ignore[no-untyped-def]
+def level_counts(codes: NDArray[np.uint8], n_levels: int) -> Integers:
     """How often each code occurs in each row, shape (d, n_levels); missing values are left out."""
-    counts = np.zeros((codes.shape[0], n_levels), np.int64)
-    for i in range(codes.shape[0]):
-        for n in range(codes.shape[1]):
-            if codes[i, n] != MISSING:
-                counts[i, codes[i, n]] += 1
-    return counts
+    counts = [np.bincount(row[row != MISSING], minlength=n_levels) for row in codes]
+    return np.array(counts, np.int64).reshape(-1, n_levels)
 
 
 @njit(cache=True, nogil=True)

@@ -12,8 +12,6 @@ only where the side has all but some ten parts in 10^5 of the mass, so that hard
 off: the skewness is 0.02 at most there, and the difference below 5e-6.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -76,19 +74,9 @@ def _one_sided_sum(count, m, sign, mean, variance, key):  # type: ignore[no-unty
 def draw_opposite(shape, odds, m, sign, mean, variance, key, first):  # type: ignore[no-untyped-def]
     """Counts k ~ Poisson(g odds), g ~ Gamma(shape, 1), and sums of k one-sided normals.
 
-    Parameters
-    ----------
-    shape, odds : array, shape (n,)
-        Where the shape is 0 so are the count and the sum.
-    m, sign, mean, variance : array, shape (n,)
-        Location and side of the normals, and their moments on that side.
-    key : uint64
-    first : int
-        Element i has the index ``first + i`` in the stream.
-
-    Returns
-    -------
-    counts, sums : array, shape (n,)
+    All are of shape (n,): ``m`` and ``sign`` are location and side of the normals, ``mean`` and
+    ``variance`` their moments on that side. Where the shape is 0 so are the count and the sum.
+    Element i has the index ``first + i`` in the stream.
     """
     counts, sums = np.zeros(shape.size), np.zeros(shape.size)
     for i in range(shape.size):

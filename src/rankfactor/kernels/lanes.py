@@ -16,11 +16,13 @@ variable: what numba keeps of compiled kernels does not depend on it.
 import os
 from typing import Any
 
-import numpy as np
+import numba
 from numba import njit
 
 # Bytes of a row of lanes: half or twice as many are slower by a quarter to a half.
 WIDTH = 128
+# The fast ones are known to work here; elsewhere they are probed first, which takes 0.3 s.
+KNOWN_NUMBA = "0.68."
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -48,12 +50,10 @@ def _chosen() -> tuple[Any, Any]:
     """`reduce_row` and `wide_vectors`: those that can be built, compile and compute."""
     if not os.environ.get("RANKFACTOR_PLAIN_LANES"):
         try:
-            from rankfactor.kernels.llvm_lanes import probe, reduce_row, wide_vectors
+            from rankfactor.kernels import llvm_lanes
 
-            rows = np.full((2, WIDTH // 8), 2.0)
-            probe(rows)
-            if (rows[0] == -4.0).all() and (rows[1] == 2.0).all():
-                return reduce_row, wide_vectors
+            if numba.__version__.startswith(KNOWN_NUMBA) or llvm_lanes.probe():
+                return llvm_lanes.reduce_row, llvm_lanes.wide_vectors
         except Exception:
             pass
     return plain_reduce_row, plain_wide_vectors

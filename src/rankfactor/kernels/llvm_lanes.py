@@ -6,6 +6,7 @@ is written through numba's internals, which may change; the plain twins do the s
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils as _cgutils
@@ -68,7 +69,14 @@ wide_vectors: Any = intrinsic(_wide_vectors)
 
 
 @njit(cache=True, nogil=True)
-def probe(rows):  # type: ignore[no-untyped-def]
-    """Use both: ``rows[0] = (rows[0] - rows[1] * rows[1]) * rows[1]`` of two rows."""
+def _use_both(rows):  # type: ignore[no-untyped-def]
+    """``rows[0] = (rows[0] - rows[1] * rows[1]) * rows[1]`` of two rows."""
     wide_vectors()
     reduce_row(rows, 0, rows, 1, rows, 1, 1, rows, 1)
+
+
+def probe() -> bool:
+    """Whether both compile and compute."""
+    rows = np.full((2, WIDTH // 8), 2.0)
+    _use_both(rows)
+    return bool((rows[0] == -4.0).all() and (rows[1] == 2.0).all())

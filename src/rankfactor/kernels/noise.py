@@ -38,9 +38,6 @@ Nothing here is compiled with `fastmath`: sums, products, quotients and roots ar
 bits.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,12 +45,7 @@ from numba import njit
 
 from rankfactor.kernels import rng
 from rankfactor.kernels.lanes import wide_vectors
-from rankfactor.kernels.logs import LOG_2, LOG_2_REST, LOG_SERIES, MANTISSA, RAISE, ROOT
-
-# Said even though it is the default: numba hands the flags of a caller down to functions that state
-# none, and then caches what it compiled.
-_STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
-_INLINE: dict[str, Any] = {**_STRICT, "forceinline": True}
+from rankfactor.kernels.logs import INLINE, STRICT, coefficients, horner, log_of_parts, parts
 
 _PHILOX_A, _PHILOX_B = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _RAISE_0, _RAISE_1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
@@ -73,69 +65,42 @@ _ROOT_MINUS_1 = np.sqrt(0.5) - 1.0
 _NEAR_1 = np.float32(_ROOT_MINUS_1)
 # log(1 + f) = f - f^2/2 + f^3 P(f) between sqrt(1/2) and sqrt(2), highest power first, and log 2 in
 # two parts: Moshier's Cephes, logf.
-_LOG = tuple(
-    np.float32(c)
-    for c in (
-        7.0376836292e-2,
-        -1.1514610310e-1,
-        1.1676998740e-1,
-        -1.2420140846e-1,
-        1.4249322787e-1,
-        -1.6668057665e-1,
-        2.0000714765e-1,
-        -2.4999993993e-1,
-        3.3333331174e-1,
-    )
+_LOG = coefficients(
+    """
+    7.0376836292e-2 -1.1514610310e-1 1.1676998740e-1 -1.2420140846e-1 1.4249322787e-1
+    -1.6668057665e-1 2.0000714765e-1 -2.4999993993e-1 3.3333331174e-1
+    """,
+    np.float32,
 )
 _LOG_2, _LOG_2_REST = np.float32(0.693359375), np.float32(-2.12194440e-4)
 # sin^2(pi z / 4) = z^2 P(z^2) for |z| <= 1: minimax fit, relative error 5e-8 once rounded.
-_SINE_SQ = tuple(
-    np.float32(c)
-    for c in (
-        1.2019406413975361e-05,
-        -4.59118460049271e-04,
-        1.0431555157410148e-02,
-        -1.2683473028440778e-01,
-        6.168502745779348e-01,
-    )
+_SINE_SQ = coefficients(
+    """
+    1.2019406413975361e-05 -4.59118460049271e-04 1.0431555157410148e-02 -1.2683473028440778e-01
+    6.168502745779348e-01
+    """,
+    np.float32,
 )
 # Sine and cosine up to pi/4 in float64, from Sun's fdlibm (k_sin, k_cos).
-_SINE = (
-    1.58969099521155010221e-10,
-    -2.50507602534068634195e-08,
-    2.75573137070700676789e-06,
-    -1.98412698298579493134e-04,
-    8.33333333332248946124e-03,
-    -1.66666666666666324348e-01,
-)
-_COSINE = (
-    -1.13596475577881948265e-11,
-    2.08757232129817482790e-09,
-    -2.75573143513906633035e-07,
-    2.48015872894767294178e-05,
-    -1.38888888888741095749e-03,
-    4.16666666666666019037e-02,
-)
+_SINE = coefficients("""
+    1.58969099521155010221e-10 -2.50507602534068634195e-08 2.75573137070700676789e-06
+    -1.98412698298579493134e-04 8.33333333332248946124e-03 -1.66666666666666324348e-01
+    """)
+_COSINE = coefficients("""
+    -1.13596475577881948265e-11 2.08757232129817482790e-09 -2.75573143513906633035e-07
+    2.48015872894767294178e-05 -1.38888888888741095749e-03 4.16666666666666019037e-02
+    """)
 # Smaller u are raised to this, so that no draw can be infinite; the laws differ by a mass of 1e-9.
 _SMALLEST = np.float32(1e-18)
 # From here on both roots are 1/u to all digits of float32, which soon has no room for u^2.
 _LARGEST = np.float32(1e18)
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
-    """Philox4x32-10: four random words of 32 bits.
+    """Philox4x32-10: four random words of 32 bits, in the low halves of integers of 64 bits.
 
-    Parameters
-    ----------
-    c0, c1, c2, c3 : uint64
-        The counter, in the low halves; high halves are ignored.
-    key : uint64
-
-    Returns
-    -------
-    tuple of uint64
-        The words are the low halves; what the high halves hold is of no use.
+    So is the counter. High halves are ignored, and those of the words mean nothing.
     """
     k0, k1 = key, key >> _S32
     for _ in range(_ROUNDS):
@@ -147,22 +112,13 @@ def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
     return c0, c1, c2, c3
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _signed(word):  # type: ignore[no-untyped-def]
     """The low half of a word as a signed integer."""
     return np.int32(np.uint32(word))
 
 
-@njit(**_INLINE)
-def _horner(coefficients, x):  # type: ignore[no-untyped-def]
-    """Polynomial, coefficients from the highest power down."""
-    total = coefficients[0]
-    for c in coefficients[1:]:
-        total = total * x + c
-    return total
-
-
-@njit(**_INLINE)
+@njit(**INLINE)
 def _exponential(word):  # type: ignore[no-untyped-def]
     """Exponential of mean 1 in float32 from 32 bits: minus the logarithm of p = (k + 1/2) 2^-32."""
     i = _signed(word)
@@ -175,11 +131,11 @@ def _exponential(word):  # type: ignore[no-untyped-def]
     near = v >= _NEAR_1
     e = (np.float32(0.0) if near else -_ONE) if high else e
     f = (v if near else (v + v) + _ONE) if high else f
-    top = _horner(_LOG, f) * f - _HALF
+    top = horner(_LOG, f) * f - _HALF
     return -(((top * (f * f) + f) + e * _LOG_2_REST) + e * _LOG_2)
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _uniform(word):  # type: ignore[no-untyped-def]
     """Uniform in float32 on the open interval, from 31 bits; fine near 0."""
     k = np.int32(np.uint32(word) >> np.uint32(1))
@@ -187,21 +143,21 @@ def _uniform(word):  # type: ignore[no-untyped-def]
     return s if s < _BELOW_ONE else _BELOW_ONE
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _halved_squares(word, turn):  # type: ignore[no-untyped-def]
     """Two halves of squared normals from two words."""
     R = _exponential(word)
     i = _signed(turn)
     z = (np.float32(i) + _HALF) * _P31  # 4 t / pi
     z *= z
-    P = _horner(_SINE_SQ, z)  # sin^2 t = z P
+    P = horner(_SINE_SQ, z)  # sin^2 t = z P
     sine = (R * z) * P
     cosine = R * (_ONE - z * P)
     swap = i < np.int32(0)
     return (sine if swap else cosine), (cosine if swap else sine)
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _noise_pair(key, pair):  # type: ignore[no-untyped-def]
     """Noise y and s of the elements 2 pair and 2 pair + 1."""
     w0, w1, w2, w3 = philox(pair, pair >> _S32, _FOR_DRAWS, _ZERO, key)
@@ -211,7 +167,7 @@ def _noise_pair(key, pair):  # type: ignore[no-untyped-def]
 
 # Words first, in the places of what is made of them: their products take 64 bits, and in one loop
 # with those all else would have half as many lanes as it can.
-@njit(**_INLINE)
+@njit(**INLINE)
 def _fill_words(key, pair, y, s):  # type: ignore[no-untyped-def]
     """Words of the pairs from ``pair`` on, in the places of y and s (float32)."""
     y_words, s_words = y.view(np.uint32), s.view(np.uint32)
@@ -224,7 +180,7 @@ def _fill_words(key, pair, y, s):  # type: ignore[no-untyped-def]
         s_words[2 * b + 1] = np.uint32(w3)
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _shape_words(y, s):  # type: ignore[no-untyped-def]
     """Noise in place of the words of whole pairs."""
     wide_vectors()
@@ -237,24 +193,24 @@ def _shape_words(y, s):  # type: ignore[no-untyped-def]
         s[m] = _uniform(s_words[m])
 
 
-@njit(**_STRICT)
-def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
-    """Noise of the elements first, first + 1, ... of a key.
+@njit(**INLINE)
+def _pairs(first, n):  # type: ignore[no-untyped-def]
+    """Elements before the first whole pair (one where first is odd), that pair, how many pairs."""
+    start = np.uint64(first)
+    skip = np.int64(start & _BIT) if n > 0 else 0
+    return skip, (start + _BIT) // _TWO, (n - skip) // 2
 
-    Parameters
-    ----------
-    key : uint64
-    first : int
-    y, s : float32 array, shape (n,)
-        Filled with halves of squared standard normals and with uniforms on (0, 1).
+
+@njit(**STRICT)
+def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
+    """Noise of the elements first, first + 1, ... of a key, in float32 arrays of shape (n,).
+
+    y becomes halves of squared standard normals, s uniforms on (0, 1).
     """
-    key, start = np.uint64(key), np.uint64(first)
-    n = y.size
-    skip = np.int64(start & _BIT) if n > 0 else 0  # an odd first element is the end of a pair
+    key, n = np.uint64(key), y.size
+    skip, pair, whole = _pairs(first, n)
     if skip:
-        _, y[0], _, s[0] = _noise_pair(key, start // _TWO)
-    pair = (start + _BIT) // _TWO
-    whole = (n - skip) // 2
+        _, y[0], _, s[0] = _noise_pair(key, pair - _BIT)
     y_pairs, s_pairs = y[skip : skip + 2 * whole], s[skip : skip + 2 * whole]
     _fill_words(key, pair, y_pairs, s_pairs)
     _shape_words(y_pairs, s_pairs)
@@ -262,23 +218,18 @@ def fill_noise(key, first, y, s):  # type: ignore[no-untyped-def]
         y[n - 1], _, s[n - 1], _ = _noise_pair(key, pair + np.uint64(whole))
 
 
-@njit(**_STRICT)
+@njit(**STRICT)
 def fill_noise_rows(key, first, y, s):  # type: ignore[no-untyped-def]
-    """Noise of the elements 0, 1, ... of the items first, first + 1, ... of a key, row by row.
+    """`fill_noise` of the elements 0, 1, ... of the items first, first + 1, ..., row by row.
 
-    Parameters
-    ----------
-    key : uint64
-    first : int
-    y, s : float32 array, shape (rows, n)
-        Filled as `fill_noise` does; n is even.
+    y and s are of shape (rows, n), n even.
     """
     for j in range(len(y)):
         _fill_words(rng.derive(key, first + j), _ZERO, y[j], s[j])
     _shape_words(y.reshape(-1), s.reshape(-1))
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def inverse_gaussian_from(u, y, s):  # type: ignore[no-untyped-def]
     """Inverse Gaussian draw of mean 1/u and shape 1, u >= 0, from the noise y and s.
 
@@ -291,27 +242,21 @@ def inverse_gaussian_from(u, y, s):  # type: ignore[no-untyped-def]
     return (T if far else _ONE) / (u * u if far else T)  # one quotient, whichever it is
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _exponential_64(word, finer):  # type: ignore[no-untyped-def]
     """Exponential of mean 1 in float64 from 63 bits, as `_exponential`."""
     i = _signed(word)
     high = i < np.int32(0)
     rest = (np.float64(np.int32(np.uint32(finer) >> np.uint32(1))) + 0.5) * 2.0**-31
     v = np.float64((np.float64(i) + rest) * 2.0**-32)
-    raised = np.float64(v).view(np.int64) + RAISE
-    e = np.float64(np.int32(raised >> np.int64(52)) - np.int32(1023))
-    f = np.int64((raised & MANTISSA) + ROOT).view(np.float64) - 1.0
+    e, f = parts(v)
     near = v >= _ROOT_MINUS_1
     e = (np.float64(0.0) if near else np.float64(-1.0)) if high else e
     f = (v if near else (v + v) + 1.0) if high else f
-    g = f / (2.0 + f)
-    z = g * g
-    half = 0.5 * (f * f)
-    tail = z * _horner(LOG_SERIES, z)
-    return -((f - (half - (g * (half + tail) + e * LOG_2_REST))) + e * LOG_2)
+    return -log_of_parts(e, f)
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _normal_pair(key, pair):  # type: ignore[no-untyped-def]
     """Standard normals of the elements 2 pair and 2 pair + 1."""
     w0, w1, w2, w3 = philox(pair, pair >> _S32, _FOR_NORMALS, _ZERO, key)
@@ -320,50 +265,40 @@ def _normal_pair(key, pair):  # type: ignore[no-untyped-def]
     rest = (np.float64(np.int32(bits >> np.uint32(2))) + 0.5) * 2.0**-30
     t = (np.float64(_signed(w2)) + rest) * (2.0**-31 * np.pi / 4.0)
     z = t * t
-    sine = r * (t + t * z * _horner(_SINE, z))
-    cosine = r * (1.0 - 0.5 * z + z * z * _horner(_COSINE, z))
+    sine = r * (t + t * z * horner(_SINE, z))
+    cosine = r * (1.0 - 0.5 * z + z * z * horner(_COSINE, z))
     # Two bits for the quarter of the turn.
     cosine = -cosine if bits & np.uint32(1) else cosine
     swap = (bits & np.uint32(2)) != np.uint32(0)
     return (sine if swap else cosine), (cosine if swap else sine)
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _exponential_pair(key, pair):  # type: ignore[no-untyped-def]
     """Exponentials of mean 1 of the elements 2 pair and 2 pair + 1."""
     w0, w1, w2, w3 = philox(pair, pair >> _S32, _FOR_EXPONENTIALS, _ZERO, key)
     return _exponential_64(w0, w1), _exponential_64(w2, w3)
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _pair(key, pair, normals):  # type: ignore[no-untyped-def]
     return _normal_pair(key, pair) if normals else _exponential_pair(key, pair)
 
 
-def _compile(normals: bool) -> Callable[..., Any]:
+def _compile(normals: bool) -> Any:
     """The kernel that fills an array with normals, or with exponentials.
 
     Of a truth value numba can keep what it compiled; not of a function that is passed in.
     """
 
-    @njit(**_STRICT)
+    @njit(**STRICT)
     def fill(key, first, out):  # type: ignore[no-untyped-def]
-        """Numbers of the elements first, first + 1, ... of a key.
-
-        Parameters
-        ----------
-        key : uint64
-        first : int
-        out : float64 array, shape (n,)
-        """
+        """Numbers of the elements first, first + 1, ... of a key, in a float64 array (n,)."""
         wide_vectors()
-        key, start = np.uint64(key), np.uint64(first)
-        n = out.size
-        skip = np.int64(start & _BIT) if n > 0 else 0  # an odd first element is the end of a pair
+        key, n = np.uint64(key), out.size
+        skip, pair, whole = _pairs(first, n)
         if skip:
-            _, out[0] = _pair(key, start // _TWO, normals)
-        pair = (start + _BIT) // _TWO
-        whole = (n - skip) // 2
+            _, out[0] = _pair(key, pair - _BIT, normals)
         pairs = out[skip:]
         for b in range(whole):
             even, odd = _pair(key, pair + np.uint64(b), normals)
@@ -372,8 +307,7 @@ def _compile(normals: bool) -> Callable[..., Any]:
         if skip + 2 * whole < n:
             out[n - 1], _ = _pair(key, pair + np.uint64(whole), normals)
 
-    kernel: Callable[..., Any] = fill
-    return kernel
+    return fill
 
 
 fill_normal = _compile(normals=True)

@@ -13,14 +13,12 @@ D = u - l, g = l D + D^2 / 2, phi(u) = phi(l) exp(-g), and R(x) = (1 - Phi(x)) /
 R(x) = 1 / (x + c(x)); far in the tail c comes from the continued fraction
 c = 1/(x + 2/(x + 3/(x + ...))), so E[t - l] = c keeps its digits where 1/R - l would cancel.
 
-The Gibbs sampler draws t in place of its expectation: one branch, decided when a kernel is
-compiled, twice, from the same source. Its draw of the cut points is in
+The Gibbs sampler draws t in place of its expectation: one branch, decided when the kernel is
+compiled, by whether there is a ``key``. Its draw of the cut points is in
 `rankfactor.kernels.rank_draws`.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -107,127 +105,74 @@ def interval(l, u):  # type: ignore[no-untyped-def]  # noqa: E741
 
 
 @njit(cache=True, nogil=True)
-def drawn_excess(x, key):  # type: ignore[no-untyped-def]
-    """Draw of t - x, t a standard normal kept above x."""
-    return truncated_normal(-x, 0.0, np.inf, key)
+def ordinal_sites(codes, w, h, n_cuts, z=None, key=None, row=0, sample=0):  # type: ignore[no-untyped-def]
+    """Sites of a tile and, with scores z (n, K), the sums over samples for rows and cut points.
 
+    A tile is ``codes`` and ``w`` (t, n) with increasing cut points h (t, J), of which the first
+    ``n_cuts`` (t,) of a row count. With a ``key`` w* is drawn; ``row`` and ``sample`` are then the
+    numbers of the tile's first feature and sample.
 
-@njit(cache=True, nogil=True)
-def drawn_interval(l, u, key):  # type: ignore[no-untyped-def]  # noqa: E741
-    """Draw of ``v = (t - l) / (u - l)``, t a standard normal kept to a bounded (l, u)."""
-    return truncated_normal(-l, 0.0, u - l, key) / (u - l)
+    ``w*_n = o_n + sum_j r_nj h_j`` (at most two r are not zero; `OrdinalProbit`). Where o and r are
+    drawn, each stands for its own expectation.
 
-
-def _compile_sites(draws: bool) -> Callable[..., Any]:
-    """The kernel that draws w*, or the one that takes its expectation."""
-
-    @njit(cache=True, nogil=True)
-    def sites(codes, w, h, n_cuts, key=0, row=0, sample=0):  # type: ignore[no-untyped-def]
-        """``tau`` and ``rho = w*`` of a tile, each of shape (t, n).
-
-        Parameters
-        ----------
-        codes : uint8 array, shape (t, n)
-        w : array, shape (t, n)
-        h : array, shape (t, J)
-            Cut points, increasing; only the first ``n_cuts[i]`` of a row count.
-        n_cuts : int array, shape (t,)
-        key : uint64
-            The stream of the draws; of no account where expectations are taken.
-        row, sample : int
-            Numbers of the tile's first feature and sample.
-        """
-        t, n = w.shape
-        tau = np.zeros((t, n))
-        rho = np.zeros((t, n))
-        for i in range(t):
-            row_key = derive(key, row + i)
-            for m in range(n):
-                code = codes[i, m]
-                if code == MISSING:
-                    continue
-                tau[i, m] = 1.0
-                chance = derive(row_key, sample + m)
-                if code == 0 or code == n_cuts[i]:
-                    j = 0 if code == 0 else code - 1
-                    side = -1.0 if code == 0 else 1.0
-                    x = side * (h[i, j] - w[i, m])
-                    rho[i, m] = h[i, j] + side * (drawn_excess(x, chance) if draws else excess(x))
-                else:
-                    low, high = h[i, code - 1], h[i, code]
-                    if draws:
-                        v = drawn_interval(low - w[i, m], high - w[i, m], chance)
-                    else:
-                        v = interval(low - w[i, m], high - w[i, m])[1]
-                    rho[i, m] = low + (high - low) * v
-        return tau, rho
-
-    return sites
-
-
-def _compile_sums(draws: bool) -> Callable[..., Any]:
-    """The kernel that draws w*, or the one that takes its expectation."""
-
-    @njit(cache=True, nogil=True)
-    def sums(codes, w, h, n_cuts, z, key=0, row=0, sample=0):  # type: ignore[no-untyped-def]
-        """Sums over the samples of a tile, for the rows and the cut points.
-
-        With ``w*_n = o_n + sum_j r_nj h_j`` (at most two r are not zero; `OrdinalProbit`). Where
-        o and r are drawn, each stands for its own expectation.
-
-        Returns
-        -------
-        cross : array, shape (t, J, K)
-            sum_n E[r_nj] z_n.
-        shift : array, shape (t, K)
-            sum_n E[o_n] z_n.
-        diagonal, beside, pull : array, shape (t, J)
-            sum_n of E[r_nj^2], E[r_nj r_n,j+1] and E[r_nj o_n].
-        within : array, shape (t, J)
-            Number of samples between cut points j and j + 1.
-        squares, bound : array, shape (t,)
-            sum_n of w^2 and of log(Phi(h_c - w) - Phi(h_{c-1} - w)).
-        """
-        t, n = w.shape
-        width, order = h.shape[1], z.shape[1]
-        cross = np.zeros((t, width, order))
-        shift = np.zeros((t, order))
-        diagonal = np.zeros((t, width))
-        beside = np.zeros((t, width))
-        pull = np.zeros((t, width))
-        within = np.zeros((t, width))
-        squares = np.zeros(t)
-        bound = np.zeros(t)
-        for i in range(t):
-            last = n_cuts[i]
-            row_key = derive(key, row + i)
-            for m in range(n):
-                code = codes[i, m]
-                if code == MISSING:
-                    continue
-                chance = derive(row_key, sample + m)
+    Returns
+    -------
+    tau, rho : array, shape (t, n)
+        rho = w*. Without scores what follows is empty.
+    cross, shift : array, shape (t, J, K) and (t, K)
+        sum_n of E[r_nj] z_n and of E[o_n] z_n.
+    diagonal, beside, pull, within : array, shape (t, J)
+        sum_n of E[r_nj^2], E[r_nj r_n,j+1] and E[r_nj o_n], and the number of samples between cut
+        points j and j + 1.
+    squares, bound : array, shape (t,)
+        sum_n of w^2 and of log(Phi(h_c - w) - Phi(h_{c-1} - w)).
+    """
+    t, n = w.shape
+    tau, rho = np.zeros((t, n)), np.zeros((t, n))
+    rows, order = (0, 0) if z is None else (t, z.shape[1])
+    width = h.shape[1]
+    cross, shift = np.zeros((rows, width, order)), np.zeros((rows, order))
+    diagonal, beside = np.zeros((rows, width)), np.zeros((rows, width))
+    pull, within = np.zeros((rows, width)), np.zeros((rows, width))
+    squares, bound = np.zeros(rows), np.zeros(rows)
+    for i in range(t):
+        last = n_cuts[i]
+        for m in range(n):
+            code = codes[i, m]
+            if code == MISSING:
+                continue
+            tau[i, m] = 1.0
+            if z is not None:
                 squares[i] += w[i, m] ** 2
-                if code == 0 or code == last:
-                    j = 0 if code == 0 else last - 1
-                    side = -1.0 if code == 0 else 1.0
-                    x = side * (h[i, j] - w[i, m])
-                    c = excess(x)
+            if code == 0 or code == last:
+                j = 0 if code == 0 else last - 1
+                side = -1.0 if code == 0 else 1.0
+                x = side * (h[i, j] - w[i, m])
+                c = excess(x) if key is None or z is not None else 0.0
+                if z is not None:
                     bound[i] += log_upper(x, c)
-                    if draws:
-                        c = drawn_excess(x, chance)
+                if key is not None:
+                    c = truncated_normal(-x, 0.0, np.inf, derive(derive(key, row + i), sample + m))
+                rho[i, m] = h[i, j] + side * c
+                if z is not None:
                     diagonal[i, j] += 1.0
                     pull[i, j] += side * c
                     for k in range(order):
                         cross[i, j, k] += z[m, k]
                         shift[i, k] += side * c * z[m, k]
-                else:
-                    j = code - 1
-                    low, high = h[i, j] - w[i, m], h[i, j + 1] - w[i, m]
+            else:
+                j = code - 1
+                low, high = h[i, j] - w[i, m], h[i, j + 1] - w[i, m]
+                log_mass, v, v_sq = 0.0, 0.0, 0.0
+                if key is None or z is not None:
                     log_mass, v, v_sq = interval(low, high)
+                if key is not None:
+                    chance = derive(derive(key, row + i), sample + m)
+                    v = truncated_normal(-low, 0.0, high - low, chance) / (high - low)
+                    v_sq = v * v
+                rho[i, m] = h[i, j] + (h[i, j + 1] - h[i, j]) * v
+                if z is not None:
                     bound[i] += log_mass
-                    if draws:
-                        v = drawn_interval(low, high, chance)
-                        v_sq = v * v
                     within[i, j] += 1.0
                     diagonal[i, j] += 1.0 - 2.0 * v + v_sq
                     diagonal[i, j + 1] += v_sq
@@ -235,13 +180,7 @@ def _compile_sums(draws: bool) -> Callable[..., Any]:
                     for k in range(order):
                         cross[i, j, k] += (1.0 - v) * z[m, k]
                         cross[i, j + 1, k] += v * z[m, k]
-        return cross, shift, diagonal, beside, pull, within, squares, bound
-
-    return sums
-
-
-ordinal_sites, ordinal_site_draws = _compile_sites(draws=False), _compile_sites(draws=True)
-ordinal_sums, ordinal_sum_draws = _compile_sums(draws=False), _compile_sums(draws=True)
+    return tau, rho, cross, shift, diagonal, beside, pull, within, squares, bound
 
 
 @njit(cache=True, nogil=True)

@@ -30,6 +30,13 @@ def diagonal_positions(order: int) -> NDArray[np.int64]:
     return k * order - k * (k - 1) // 2
 
 
+def packed_diagonal(values: Floats, order: int) -> Floats:
+    """Values (n,) times the identity, packed, shape (n, P)."""
+    packed = np.zeros((len(values), packed_size(order)))
+    packed[:, diagonal_positions(order)] = values[:, None]
+    return packed
+
+
 def pair_weights(order: int) -> Floats:
     """1 at diagonal entries and 2 elsewhere: the weights of an inner product, shape (P,)."""
     weights = np.full(packed_size(order), 2.0)
@@ -100,29 +107,16 @@ def times(packed: Floats, x: Floats) -> Floats:
 def add_outer_columns(mean, cov, second):  # type: ignore[no-untyped-def]
     """`add_outer` of laws side by side: means (K, n), packed covariances and second moments (P, n).
 
-    Every step is one on n neighbouring numbers and becomes vector instructions, which the short
-    loops of `add_outer` do not.
+    Laws without variance have None for their covariances. Every step is one on n neighbouring
+    numbers and becomes vector instructions.
     """
-    order, n = mean.shape
-    p = 0
-    for k in range(order):
-        for m in range(k, order):
-            x, y, given, out = mean[k], mean[m], cov[p], second[p]
-            for i in range(n):
-                out[i] = given[i] + x[i] * y[i]
-            p += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def outer_columns(mean, second):  # type: ignore[no-untyped-def]
-    """`add_outer_columns` of laws without variance."""
     order, n = mean.shape
     p = 0
     for k in range(order):
         for m in range(k, order):
             x, y, out = mean[k], mean[m], second[p]
             for i in range(n):
-                out[i] = x[i] * y[i]
+                out[i] = x[i] * y[i] if cov is None else cov[p, i] + x[i] * y[i]
             p += 1
 
 

@@ -26,8 +26,6 @@ expectations are taken, go to the mode.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -81,19 +79,10 @@ def slice_step(g, p, a, below, b, above, key):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def draw_cut_points(h, n_cuts, diagonal, beside, linear, within, key, first):  # type: ignore[no-untyped-def]
-    """One round of moves of every row's cut points, shape (t, J).
+    """One round of moves of every row's cut points h, shape (t, J).
 
-    Parameters
-    ----------
-    h : array, shape (t, J)
-        Present cut points, increasing; only the first ``n_cuts[i]`` of a row count.
-    n_cuts : int array, shape (t,)
-    diagonal, beside : array, shape (t, J)
-        The tridiagonal T, with the prior's precision in its diagonal.
-    linear, within : array, shape (t, J)
-    key : uint64
-    first : int
-        Row i has the index ``first + i`` in the stream.
+    All arrays but ``n_cuts`` (t,) are of that shape, and the first ``n_cuts[i]`` of a row count. T
+    is ``diagonal``, with the prior's precision, and ``beside``. Row i has the index ``first + i``.
     """
     t, width = h.shape
     out = h.copy()
@@ -136,8 +125,7 @@ def draw_cut_points(h, n_cuts, diagonal, beside, linear, within, key, first):  #
             if j > 0:
                 slope[j - 1] -= step * beside[i, j - 1]
             # The j-th alone.
-            below, a = np.inf, 0.0
-            above, b = np.inf, 0.0
+            below, a, above, b = np.inf, 0.0, np.inf, 0.0
             if j > 0:
                 below, a = place[j] - place[j - 1], within[i, j - 1]
             if j < last - 1:
@@ -169,14 +157,15 @@ def between(m, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _move_all(values, seen, w, draws, key):  # type: ignore[no-untyped-def]
+def _move_all(values, seen, w, key, row):  # type: ignore[no-untyped-def]
     """Shift, then multiply, the values at the places ``seen``, in place: by draws or by modes."""
     n = len(seen)
     shift = 0.0
     for m in seen:
         shift += (w[m] - values[m]) / n
-    if draws:
-        shift += normal(key, 0) / math.sqrt(n)
+    if key is not None:
+        chance = derive(derive(key, row), _WHOLE)
+        shift += normal(chance, 0) / math.sqrt(n)
     square, reach = 0.0, 0.0
     for m in seen:
         value = values[m] + shift
@@ -184,91 +173,64 @@ def _move_all(values, seen, w, draws, key):  # type: ignore[no-untyped-def]
         reach += value * w[m]
     r = math.sqrt(square)
     reach /= r
-    if draws:
+    if key is not None:
         # derive: the slice step counts its numbers from 0.
-        new = r + slice_step(reach - r, 1.0, n - 1.0, r, 0.0, np.inf, derive(key, 1))
+        new = r + slice_step(reach - r, 1.0, n - 1.0, r, 0.0, np.inf, derive(chance, 1))
     else:
         new = 0.5 * (reach + math.sqrt(reach * reach + 4.0 * (n - 1.0)))
     for m in seen:
         values[m] = (values[m] + shift) * (new / r)
 
 
-def _compile_sweep(draws: bool) -> Callable[..., Any]:
-    """The kernel that draws ranked values, or the one that takes their expectations."""
+@njit(cache=True, nogil=True)
+def sweep_ranks(ranks, w, values, key=None, row=0):  # type: ignore[no-untyped-def]
+    """Ranked values of some rows after one sweep, shape (t, n), float32.
 
-    @njit(cache=True, nogil=True)
-    def sweep(ranks, w, values, key=0, row=0):  # type: ignore[no-untyped-def]
-        """Ranked values of some rows after one sweep, shape (t, n), float32.
-
-        Rounding to float32 keeps the order: at worst neighbours become equal.
-
-        Parameters
-        ----------
-        ranks : int array, shape (t, n)
-            Dense ranks from 0, equal for ties, -1 where missing.
-        w : array, shape (t, n)
-        values : float32 array, shape (t, n)
-            Present values, in order; NaN where missing.
-        key : uint64
-            The stream of the draws; of no account where expectations are taken.
-        row : int
-            Number of the first row.
-        """
-        t, n = w.shape
-        out = values.copy()
-        order = np.empty(n, np.int64)
-        for i in range(t):
-            row_key = derive(key, row + i)
-            # Places by rank: group g holds order[start[g]:start[g + 1]].
-            n_groups = ranks[i].max() + 1
-            start = np.zeros(n_groups + 1, np.int64)
-            for m in range(n):
-                if ranks[i, m] >= 0:
-                    start[ranks[i, m] + 1] += 1
-            for g in range(n_groups):
-                start[g + 1] += start[g]
-            fill = start[:-1].copy()
-            for m in range(n):
-                if ranks[i, m] >= 0:
-                    order[fill[ranks[i, m]]] = m
-                    fill[ranks[i, m]] += 1
-            low = -np.inf
-            for g in range(n_groups):
-                high = np.inf
-                if g < n_groups - 1:
-                    for p in range(start[g + 1], start[g + 2]):
-                        high = min(high, np.float64(out[i, order[p]]))
-                top = -np.inf
-                for p in range(start[g], start[g + 1]):
-                    m = order[p]
-                    if draws:
-                        value = truncated_normal(w[i, m], low, high, derive(row_key, m))
-                    else:
-                        value = between(w[i, m], low, high)
-                    out[i, m] = min(max(value, low), high)
-                    top = max(top, np.float64(out[i, m]))
-                low = top
-            if n_groups > 1:
-                _move_all(out[i], order[: start[-1]], w[i], draws, derive(row_key, _WHOLE))
-        return out
-
-    return sweep
-
-
-rank_means, rank_draws = _compile_sweep(draws=False), _compile_sweep(draws=True)
+    ``ranks`` are dense, from 0, equal for ties, -1 where missing; ``values`` (float32) the present
+    ones, in order, NaN where missing. With a ``key`` new ones are drawn, ``row`` being the number
+    of the first row, else they are expectations. Rounding to float32 keeps the order: at worst
+    neighbours become equal.
+    """
+    t, n = w.shape
+    out = values.copy()
+    order = np.empty(n, np.int64)
+    for i in range(t):
+        # Places by rank: group g holds order[start[g]:start[g + 1]].
+        n_groups = ranks[i].max() + 1
+        start = np.zeros(n_groups + 1, np.int64)
+        start[1:] = np.cumsum(np.bincount(ranks[i][ranks[i] >= 0]))
+        fill = start[:-1].copy()
+        for m in range(n):
+            if ranks[i, m] >= 0:
+                order[fill[ranks[i, m]]] = m
+                fill[ranks[i, m]] += 1
+        low = -np.inf
+        for g in range(n_groups):
+            high = np.inf
+            if g < n_groups - 1:
+                for p in range(start[g + 1], start[g + 2]):
+                    high = min(high, np.float64(out[i, order[p]]))
+            top = -np.inf
+            for p in range(start[g], start[g + 1]):
+                m = order[p]
+                if key is not None:
+                    value = truncated_normal(w[i, m], low, high, derive(derive(key, row + i), m))
+                else:
+                    value = between(w[i, m], low, high)
+                out[i, m] = min(max(value, low), high)
+                top = max(top, np.float64(out[i, m]))
+            low = top
+        if n_groups > 1:
+            _move_all(out[i], order[: start[-1]], w[i], key, row + i)
+    return out
 
 
 @njit(cache=True, nogil=True)
 def level_extremes(codes, values, n_levels):  # type: ignore[no-untyped-def]
     """Largest and smallest value of every level, each of shape (t, n_levels).
 
-    Missing entries are left out; a level that does not occur has -inf and inf.
-
-    Parameters
-    ----------
-    codes : uint8 array, shape (t, n)
-    values : array, shape (t, n)
-    n_levels : int
+    ``codes`` and ``values`` are of shape (t, n). Missing entries are left out; a level that does
+    not occur has -inf and inf.
     """
     t, n = values.shape
     top, bottom = np.full((t, n_levels), -np.inf), np.full((t, n_levels), np.inf)

@@ -158,12 +158,8 @@ class Stream:
         """
         key = self.key
         for label in labels:
-            key = int(derive(np.uint64(key ^ _CHILD), np.uint64(_label_word(label))))
+            if isinstance(label, str):  # Python's own hash differs from process to process
+                digest = hashlib.blake2b(label.encode(), digest_size=8).digest()
+                label = int.from_bytes(digest, "little")
+            key = int(derive(np.uint64(key ^ _CHILD), np.uint64(int(label) & _WORD)))
         return Stream(key)
-
-
-def _label_word(label: int | np.integer | str) -> int:
-    """64 bits of a label, the same in every process (Python's own hash of a string is not)."""
-    if isinstance(label, str):
-        return int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little")
-    return int(label) & _WORD

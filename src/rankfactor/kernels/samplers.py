@@ -32,8 +32,6 @@ gives the best c for infinite width; the middle of the interval is taken if it c
 Acceptance is never much below one half, however far in the tail, and e loses no digits there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +49,6 @@ _COSH_1, _EXP_1, _EXP_MINUS_1 = np.cosh(1.0) - 1.0, np.exp(1.0) - 2.0, np.exp(-1
 # An interval that encloses the mode is wide from here on: both ways then accept about alike.
 _WIDE = 3.0
 # A pivot this small beside its variance is rounding: the direction has no variance of its own.
-_LANES = 32  # rows factorised together
 _NO_PIVOT = 1e-14
 
 
@@ -211,9 +208,7 @@ def truncated_normal(m, low, high, key):  # type: ignore[no-untyped-def]
 def draw_gamma(shape, rate, key, first):  # type: ignore[no-untyped-def]
     """Gamma draws for flat arrays of parameters; those of shape 1 are exponentials by the array."""
     out = np.empty(shape.size)
-    others = 0
-    for i in range(out.size):
-        others += shape[i] != 1.0
+    others = np.sum(shape != 1.0)
     if others < out.size:
         fill_exponential(key, first, out)
         # No branch, so that this becomes vector instructions.
@@ -230,10 +225,7 @@ def draw_gamma(shape, rate, key, first):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def draw_inverse_gaussian(u, key, first):  # type: ignore[no-untyped-def]
     """Inverse Gaussian draws for a flat array of 1/mean."""
-    out = np.empty(u.size)
-    for i in range(out.size):
-        out[i] = inverse_gaussian(u[i], derive(key, first + i))
-    return out
+    return np.array([inverse_gaussian(u[i], derive(key, first + i)) for i in range(u.size)])
 
 
 @njit(cache=True, nogil=True)
@@ -271,71 +263,66 @@ def draw_elements(
     return np.asarray(driver(*flat, stream.word, first)).reshape(shape)
 
 
+@njit(cache=True, nogil=True)
+def draw_choices(probabilities, key, first):  # type: ignore[no-untyped-def]
+    """Number of the category drawn for every row, shape (n,).
+
+    A row's probabilities (n, T) need not sum to one; row i has the index ``first + i``.
+    """
+    n, count = probabilities.shape
+    out = np.zeros(n, np.int64)
+    for i in range(n):
+        total = 0.0
+        for t in range(count):
+            total += probabilities[i, t]
+        place = total * uniform(derive(key, first + i), 0)
+        reached = 0.0
+        for t in range(count):
+            # Rounding may leave the place beyond the last sum; it then belongs to the last category
+            # that has a probability.
+            if probabilities[i, t] > 0.0:
+                out[i] = t
+                reached += probabilities[i, t]
+                if place < reached:
+                    break
+    return out
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_rows(mean, cov, key, first):  # type: ignore[no-untyped-def]
-    """Draws of multivariate normal rows: ``mean + L eps`` with covariance ``L L^T``.
+    """Draws of multivariate normal rows (n, K): ``mean + L eps`` with covariance ``L L^T``.
 
-    A covariance may be singular, or zero. ``_LANES`` rows are factorised side by side, as in
-    `rankfactor.kernels.solve`.
-
-    Parameters
-    ----------
-    mean : array, shape (n, K)
-    cov : array, shape (n, P)
-        Packed covariances.
-    key : uint64
-    first : int
-        Row i has the index ``first + i`` in the stream.
-
-    Returns
-    -------
-    array, shape (n, K)
+    Covariances (n, P) are packed, and may be singular, or zero. Row i has the index ``first + i``.
     """
     n, order = mean.shape
     out = np.empty((n, order))
-    low = np.zeros((order, order, _LANES))  # Cholesky factor, lower triangle
-    eps = np.zeros((order, _LANES))
-    inv = np.zeros(_LANES)  # the variance, then the reciprocal of the pivot; zero for no variance
-    total = np.zeros(_LANES)
-    for start in range(0, n, _LANES):
-        used = min(_LANES, n - start)
-        # Lanes past the last row repeat it.
-        for lane in range(_LANES):
-            row = start + min(lane, used - 1)
-            p = 0
-            for k in range(order):
-                for m in range(k, order):
-                    low[m, k, lane] = cov[row, p]
-                    p += 1
+    low = np.zeros((order, order))  # Cholesky factor, lower triangle
+    eps = np.empty(order)
+    for row in range(n):
+        p = 0
         for k in range(order):
-            for lane in range(_LANES):
-                inv[lane] = low[k, k, lane]
+            for m in range(k, order):
+                low[m, k] = cov[row, p]
+                p += 1
+        for k in range(order):
+            variance = low[k, k]
             for m in range(k):
-                for lane in range(_LANES):
-                    low[k, k, lane] -= low[k, m, lane] * low[k, m, lane]
-            for lane in range(_LANES):
-                if low[k, k, lane] <= _NO_PIVOT * inv[lane]:
-                    low[k, k, lane] = 0.0
-                    inv[lane] = 0.0
-                else:
-                    low[k, k, lane] = np.sqrt(low[k, k, lane])
-                    inv[lane] = 1.0 / low[k, k, lane]
+                low[k, k] -= low[k, m] * low[k, m]
+            inverse = 0.0
+            if low[k, k] <= _NO_PIVOT * variance:
+                low[k, k] = 0.0
+            else:
+                low[k, k] = np.sqrt(low[k, k])
+                inverse = 1.0 / low[k, k]
             for i in range(k + 1, order):
                 for m in range(k):
-                    for lane in range(_LANES):
-                        low[i, k, lane] -= low[i, m, lane] * low[k, m, lane]
-                for lane in range(_LANES):
-                    low[i, k, lane] *= inv[lane]
-        for lane in range(_LANES):
-            item = derive(key, first + start + lane)
-            for k in range(order):
-                eps[k, lane] = normal(item, k)
+                    low[i, k] -= low[i, m] * low[k, m]
+                low[i, k] *= inverse
+        item = derive(key, first + row)
         for i in range(order):
-            for lane in range(_LANES):
-                total[lane] = 0.0
+            eps[i] = normal(item, i)
+            total = 0.0
             for k in range(i + 1):
-                for lane in range(_LANES):
-                    total[lane] += low[i, k, lane] * eps[k, lane]
-            for lane in range(used):
-                out[start + lane, i] = mean[start + lane, i] + total[lane]
+                total += low[i, k] * eps[k]
+            out[row, i] = mean[row, i] + total
     return out

@@ -1,4 +1,4 @@
-"""The site of the max-margin rank likelihood, fused over cuts.
+"""The site of the max-margin rank likelihood, fused over cuts, and its derivatives.
 
 For an entry with predictor w (mean ``w``, variance ``var_w``), cut points b (``b``, ``var_b``) and
 sign s = +1 above the cut, -1 below:
@@ -12,16 +12,26 @@ Missing entries (code 255) have weight zero rather than a branch, so that the lo
 become vector instructions.
 
 The Gibbs sampler draws 1/lam ~ IG(1/|u|, 1) in place of its expectation, at certain w and b. That
-is the one branch of the loop; it is decided when the kernel is compiled, twice, from the same
-source. The bound is then the log pseudo-likelihood itself, -2 sum_j max(0, u_j).
+is the one branch of the loop; it is decided when the kernel is compiled, by whether there is a
+``key``. The bound is then the log pseudo-likelihood itself, -2 sum_j max(0, u_j).
+
+All kernels of this likelihood take a tile of t features by n samples: ``codes`` (uint8), ``w`` and
+``var_w`` of shape (t, n); ``b`` and ``var_b`` (t, J), of which the first ``n_cuts`` (t,) of a row
+count; the margins ``eps`` (t,). Those that draw take the stream's ``key`` and the numbers of the
+tile's first feature, ``row``, and first sample: these, not the tiling, decide the draws.
+
+At fixed variances, v_j = var_w + var_b_j, an entry's bound has the derivatives in w
+
+    push      =  d/dw     =  sum_j ( s_j - r_j / sqrt(r_j^2 + v_j) )  =  rho - tau w
+    curvature = -d^2/dw^2 =  sum_j v_j / (r_j^2 + v_j)^(3/2),
+
+and tau bounds the curvature from above: it is that of the quadratic that lies below the bound and
+touches it.
 
 An uncertain margin adds its variance to that of every u, as a cut point does: ``var_b`` is then the
 sum of both. What its update needs besides, `margin_sums` takes from the 1/lam that were kept, so
 that a fixed margin costs nothing more.
 """
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -36,125 +46,114 @@ TINY = 1e-10
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-def _compile(draws: bool, sums: bool) -> Callable[..., Any]:
-    """The kernel that draws 1/lam or takes its expectation, with the sums over samples or without.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def margin_rank_sites(  # type: ignore[no-untyped-def]
+    codes, w, var_w, b, var_b, n_cuts, eps, inv_lam=None, key=None, row=0, sample=0
+):
+    """Sites of a tile and, where there is an ``inv_lam`` to fill, sums over its samples.
 
-    Everything is in the precision of ``w``; sums over a tile's samples are handed on in float64.
+    All but these sums, in float64, is in the precision of ``w``.
+
+    Parameters
+    ----------
+    inv_lam : array, shape (t, J, n), optional
+        Zeros, which become 1/lam where there is a value and a cut.
+
+    Returns
+    -------
+    tau, rho : array, shape (t, n)
+    weight, signed : array, shape (t, J)
+        sum_n 1/lam and sum_n s (eps / lam + 1); these and the bound are empty without sums.
+    bound : array, shape (t,)
     """
-
-    @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-    def sites(codes, w, var_w, b, var_b, n_cuts, eps, key=0, row=0, sample=0):  # type: ignore[no-untyped-def]
-        """Sites of a tile of features by samples.
-
-        Parameters
-        ----------
-        codes : uint8 array, shape (t, n)
-        w, var_w : array, shape (t, n)
-        b, var_b : array, shape (t, J)
-        n_cuts : int array, shape (t,)
-        eps : array, shape (t,)
-        key : uint64
-            The stream of the draws; of no account where expectations are taken.
-        row, sample : int
-            Numbers of the tile's first feature and sample: they, not the tiling, decide the draws.
-
-        Returns
-        -------
-        tau, rho : array, shape (t, n)
-        inv_lam : array, shape (t, J, n)
-            1/lam, zero where the value is missing or the cut unused; this and what follows is
-            empty without sums.
-        weight : array, shape (t, J)
-            sum_n 1/lam.
-        signed : array, shape (t, J)
-            sum_n s (eps / lam + 1).
-        bound : array, shape (t,)
-        """
-        t, n = w.shape
-        number = w.dtype.type
-        tau = np.zeros((t, n), w.dtype)
-        rho = np.zeros((t, n), w.dtype)
-        inv_lam = np.zeros((t, b.shape[1], n) if sums else (0, 0, 0), w.dtype)
-        weight = np.zeros(b.shape if sums else (0, 0))
-        signed = np.zeros(b.shape if sums else (0, 0))
-        bound = np.zeros(t if sums else 0)
-        level = np.empty(n, w.dtype)
-        seen = np.empty(n, w.dtype)
-        y = np.empty(n if draws else 0, np.float32)
-        chance = np.empty(n if draws else 0, np.float32)
-        tally = np.zeros(MISSING + 1, np.int64)
-        for i in range(t):
-            row_key = derive(key, row + i)
+    t, n = w.shape
+    number = w.dtype.type
+    tau = np.zeros((t, n), w.dtype)
+    rho = np.zeros((t, n), w.dtype)
+    shape = (0, 0) if inv_lam is None else b.shape
+    weight, signed, bound = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
+    level = np.empty(n, w.dtype)
+    seen = np.empty(n, w.dtype)
+    y, chance = np.empty(n, np.float32), np.empty(n, np.float32)
+    for i in range(t):
+        level[:], seen[:] = codes[i], codes[i] != MISSING
+        for j in range(n_cuts[i]):
+            spread = var_b[i, j] + number(TINY)
+            above, below = b[i, j] + eps[i], b[i, j] - eps[i]
+            place = number(j)
+            total, net, loss = number(0), number(0), number(0)
+            if key is not None:
+                fill_noise(derive(derive(key, row + i), j), sample, y, chance)
+            # Few arrays, unit stride and selects in place of branches: this loop is what a fit
+            # spends its time in, and has to become vector instructions.
             for m in range(n):
-                level[m] = codes[i, m]
-                seen[m] = 0 if codes[i, m] == MISSING else 1
+                up = level[m] > place
+                target = above if up else below
+                r = w[i, m] - target
+                if key is not None:
+                    q = seen[m] * number(inverse_gaussian_from(abs(r), y[m], chance[m]))
+                    root = seen[m] * abs(r)
+                else:
+                    square = r * r + var_w[i, m] + spread
+                    q = seen[m] / np.sqrt(square)
+                    root = q * square
+                tau[i, m] += q
+                rho[i, m] += q * target
+                if inv_lam is not None:
+                    inv_lam[i, j, m] = q
+                    total += q
+                    net += q if up else -q
+                    loss += root - (seen[m] * r if up else -seen[m] * r)
+            if inv_lam is not None:
+                weight[i, j] = total
+                signed[i, j] = eps[i] * net
+                bound[i] -= loss
+        for m in range(n):
+            # sum_j s_j = 2 x code - J
+            rho[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
+        if inv_lam is not None:
+            tally = np.bincount(codes[i], minlength=MISSING + 1)
+            over = n - tally[MISSING]  # samples above the cut; all are at first
             for j in range(n_cuts[i]):
-                spread = var_b[i, j] + number(TINY)
-                above, below = b[i, j] + eps[i], b[i, j] - eps[i]
-                place = number(j)
-                total, net, loss = number(0), number(0), number(0)
-                if draws:
-                    fill_noise(derive(row_key, j), sample, y, chance)
-                # Few arrays, unit stride and selects in place of branches: this loop is what a fit
-                # spends its time in, and has to become vector instructions.
-                for m in range(n):
-                    up = level[m] > place
-                    target = above if up else below
-                    r = w[i, m] - target
-                    if draws:
-                        q = seen[m] * number(inverse_gaussian_from(abs(r), y[m], chance[m]))
-                        root = seen[m] * abs(r)
-                    else:
-                        square = r * r + var_w[i, m] + spread
-                        q = seen[m] / np.sqrt(square)
-                        root = q * square
-                    tau[i, m] += q
-                    rho[i, m] += q * target
-                    if sums:
-                        inv_lam[i, j, m] = q
-                        total += q
-                        net += q if up else -q
-                        loss += root - (seen[m] * r if up else -seen[m] * r)
-                if sums:
-                    weight[i, j] = total
-                    signed[i, j] = eps[i] * net
-                    bound[i] -= loss
+                over -= tally[j]
+                signed[i, j] += 2 * over - (n - tally[MISSING])
+    return tau, rho, weight, signed, bound
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[no-untyped-def]
+    """tau, push and curvature of a tile of features by samples, each of shape (t, n)."""
+    t, n = w.shape
+    number = w.dtype.type
+    tau = np.zeros((t, n), w.dtype)
+    push = np.zeros((t, n), w.dtype)
+    curvature = np.zeros((t, n), w.dtype)
+    level = np.empty(n, w.dtype)
+    seen = np.empty(n, w.dtype)
+    for i in range(t):
+        level[:], seen[:] = codes[i], codes[i] != MISSING
+        for j in range(n_cuts[i]):
+            spread = var_b[i, j] + number(TINY)
+            above, below = b[i, j] + eps[i], b[i, j] - eps[i]
+            place = number(j)
             for m in range(n):
-                # sum_j s_j = 2 x code - J
-                rho[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
-            if sums:
-                tally[:] = 0
-                for m in range(n):
-                    tally[codes[i, m]] += 1
-                over = n - tally[MISSING]  # samples above the cut; all are at first
-                for j in range(n_cuts[i]):
-                    over -= tally[j]
-                    signed[i, j] += 2 * over - (n - tally[MISSING])
-        return tau, rho, inv_lam, weight, signed, bound
-
-    return sites
-
-
-margin_rank_sites = _compile(draws=False, sums=False)
-margin_rank_sums = _compile(draws=False, sums=True)
-margin_rank_site_draws = _compile(draws=True, sums=False)
-margin_rank_sum_draws = _compile(draws=True, sums=True)
+                r = w[i, m] - (above if level[m] > place else below)
+                v = var_w[i, m] + spread
+                inv_lam = seen[m] / np.sqrt(r * r + v)
+                tau[i, m] += inv_lam
+                push[i, m] -= inv_lam * r
+                curvature[i, m] += v * inv_lam * inv_lam * inv_lam
+        for m in range(n):
+            # sum_j s_j = 2 x code - J
+            push[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
+    return tau, push, curvature
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def margin_sums(codes, inv_lam):  # type: ignore[no-untyped-def]
-    """Sums of s / lam, which the margin multiplies in the updates of all else.
+    """Sums of s / lam by cut (t, J) and by sample (t, n), from 1/lam (t, J, n).
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (t, n)
-    inv_lam : array, shape (t, J, n)
-        Zero where the value is missing or the cut unused.
-
-    Returns
-    -------
-    by_cut : array, shape (t, J)
-    by_sample : array, shape (t, n)
+    The margin multiplies them in the updates of all else.
     """
     t, width, n = inv_lam.shape
     by_cut, by_sample = np.zeros((t, width)), np.zeros((t, n))

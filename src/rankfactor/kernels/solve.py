@@ -125,25 +125,15 @@ def _solve(precision, shift, lanes):  # type: ignore[no-untyped-def]
 
 
 def solve_packed(precision: Reals, shift: Reals) -> tuple[Reals, Reals, Floats]:
-    """Solve rows of packed systems, in their own precision.
+    """Mean (n, K), covariance (n, P) and its log determinant (n,) of packed systems.
 
-    Cholesky's errors do not depend on the units of the unknowns, and within them the systems of a
-    fit are well conditioned: single precision leaves six digits.
+    Precisions (n, P) are packed upper triangles of positive definite matrices, best in Fortran's
+    order, where entry p of neighbouring systems is in neighbouring places; the covariances are in
+    that order. The log determinant is NaN where a matrix is not positive definite.
 
-    Parameters
-    ----------
-    precision : array, shape (n, P)
-        Packed upper triangles of positive definite matrices; best in Fortran's order, where entry p
-        of neighbouring systems is in neighbouring places.
-    shift : array, shape (n, K)
-
-    Returns
-    -------
-    mean : array, shape (n, K)
-    cov : array, shape (n, P)
-        Packed inverses, in Fortran's order.
-    log_det : array, shape (n,)
-        Log determinant of the inverses; NaN where a matrix is not positive definite.
+    All is in the precision of what is given. Cholesky's errors do not depend on the units of the
+    unknowns, and within them the systems of a fit are well conditioned: single precision leaves six
+    digits.
     """
     given = np.ascontiguousarray(precision.T), np.ascontiguousarray(shift)
     mean, cov, log_det = _solve(*given, lanes_of(shift))
@@ -183,19 +173,9 @@ def _draw(precision, shift, noise, lanes):  # type: ignore[no-untyped-def]
 
 
 def draw_packed(precision: Reals, shift: Reals, noise: Reals) -> Reals:
-    """Draw from the normal laws of packed systems.
+    """Draws (n, K) from the laws of `solve_packed`, by standard normal noise (n, K).
 
-    Parameters
-    ----------
-    precision : array, shape (n, P)
-        Packed upper triangles of positive definite matrices, as `solve_packed` takes them.
-    shift, noise : array, shape (n, K)
-        The noise is standard normal.
-
-    Returns
-    -------
-    array, shape (n, K)
-        A row whose matrix is not positive definite begins with a number that is not finite.
+    A row whose matrix is not positive definite begins with a number that is not finite.
     """
     columns = np.ascontiguousarray(precision.T)
     given = np.ascontiguousarray(shift), np.ascontiguousarray(noise)

@@ -5,8 +5,6 @@ given samples, is a `ScorePrior`: the scores see a normal law through it, and it
 them. It is never written to; a step gives a new one.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Self
@@ -27,9 +25,9 @@ class ScorePrior(ABC):
     def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
         """Packed precision (n, P) and shift (n, K) of its samples, in arrays of their own."""
 
-    @abstractmethod
     def law(self, n_samples: int, n_factors: int) -> Normal:
         """The same as a law, (n, K): where an encoding starts."""
+        return Normal.from_natural(*self.natural(n_samples, n_factors))
 
     @abstractmethod
     def bound(self, z: Normal) -> float:
@@ -50,16 +48,10 @@ class ScorePrior(ABC):
         stream: Stream | None = None,
         first: int = 0,
     ) -> Self:
-        """The prior after what it has learned of each sample is brought up to the scores.
+        """The prior after what it has learned of each sample is brought up to the scores (n, K).
 
-        Parameters
-        ----------
-        z : Normal, shape (n, K)
-        evidence : array, shape (n, T), optional
-            What is known of the samples beside their scores, in log probability.
-        stream : Stream, optional
-            Draws in place of laws; sample i has the index ``first + i`` in it.
-        first : int
+        ``evidence`` (n, T) is what is known of the samples beside their scores, in log probability.
+        A stream gives draws in place of laws; sample i has the index ``first + i`` in it.
         """
         return self
 

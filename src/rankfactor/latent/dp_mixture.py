@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import check_count, check_positive
-from rankfactor.kernels.packed import diagonal_positions, packed_size
+from rankfactor.kernels.packed import packed_diagonal
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent.base import Latent, ScorePrior
 from rankfactor.latent.gates import USED_SHARE, Gates
@@ -99,14 +99,13 @@ class DPMixture(Latent):
         nearest = ((z.mean[:, None, :] - places) ** 2).sum(axis=2).argmin(axis=1)
         order = np.argsort(-np.bincount(nearest, minlength=T), kind="stable")
         R = indicators(np.argsort(order)[nearest], T)
-        known = np.array([self.concentration_shape]), np.array([self.concentration_rate])
         mixture = Mixture(
             self,
             R,
             Normal.isotropic(places[order], 1.0 / self.centre_precision),
             Gamma(np.full(T, self.scale_shape), np.full(T, self.scale_rate)),
             Beta(np.ones(T - 1), np.ones(T - 1)),
-            Gamma(*known),
+            Gamma(np.full(1, self.concentration_shape), np.full(1, self.concentration_rate)),
         )
         for _ in range(_START_STEPS):
             mixture = mixture.update(z)
@@ -115,27 +114,14 @@ class DPMixture(Latent):
 
 @dataclass(frozen=True)
 class Mixture(ScorePrior):
-    """What is learned of a mixture, and its samples' responsibilities.
-
-    Attributes
-    ----------
-    hyper : DPMixture
-    responsibilities : array, shape (N, T)
-        R; indicators when drawn.
-    centres : Normal, shape (T, K)
-        mu.
-    psi : Gamma or Point, shape (T,)
-    sticks : Beta or Share, shape (T - 1,)
-        v.
-    alpha : Gamma or Point, shape (1,)
-    """
+    """What is learned of a mixture, and its samples' responsibilities."""
 
     hyper: DPMixture
-    responsibilities: Floats
-    centres: Normal
-    psi: Gamma | Point
-    sticks: Beta | Share
-    alpha: Gamma | Point
+    responsibilities: Floats  # (N, T): R; indicators when drawn
+    centres: Normal  # (T, K): mu
+    psi: Gamma | Point  # (T,)
+    sticks: Beta | Share  # (T - 1,): v
+    alpha: Gamma | Point  # (1,)
 
     @property
     def n_components(self) -> int:
@@ -157,13 +143,7 @@ class Mixture(ScorePrior):
     def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
         """Packed precision (n, P) and shift (n, K) of its samples, in arrays of their own."""
         weight = self.responsibilities * self.psi.mean  # (n, T)
-        precision = np.zeros((n_samples, packed_size(n_factors)))
-        precision[:, diagonal_positions(n_factors)] = weight.sum(axis=1)[:, None]
-        return precision, weight @ self.centres.mean
-
-    def law(self, n_samples: int, n_factors: int) -> Normal:
-        """The same as a law, (n, K)."""
-        return Normal.from_natural(*self.natural(n_samples, n_factors))
+        return packed_diagonal(weight.sum(axis=1), n_factors), weight @ self.centres.mean
 
     def take(self, samples: Index) -> Mixture:
         """The mixture with the responsibilities of some of the samples."""
@@ -209,10 +189,8 @@ class Mixture(ScorePrior):
         rate = hyper.concentration_rate - sticks.log_rest.sum(keepdims=True)
         shape = hyper.concentration_shape + self.n_components - 1.0
         alpha = settle(Gamma(shape, rate), stream, "alpha")
-        p = hyper.centre_precision + self.psi.mean * sizes
-        packed = np.zeros((self.n_components, packed_size(order)))
-        packed[:, diagonal_positions(order)] = p[:, None]
-        centres = Normal.from_natural(packed, self.psi.mean[:, None] * (R.T @ z.mean))
+        p = packed_diagonal(hyper.centre_precision + self.psi.mean * sizes, order)
+        centres = Normal.from_natural(p, self.psi.mean[:, None] * (R.T @ z.mean))
         if stream is not None:
             centres = centres.draw(stream.child("centres"))
         moved = replace(self, centres=centres, sticks=sticks, alpha=alpha)
@@ -232,17 +210,15 @@ class Mixture(ScorePrior):
     def draw(self, stream: Stream) -> Mixture:
         """One draw of all that is learned, as laws without variance."""
         assert isinstance(self.sticks, Beta)
-        assert isinstance(self.psi, Gamma)
-        assert isinstance(self.alpha, Gamma)
         with np.errstate(divide="ignore"):
             law = Categorical(np.log(self.responsibilities))
         return replace(
             self,
             responsibilities=law.draw(stream.child("components")),
             centres=self.centres.draw(stream.child("centres")),
-            psi=Point(self.psi.draw(stream.child("psi"))),
+            psi=settle(self.psi, stream, "psi"),
             sticks=self.sticks.draw(stream.child("sticks")),
-            alpha=Point(self.alpha.draw(stream.child("alpha"))),
+            alpha=settle(self.alpha, stream, "alpha"),
         )
 
     def bound(self, z: Normal) -> float:
@@ -281,10 +257,5 @@ class Mixture(ScorePrior):
         psi, spread = self.psi.mean, float(z.variance.sum(axis=1).mean())
         uncertain = spread + self.centres.variance.sum(axis=1)  # (T,)
         level = self.log_share + 0.5 * z.order * (self.psi.log_mean - np.log(psi))
-        return Gates(
-            self.centres.mean,
-            psi,
-            level - 0.5 * psi * uncertain,
-            np.ones(1),
-            np.zeros(1, bool),
-        )
+        level -= 0.5 * psi * uncertain
+        return Gates(self.centres.mean, psi, level, np.ones(1), np.zeros(1, bool))

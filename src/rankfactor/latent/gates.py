@@ -13,7 +13,7 @@ deviations from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,27 +27,13 @@ USED_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Gates:
-    """Soft regions of the scores.
+    """Soft regions of the scores."""
 
-    Attributes
-    ----------
-    centres : array, shape (T, K)
-        mu_t.
-    precision : array, shape (T,)
-        psi_t.
-    log_share : array, shape (T,)
-        Log weights of the regions, up to a constant.
-    temper : array, shape (1,)
-        Between 0 (every gate open alike) and 1 (the mixture's own responsibilities).
-    shared : bool array, shape (1,)
-        Whether a gate that is always open comes first.
-    """
-
-    centres: Floats
-    precision: Floats
-    log_share: Floats
-    temper: Floats
-    shared: NDArray[np.bool_]
+    centres: Floats  # (T, K): mu
+    precision: Floats  # (T,): psi
+    log_share: Floats  # (T,): log weights of the regions, up to a constant
+    temper: Floats  # (1,): from 0, every gate open alike, to 1, the mixture's responsibilities
+    shared: NDArray[np.bool_]  # (1,): whether a gate that is always open comes first
 
     @property
     def n_gates(self) -> int:
@@ -56,15 +42,14 @@ class Gates:
 
     def weights(self, z: Floats) -> Floats:
         """r(z) of scores (N, K), shape (N, gates)."""
-        return self._with_shared(self.responsibilities(z))
+        R = self.responsibilities(z)
+        return np.column_stack([np.ones(len(R)), R]) if self.shared[0] else R
 
     def responsibilities(self, z: Floats) -> Floats:
         """R(z) of scores (N, K), shape (N, T)."""
-        squares = (
-            (z**2).sum(axis=1)[:, None] - 2 * z @ self.centres.T + (self.centres**2).sum(axis=1)
-        )
-        order = self.centres.shape[1]
-        logits = self.log_share + 0.5 * order * np.log(self.precision)
+        mu = self.centres
+        squares = (z**2).sum(axis=1)[:, None] - 2 * z @ mu.T + (mu**2).sum(axis=1)
+        logits = self.log_share + 0.5 * mu.shape[1] * np.log(self.precision)
         return np.asarray(softmax(self.temper[0] * (logits - 0.5 * self.precision * squares), 1))
 
     def n_used(self, z: Floats) -> int:
@@ -86,8 +71,4 @@ class Gates:
 
     def reordered(self, order: NDArray[np.int64], sign: Floats) -> Gates:
         """Gates of the scores ``sign * z[order]``."""
-        centres = self.centres[:, order] * sign
-        return Gates(centres, self.precision, self.log_share, self.temper, self.shared)
-
-    def _with_shared(self, R: Floats) -> Floats:
-        return np.column_stack([np.ones(len(R)), R]) if self.shared[0] else R
+        return replace(self, centres=self.centres[:, order] * sign)

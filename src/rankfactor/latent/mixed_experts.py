@@ -10,8 +10,6 @@ whose intercept beta_0 has a flat prior. Gates share one precision, psi = 1 / me
 variance; tempering by ``sharpness / psi`` makes the exponent ``-sharpness/2 |z - mu_t|^2``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

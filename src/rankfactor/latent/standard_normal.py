@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfactor.kernels.packed import diagonal_positions, packed_size
+from rankfactor.kernels.packed import packed_diagonal
 from rankfactor.latent.base import Latent, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.typing import Floats
@@ -32,8 +32,7 @@ class StandardNormal(Latent, ScorePrior):
 
     def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
         """Packed precision (n, P) and shift (n, K) of the prior, in arrays of their own."""
-        precision = np.zeros((n_samples, packed_size(n_factors)))
-        precision[:, diagonal_positions(n_factors)] = 1.0
+        precision = packed_diagonal(np.ones(n_samples), n_factors)
         return precision, np.zeros((n_samples, n_factors))
 
     def bound(self, z: Normal) -> float:

@@ -4,8 +4,6 @@ A draw is ``g / (g + h)`` of two Gamma draws of shapes a and b. It keeps 1 - v a
 near one, v itself has no digits left for it, and both logarithms are needed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,25 +11,15 @@ from scipy.special import betaln, digamma
 
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
+from rankfactor.laws.point import Point
 from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(Point):
     """A drawn share in the place of its law."""
 
-    value: Floats
     rest: Floats  # 1 - value
-
-    @property
-    def mean(self) -> Floats:
-        """The share."""
-        return self.value
-
-    @property
-    def log_mean(self) -> Floats:
-        """Its logarithm."""
-        return np.asarray(np.log(self.value))
 
     @property
     def log_rest(self) -> Floats:
@@ -69,10 +57,6 @@ class Beta:
 
     def entropy(self) -> float:
         """Sum of the differential entropies."""
-        return float(
-            np.sum(
-                betaln(self.first, self.second)
-                - (self.first - 1) * self.log_mean
-                - (self.second - 1) * self.log_rest
-            )
-        )
+        a, b = self.first, self.second
+        terms = betaln(a, b) - (a - 1) * self.log_mean - (b - 1) * self.log_rest
+        return float(np.sum(terms))

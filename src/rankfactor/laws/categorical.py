@@ -1,15 +1,13 @@
 """Categorical laws: one of T categories for every row, by unnormalised log probabilities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax, xlogy
 
-from rankfactor.kernels.choices import draw_choices
 from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import draw_choices
 from rankfactor.typing import Floats
 
 
@@ -24,22 +22,9 @@ class Categorical:
         """Probabilities, shape (n, T): the mean of an indicator."""
         return np.asarray(softmax(self.logits, axis=1))
 
-    @property
-    def log_mean(self) -> Floats:
-        """Log probabilities, shape (n, T)."""
-        top = self.logits.max(axis=1, keepdims=True)
-        rest = self.logits - top
-        return np.asarray(rest - np.log(np.exp(rest).sum(axis=1, keepdims=True)))
-
     def draw(self, stream: Stream, first: int = 0) -> Floats:
         """One draw of every row as an indicator; row i has the index ``first + i``."""
-        return indicators(
-            np.asarray(draw_choices(self.mean, stream.word, first)), self.logits.shape[1]
-        )
-
-    def entropy(self) -> float:
-        """Sum of the rows' entropies."""
-        return entropy(self.mean)
+        return indicators(draw_choices(self.mean, stream.word, first), self.logits.shape[1])
 
 
 def indicators(chosen: NDArray[np.int64], count: int) -> Floats:

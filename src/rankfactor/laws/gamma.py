@@ -1,7 +1,5 @@
 """Gamma laws by shape and rate: ``p(x) = rate^shape / Gamma(shape) x^(shape-1) exp(-rate x)``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +34,8 @@ class Gamma:
     def entropy(self) -> float:
         """Sum of the differential entropies."""
         shape = np.broadcast_to(self.shape, np.shape(self.rate))
-        return float(
-            np.sum(shape - np.log(self.rate) + gammaln(shape) + (1 - shape) * digamma(shape))
-        )
+        terms = shape - np.log(self.rate) + gammaln(shape) + (1 - shape) * digamma(shape)
+        return float(np.sum(terms))
 
     def expected_log_prior(self, shape: float, rate: Floats, log_rate: Floats) -> float:
         """Sum of E[log Ga(x; shape, rate)] where the prior's rate is itself uncertain.

@@ -14,8 +14,6 @@ than SciPy (`rankfactor.kernels.bessel`). Orders 1/2 and 3/2 have the closed for
 For all others SciPy's scaled functions keep the ratios finite for large omega.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,16 +40,12 @@ class GeneralisedInverseGaussian:
 
     def _bessel(self, order: float) -> Floats:
         """K_order(omega) exp(omega)."""
-        order = abs(order)
-        if order == 0:
-            return np.asarray(k0e(self._omega))
-        if order == 1:
-            return np.asarray(k1e(self._omega))
-        if order == 0.5:
-            return np.asarray(np.sqrt(0.5 * np.pi / self._omega))
-        if order == 1.5:
-            return np.asarray(np.sqrt(0.5 * np.pi / self._omega) * (1.0 + 1.0 / self._omega))
-        return np.asarray(kve(order, self._omega))
+        order, omega = abs(order), self._omega
+        if order in (0.5, 1.5):
+            half = np.sqrt(0.5 * np.pi / omega)
+            return np.asarray(half if order == 0.5 else half * (1.0 + 1.0 / omega))
+        whole = {0.0: k0e, 1.0: k1e}
+        return np.asarray(whole[order](omega) if order in whole else kve(order, omega))
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:

@@ -5,8 +5,6 @@ It is the conditional law of 1/lam in the augmentation of Polson and Scott (2011
 1/chi2_1, which has no mean.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

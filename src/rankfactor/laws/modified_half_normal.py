@@ -23,11 +23,8 @@ is replaced, and about 0.7 of the proposals are accepted at worst. Sun, Kong and
 Communications in Statistics 52) name the law and study it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 
 import numpy as np
 from scipy.special import gammaln
@@ -124,9 +121,8 @@ class ModifiedHalfNormal:
         by_normal = mode**2 > more
         y = np.full(c.shape, np.nan)
         waiting = np.isfinite(mode)
-        for attempt in count():
-            if not waiting.any():
-                break
+        attempt = 0
+        while waiting.any():
             # Every element tries, whether it waits or not: its numbers are then its own.
             source = stream.child("attempt", attempt)
             proposal = np.where(
@@ -139,4 +135,5 @@ class ModifiedHalfNormal:
             taken = waiting & (Gamma(1.0, np.ones_like(c)).draw(source, first) >= loss)
             y[taken] = proposal[taken]
             waiting &= ~taken
+            attempt += 1
         return np.asarray(y / np.sqrt(self.precision))

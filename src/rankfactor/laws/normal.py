@@ -34,19 +34,13 @@ from rankfactor.typing import Floats, Index, Reals
 class Normal:
     """Rows of independent K-dimensional normals.
 
-    Attributes
-    ----------
-    mean : array, shape (n, K)
-    cov : array, shape (n, P)
-        Packed covariances, P = K (K + 1) / 2; in single precision for the many rows of a large fit.
-        Fits keep them in Fortran's order (`rankfactor.laws.products`); any other will do.
-    log_det : array, shape (n,)
-        Log determinants of the covariances.
+    Covariances are packed, P = K (K + 1) / 2; in single precision for the many rows of a large fit.
+    Fits keep them in Fortran's order (`rankfactor.laws.products`); any other will do.
     """
 
-    mean: Floats
-    cov: Reals
-    log_det: Floats
+    mean: Floats  # (n, K)
+    cov: Reals  # (n, P)
+    log_det: Floats  # (n,): of the covariances
 
     @classmethod
     def from_natural(cls, precision: Reals, shift: Reals) -> Normal:

@@ -5,26 +5,15 @@ them of a conditional law; the Gibbs sampler draws from the same law and takes t
 a conditional is written once, and `settle` is where the two engines part.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rankfactor.kernels.rng import Stream
 from rankfactor.typing import Floats
 
-
-class Drawable(Protocol):
-    """A law that can be drawn from."""
-
-    def draw(self, stream: Stream, first: int = 0) -> Floats:
-        """One draw of every element."""
-        ...
-
-
-Law = TypeVar("Law", bound=Drawable)
+Law = TypeVar("Law", bound=Any)  # one with a `draw`
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ import numpy as np
 from rankfactor.kernels.packed import (
     add_outer,
     add_outer_columns,
-    outer_columns,
     packed_size,
     pair_weights,
     places,
@@ -33,17 +32,10 @@ from rankfactor.typing import Floats, Reals
 
 @dataclass(frozen=True)
 class Rows:
-    """Laws of rows a_i, shape (d, K), as products need them.
+    """Laws of rows a_i, shape (d, K), as products need them."""
 
-    Attributes
-    ----------
-    mean : array, shape (d, K)
-    pairs : array, shape (d, 2 P)
-        E[a a^T] and Cov(a), packed side by side; without variances only the former.
-    """
-
-    mean: Reals
-    pairs: Reals
+    mean: Reals  # (d, K)
+    pairs: Reals  # (d, 2 P): E[a a^T] and Cov(a), packed; without variances (d, P), the former
 
     @classmethod
     def of(cls, law: Normal, kind: Any, variance: bool = True) -> Self:
@@ -53,11 +45,8 @@ class Rows:
         pairs = np.empty((2 * size if variance else size, n), kind)
         if variance:
             pairs[size:] = law.cov.T
-        if law.is_certain:
-            outer_columns(mean, pairs[:size])
-        else:
-            cov = pairs[size:] if variance else np.ascontiguousarray(law.cov.T, kind)
-            add_outer_columns(mean, cov, pairs[:size])
+        cov = pairs[size:] if variance else np.ascontiguousarray(law.cov.T, kind)
+        add_outer_columns(mean, None if law.is_certain else cov, pairs[:size])
         return cls(mean.T, pairs.T)
 
     def take(self, rows: slice) -> Rows:
@@ -72,20 +61,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Columns:
-    """Laws of columns z_n, shape (N, K), as products need them.
+    """Laws of columns z_n, shape (N, K), as products need them."""
 
-    Attributes
-    ----------
-    mean : array, shape (N, K)
-    second : array, shape (N, P)
-        E[z z^T], packed.
-    pairs : array, shape (2 P, N)
-        Cov(z) and E[z] E[z]^T, one above the other, off-diagonal entries doubled; empty without
-        variances.
-    """
-
-    mean: Reals
-    second: Reals
+    mean: Reals  # (N, K)
+    second: Reals  # (N, P): E[z z^T], packed
+    # (2 P, N): Cov(z) above E[z] E[z]^T, off-diagonal entries doubled; empty without variances
     pairs: Reals
 
     @classmethod
@@ -94,7 +74,7 @@ class Columns:
         n, size = law.cov.shape
         mean = np.ascontiguousarray(law.mean.T, kind)
         second = np.empty((size, n), kind)
-        outer_columns(mean, second)
+        add_outer_columns(mean, None, second)
         pairs = np.empty((2 * size, n if variance else 0), kind)
         if variance:
             pairs[:size], pairs[size:] = law.cov.T, second
@@ -110,16 +90,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class BareColumns:
-    """Laws of columns z_n as they are, for a few rows, which would not repay a layout.
+    """Laws of columns z_n as they are, for a few rows, which would not repay a layout."""
 
-    Attributes
-    ----------
-    mean : array, shape (N, K)
-    cov : array, shape (N, P)
-    """
-
-    mean: Floats
-    cov: Reals
+    mean: Floats  # (N, K)
+    cov: Reals  # (N, P)
 
     @property
     def second(self) -> Floats:

@@ -7,8 +7,6 @@ erfcx(d / sqrt 2)`` stays right where phi and Phi both underflow. Its difference
 loses all digits; far in the tail it is the series ``1/d - 2/d^3 + 10/d^5 - 74/d^7``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

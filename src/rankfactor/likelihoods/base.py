@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
@@ -45,9 +45,12 @@ class RowArrays:
     public_names : dict or None
         Fields that draws are reported by (ArviZ, draw stores), with their names there; None for
         every field of numbers with a fraction, by its own name.
+    pooled : tuple of str
+        Fields of which `pool` takes the mean over draws.
     """
 
     public_names: ClassVar[dict[str, str] | None] = None
+    pooled: ClassVar[tuple[str, ...]] = ()
 
     @property
     def used(self) -> Any:
@@ -85,7 +88,8 @@ class RowArrays:
     @classmethod
     def pool(cls, draws: Sequence[Self]) -> Self:
         """The law with the mean and the variance of some draws."""
-        return draws[-1].copy()
+        means = {name: np.mean([getattr(x, name) for x in draws], axis=0) for name in cls.pooled}
+        return replace(draws[-1].copy(), **means)
 
     def copy(self) -> Self:
         """Parameters with arrays of their own, as a posterior keeps them.
@@ -148,28 +152,23 @@ class Tile(NamedTuple):
     params: Any  # of the rows
     chance: Chance | None = None
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Key of the draws, row and sample, as the kernels take them; nothing without draws."""
+        chance = self.chance
+        return () if chance is None else (chance.stream.word, chance.row, chance.sample)
+
 
 @dataclass(frozen=True)
 class Chance:
     """Where the random numbers of a tile come from.
 
     A number belongs to a row and a sample, so it is the same however the table is cut into tiles.
-
-    Attributes
-    ----------
-    stream : Stream
-    row, sample : int
-        Numbers of the tile's first row and first sample.
     """
 
     stream: Stream
-    row: int
-    sample: int
-
-    @property
-    def place(self) -> tuple[Any, int, int]:
-        """Key, row and sample, as the kernels take them."""
-        return self.stream.word, self.row, self.sample
+    row: int  # number of the tile's first row
+    sample: int  # and of its first sample
 
     def by_row(self, draw: Callable[[int, Stream, int], Floats], n_rows: int) -> Floats:
         """``draw(i, stream of row i, number of the first sample)`` for all rows, stacked."""
@@ -227,6 +226,23 @@ class ObservedArray(Observed):
         return self.array[rows, samples]
 
 
+@dataclass(frozen=True)
+class Mapped(Observed):
+    """Observations seen through a function, which takes the rows and what a tile of them holds."""
+
+    observed: Observed
+    function: Callable[[slice, NDArray[Any]], Floats]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of samples."""
+        return self.observed.shape
+
+    def tile(self, rows: slice, samples: Index) -> Floats:
+        """The function's values at some rows and samples."""
+        return self.function(rows, self.observed.tile(rows, samples))
+
+
 class Coding(Protocol):
     """How a table's values become observations; learned from training data, kept by the model."""
 
@@ -275,12 +291,7 @@ class Likelihood(Part, ABC, Generic[Params]):
     def refresh(self, observed: Observed, rows: slice, tile: Tile) -> Params:
         """Parameters that depend on all samples at once, before the statistics are taken.
 
-        Parameters
-        ----------
-        observed : Observed
-            The whole view.
-        rows : slice
-            The rows of the tile, which holds their w at all samples and their parameters.
+        The tile holds w of some rows of the whole view at all samples, and their parameters.
         """
         params: Params = tile.params
         return params

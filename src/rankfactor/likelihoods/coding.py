@@ -9,8 +9,6 @@ A sparse table is coded without being made dense: the entries that it does not s
 values like any other, so ties at zero are one level. A stored NaN is a missing value.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -21,13 +19,8 @@ from scipy.special import ndtri
 
 from rankfactor.errors import check_count
 from rankfactor.kernels.codes import MAX_CUTS, code_sparse, code_values, level_counts, look_up
-from rankfactor.likelihoods.base import (
-    DataLikelihood,
-    Observed,
-    ObservedArray,
-    Params,
-)
-from rankfactor.typing import Floats, Index
+from rankfactor.likelihoods.base import DataLikelihood, Mapped, Observed, ObservedArray, Params
+from rankfactor.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -66,21 +59,6 @@ class Cuts:
         return ObservedArray(codes)
 
 
-@dataclass(frozen=True)
-class _LevelScores(Observed):
-    """Mean normal score of every level, looked up tile by tile."""
-
-    observed: Observed
-    table: Floats  # (d, J + 1)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.observed.shape
-
-    def tile(self, rows: slice, samples: Index) -> Floats:
-        return np.asarray(look_up(self.observed.tile(rows, samples), self.table[rows]))
-
-
 def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
     """Cuts of one feature: observed values that have a larger one.
 
@@ -104,6 +82,11 @@ def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
 def cuts_in_use(width: int, n_cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of ``width`` columns a row of so many cuts uses, shape (d, width)."""
     return np.asarray(np.arange(width) < n_cuts[:, None])
+
+
+def mean_noise(count: Floats, weight: Floats) -> Floats:
+    """Inverse of the mean of tau, shape (d,), from its sum and the number of samples."""
+    return np.asarray(count / np.maximum(weight, np.finfo(float).tiny))
 
 
 class CutLikelihood(DataLikelihood[Params]):
@@ -141,4 +124,5 @@ class CutLikelihood(DataLikelihood[Params]):
         table = np.where(share > 0, ndtri(np.clip(middle, 1e-6, 1 - 1e-6)), 0.0)
         table -= (share * table).sum(axis=1, keepdims=True)
         spread = np.sqrt((share * table**2).sum(axis=1, keepdims=True))
-        return _LevelScores(observed, np.divide(table, spread, where=spread > 0, out=table))
+        np.divide(table, spread, where=spread > 0, out=table)
+        return Mapped(observed, lambda rows, tile: look_up(tile, table[rows]))

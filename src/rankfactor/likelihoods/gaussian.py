@@ -23,6 +23,7 @@ from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Coding,
     DataLikelihood,
+    Mapped,
     Observed,
     RowArrays,
     Sites,
@@ -73,19 +74,18 @@ class Standardised(Observed):
     """Standardised values of a table, made tile by tile; NaN where missing."""
 
     values: Floats  # (N, D), not copied
-    columns: NDArray[np.int64]  # (d,)
-    centre: Floats  # (d,)
-    scale: Floats  # (d,)
+    scaling: Scaling
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows (features) and of samples."""
-        return len(self.columns), len(self.values)
+        return len(self.scaling.columns), len(self.values)
 
     def tile(self, rows: slice, samples: Index) -> Floats:
         """Standardised values of some features and samples, shape (rows, samples)."""
-        part = self.values[samples][:, self.columns[rows]]
-        scaled = (part - self.centre[rows]) / self.scale[rows]
+        by = self.scaling
+        part = self.values[samples][:, by.columns[rows]]
+        scaled = (part - by.centre[rows]) / by.scale[rows]
         return np.ascontiguousarray(scaled.T, dtype=np.float64)
 
 
@@ -115,32 +115,12 @@ class Scaling:
 
     def observe(self, values: Floats) -> Standardised:
         """Observations of a table, shape (samples, all columns)."""
-        return Standardised(values, self.columns, self.centre, self.scale)
-
-
-@dataclass(frozen=True)
-class _FilledScores(Observed):
-    """Standardised values with zeros where missing."""
-
-    observed: Observed
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.observed.shape
-
-    def tile(self, rows: slice, samples: Index) -> Floats:
-        return np.asarray(np.nan_to_num(self.observed.tile(rows, samples), nan=0.0))
+        return Standardised(values, self)
 
 
 @dataclass(frozen=True)
 class StandardisedLikelihood(DataLikelihood[Noise]):
-    """Base of likelihoods of standardised values with a mean and a noise precision a feature.
-
-    Attributes
-    ----------
-    shape, rate : float
-        Prior of the noise precision of a standardised feature.
-    """
+    """Base of likelihoods of standardised values with a mean and a noise precision a feature."""
 
     shape: float = 1e-2
     rate: float = 1e-2
@@ -155,8 +135,8 @@ class StandardisedLikelihood(DataLikelihood[Noise]):
         return Scaling.learn(values)
 
     def normal_scores(self, observed: Observed) -> Observed:
-        """Return the standardised values themselves."""
-        return _FilledScores(observed)
+        """The standardised values themselves, zero where missing."""
+        return Mapped(observed, lambda _, tile: np.nan_to_num(tile, nan=0.0))
 
     def start(self, coding: Scaling, observed: Observed, loadings: Floats) -> Noise:
         """Noise that the loadings leave of a unit variance."""

@@ -10,8 +10,6 @@ where E u = 0); site tau = E[1/lam], rho = y (1 + E[1/lam]); the term's whole pa
 tau, rho and the bound by c. Gibbs: 1/lam ~ IG(1/(c |u|), 1) and tau = c^2 / lam.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -41,12 +39,7 @@ class Hinge(LabelLikelihood):
         """Sites and bound terms, each of shape (rows, samples)."""
         y, weight = np.sign(signed), np.abs(signed)
         u = 1.0 - y * f
-        if chance is None:
-            root = np.sqrt(u**2 + var_f + TINY)
-            tau = weight / root
-        else:
-            root = np.abs(u)
-            tau = weight**2 * chance.draw(InverseGaussian, weight * root)
+        root, tau = augmented(u, var_f, weight, chance)
         return Sites(tau, signed + y * tau), -weight * (u + root)
 
     def probability(self, f: Floats, var_f: Floats) -> Floats:
@@ -61,3 +54,14 @@ class Hinge(LabelLikelihood):
             x = f + spread * node
             total += weight * expit(2 * np.maximum(0, 1 + x) - 2 * np.maximum(0, 1 - x))
         return total
+
+
+def augmented(
+    u: Floats, variance: Floats, weight: Floats, chance: Chance | None
+) -> tuple[Floats, Floats]:
+    """sqrt(E[u^2]) and the site's precision of hinges, each in the shape of u: (rows, samples)."""
+    if chance is None:
+        root = np.sqrt(u**2 + variance + TINY)
+        return root, weight / root
+    root = np.abs(u)
+    return root, weight**2 * chance.draw(InverseGaussian, weight * root)

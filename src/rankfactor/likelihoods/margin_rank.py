@@ -47,18 +47,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from rankfactor.errors import InputError, check_positive
-from rankfactor.kernels.augment import margin_rank_augment, margin_rank_augment_draws
+from rankfactor.kernels.augment import margin_rank_augment
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.sites import (
-    margin_rank_site_draws,
-    margin_rank_sites,
-    margin_rank_sum_draws,
-    margin_rank_sums,
-    margin_sums,
-)
-from rankfactor.kernels.slopes import margin_rank_slopes
+from rankfactor.kernels.sites import margin_rank_sites, margin_rank_slopes, margin_sums
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
@@ -73,7 +66,7 @@ from rankfactor.likelihoods.base import (
     Statistics,
     Tile,
 )
-from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use
+from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use, mean_noise
 from rankfactor.typing import Floats
 
 # Weight of a table of few features, features x margin, and the largest margin for it.
@@ -246,25 +239,21 @@ class MarginRank(CutLikelihood[CutPoints]):
 
     def sites(self, tile: Tile) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
-        given, chance = _given(tile), tile.chance
-        if chance is None:
-            return Sites(*margin_rank_sites(*given)[:2])
-        return Sites(*margin_rank_site_draws(*given, *chance.place)[:2])
+        return Sites(*margin_rank_sites(*_given(tile, None, *tile.place))[:2])
 
     def augment(self, tile: Tile) -> Augmented:
         """All 1/lam of a tile, then the cut points, then the sites at these."""
         params, chance = tile.params, tile.chance
-        given = *_given(tile), self.cut_precision
-        if chance is None:
-            found = margin_rank_augment(*given, params.mean, np.uint64(0), 0)
-        else:
+        draws: tuple[Any, ...] = ()
+        if chance is not None:
             noise = np.empty(params.mean.shape)  # row i has the index chance.row + i in the stream
             first = chance.row * noise.shape[1]
             fill_normal(chance.stream.child("cuts").word, first, noise.reshape(-1))
-            found = margin_rank_augment_draws(*given, noise, *chance.place[:2])
+            draws = noise, *tile.place[:2]
+        found = margin_rank_augment(*_given(tile, self.cut_precision, *draws))
         tau, rho, mean, variance, weight, count, bound = found
-        left = count / np.maximum(weight.sum(axis=1), np.finfo(float).tiny)
-        params = replace(params, mean=mean, variance=variance, noise=left)
+        noise = mean_noise(count, weight.sum(axis=1))
+        params = replace(params, mean=mean, variance=variance, noise=noise)
         return Augmented(Sites(tau, rho), params, float(bound.sum()))
 
     def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
@@ -275,13 +264,11 @@ class MarginRank(CutLikelihood[CutPoints]):
         and ``signed`` are without its part, which is the margin times ``lean`` (rows, J), the sums
         of s E[1/lam], and ``lean_cross`` (rows, K), those of s E[1/lam] z.
         """
-        observed, params, chance, given = tile.observed, tile.params, tile.chance, _given(tile)
-        if chance is None:
-            sums = margin_rank_sums(*given)
-        else:
-            sums = margin_rank_sum_draws(*given, *chance.place)
-        tau, rho, inv_lam, weight, signed, bound = sums
-        t, width, n = inv_lam.shape
+        observed, params = tile.observed, tile.params
+        (t, width), n = params.mean.shape, tile.w.shape[1]
+        inv_lam = np.zeros((t, width, n), tile.w.dtype)
+        sums = margin_rank_sites(*_given(tile, inv_lam, *tile.place))
+        tau, rho, weight, signed, bound = sums
         cross = (inv_lam.reshape(t * width, n) @ design.mean).reshape(t, width, -1)
         pull = np.einsum("ij,ijk->ik", params.mean, cross)  # the part of rho z that the cuts make
         found = {
@@ -308,10 +295,7 @@ class MarginRank(CutLikelihood[CutPoints]):
             return updated
         law, rate = self._margins(statistics, rows, updated)
         return replace(
-            updated,
-            margin=law.mean,
-            margin_variance=law.variance,
-            margin_bound=law.gain_over(rate),
+            updated, margin=law.mean, margin_variance=law.variance, margin_bound=law.gain_over(rate)
         )
 
     def draw_params(
@@ -337,8 +321,7 @@ class MarginRank(CutLikelihood[CutPoints]):
         if self.margin_shape is not None:
             signed = signed + params.margin[:, None] * statistics["lean"]
         mean = (reach - signed) / precision * params.used
-        total = np.maximum(statistics["weight"].sum(axis=1), np.finfo(float).tiny)
-        noise = statistics["count"] / total
+        noise = mean_noise(statistics["count"], statistics["weight"].sum(axis=1))
         return replace(params, mean=mean, variance=1.0 / precision, noise=noise)
 
     def _margins(
@@ -372,10 +355,10 @@ class MarginRank(CutLikelihood[CutPoints]):
         return cuts + float(params.margin_bound.sum())
 
 
-def _given(tile: Tile) -> tuple[Any, ...]:
+def _given(tile: Tile, *more: Any) -> tuple[Any, ...]:
     """A tile with its cut points and margins as the kernels take them, in the precision of w."""
     params, kind = tile.params, tile.w.dtype
     # A margin's variance adds to that of u just as a cut point's does.
     variance = params.variance + params.margin_variance[:, None]
     b, var_b, eps = (x.astype(kind) for x in (params.mean, variance, params.margin))
-    return tile.observed, tile.w, tile.var_w, b, var_b, params.n_cuts, eps
+    return tile.observed, tile.w, tile.var_w, b, var_b, params.n_cuts, eps, *more

@@ -24,10 +24,7 @@ two bounds, so new samples are coded as for `MarginRank` and only the cuts are k
 values merged into a level, are free among themselves.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -38,12 +35,11 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfactor.errors import InputError, check_positive
 from rankfactor.kernels.codes import MAX_CUTS, MISSING
 from rankfactor.kernels.rank_draws import level_extremes
-from rankfactor.kernels.sites import TINY
-from rankfactor.laws.inverse_gaussian import InverseGaussian
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import Observed, RowArrays, Sites, Statistics, Tile
-from rankfactor.likelihoods.coding import CutLikelihood, Cuts
+from rankfactor.likelihoods.coding import CutLikelihood, Cuts, mean_noise
+from rankfactor.likelihoods.hinge import augmented
 from rankfactor.likelihoods.ordinal_probit import start_cut_points
 from rankfactor.typing import Floats
 
@@ -62,14 +58,7 @@ class NeighbourBounds(RowArrays):
     first_spread: Floats  # (d,): the same at the first step
     reported: NDArray[np.bool_]  # (d,): whether the user has been warned
 
-    @classmethod
-    def pool(cls, draws: Sequence[NeighbourBounds]) -> NeighbourBounds:
-        """The mean of the bounds of some draws."""
-        means = {
-            name: np.mean([getattr(one, name) for one in draws], axis=0)
-            for name in ("low", "high", "noise")
-        }
-        return replace(draws[-1].copy(), **means)
+    pooled: ClassVar[tuple[str, ...]] = ("low", "high", "noise")
 
 
 @dataclass(frozen=True)
@@ -155,13 +144,8 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
             there = np.isfinite(bound) & (codes != MISSING)
             bound = np.where(there, bound, 0.0)
             u = self.margin - s * (w - bound)
-            if chance is None:
-                root = np.sqrt(u**2 + tile.var_w + TINY)
-                inv_lam = there / root
-            else:
-                root = np.abs(u)
-                side = replace(chance, stream=chance.stream.child(number))
-                inv_lam = there * side.draw(InverseGaussian, root)
+            side = None if chance is None else replace(chance, stream=chance.stream.child(number))
+            root, inv_lam = augmented(u, tile.var_w, there.astype(np.float64), side)
             tau += inv_lam
             rho += inv_lam * (bound + s * self.margin) + s * there
             terms -= there * (u + root)
@@ -182,8 +166,7 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
         self, statistics: Statistics, rows: Normal, params: NeighbourBounds
     ) -> NeighbourBounds:
         """The noise; bounds wait for `refresh`."""
-        total = np.maximum(statistics["weight"], np.finfo(float).tiny)
-        return replace(params, noise=statistics["count"] / total)
+        return replace(params, noise=mean_noise(statistics["count"], statistics["weight"]))
 
 
 def _between_levels(below: Floats, above: Floats) -> tuple[Floats, Floats]:

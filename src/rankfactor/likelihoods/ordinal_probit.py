@@ -34,11 +34,8 @@ exponential of the expression above, with the drawn o and r for their expectatio
 neighbours of N points, and move by about 1/N a sweep (Cowles 1996).
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +43,7 @@ from scipy.special import gammaln, ndtri
 
 from rankfactor.errors import check_positive
 from rankfactor.kernels.codes import MISSING, level_counts
-from rankfactor.kernels.ordinal import (
-    ordinal_site_draws,
-    ordinal_sites,
-    ordinal_sum_draws,
-    ordinal_sums,
-    raise_cut_points,
-)
+from rankfactor.kernels.ordinal import ordinal_sites, raise_cut_points
 from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
@@ -70,16 +61,12 @@ class Thresholds(RowArrays):
     n_cuts: NDArray[np.int64]  # (d,)
 
     public_names: ClassVar[dict[str, str] | None] = {"h": "cut_points"}
+    pooled: ClassVar[tuple[str, ...]] = ("h",)  # a mean of increasing sequences increases
 
     @property
     def used(self) -> NDArray[np.bool_]:
         """Which of the J columns a row uses, shape (d, J)."""
         return cuts_in_use(self.h.shape[1], self.n_cuts)
-
-    @classmethod
-    def pool(cls, draws: Sequence[Self]) -> Self:
-        """The mean of some draws; a mean of increasing sequences increases."""
-        return replace(draws[-1].copy(), h=np.mean([one.h for one in draws], axis=0))
 
 
 class LatentNormal(CutLikelihood[Params]):
@@ -94,9 +81,7 @@ class LatentNormal(CutLikelihood[Params]):
     def sites(self, tile: Tile) -> Sites:
         """Sites of a tile of codes, each array of shape (rows, samples)."""
         given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts
-        if tile.chance is None:
-            return Sites(*ordinal_sites(*given))
-        return Sites(*ordinal_site_draws(*given, *tile.chance.place))
+        return Sites(*ordinal_sites(*given, None, *tile.place)[:2])
 
     def bound(self, statistics: Statistics, rows: Normal, params: Any) -> float:
         """Sum of the statistic ``bound`` minus half the variance of w, over observed entries."""
@@ -137,12 +122,11 @@ class OrdinalProbit(LatentNormal[Thresholds]):
 
     def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
         """Sums over samples: what rows and cut points need to be raised in turn."""
-        given = (tile.observed, tile.w, tile.params.h, tile.params.n_cuts, design.mean)
-        chance = tile.chance
-        sums = ordinal_sums(*given) if chance is None else ordinal_sum_draws(*given, *chance.place)
+        given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts, design.mean
         names = ("cross", "shift", "diagonal", "beside", "pull", "within", "squares", "bound")
+        sums = dict(zip(names, ordinal_sites(*given, *tile.place)[2:], strict=True))
         seen = (tile.observed != MISSING).astype(np.float64)
-        return {"second": seen @ design.second, **dict(zip(names, sums, strict=True))}
+        return {"second": seen @ design.second, **sums}
 
     def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
         """Cut points given the rows."""

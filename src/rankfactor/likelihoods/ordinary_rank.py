@@ -26,8 +26,6 @@ encoded in the same way, so a posterior needs the cuts, not the table or its w*.
 (4 bytes; every chain its own), the rank (2 bytes, 4 above 32,767 samples) and the code (1).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -36,17 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from rankfactor.kernels.rank_draws import level_extremes, rank_draws, rank_means
+from rankfactor.kernels.rank_draws import level_extremes, sweep_ranks
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import (
-    Observed,
-    ObservedArray,
-    RowArrays,
-    Sites,
-    Statistics,
-    Tile,
-)
+from rankfactor.likelihoods.base import Observed, ObservedArray, RowArrays, Sites, Statistics, Tile
 from rankfactor.likelihoods.coding import Cuts, cuts_in_use
 from rankfactor.likelihoods.ordinal_probit import LatentNormal, Thresholds, start_cut_points
 from rankfactor.typing import Floats, Index
@@ -139,9 +130,8 @@ class OrdinaryRank(LatentNormal[Boundaries]):
     def refresh(self, observed: Observed, rows: slice, tile: Tile) -> Boundaries:
         """Latent values of all samples, and the boundaries between them."""
         assert isinstance(observed, RankedValues)
-        params, chance = tile.params, tile.chance
-        given = observed.ranks[rows], tile.w, params.latent
-        latent = rank_means(*given) if chance is None else rank_draws(*given, *chance.place[:2])
+        params = tile.params
+        latent = sweep_ranks(observed.ranks[rows], tile.w, params.latent, *tile.place[:2])
         width = params.h.shape[1]
         top, bottom = level_extremes(observed.array[rows], latent, width + 1)
         # Halfway between the levels; those past n_cuts do not occur and give no number.

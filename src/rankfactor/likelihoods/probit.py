@@ -19,8 +19,6 @@ side. No other augmentation could do without large tau: mixtures of ``exp(-tau f
 bounded tau are analytic in all of the complex plane, and Phi^c is not, as Phi has zeros there.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -9,9 +9,8 @@ has to say of u is its own density at the new rows and scales, Jacobian included
 priors here has the form of `Stretch`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -89,18 +88,27 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
         """Scales that go with rows of which column k was multiplied by ``sqrt(u_k)``."""
         return scales
 
-    def _check_positive(self, *names: str) -> None:
-        """Refuse hyper-parameters that are no positive numbers."""
-        for name in names:
-            check_positive(f"{name} of {type(self).__name__}", getattr(self, name))
 
-    def _check_scope(self, scope: str, *allowed: str) -> None:
-        """Refuse a scope that the prior does not have."""
-        if scope not in allowed:
-            raise InputError(
-                f"scope of {type(self).__name__} must be {' or '.join(map(repr, allowed))}, "
-                f"not {scope!r}."
-            )
+class ScopedShrinkage(Shrinkage[Scales]):
+    """Base of priors by positive numbers, and by what their scales belong to: factors or rows."""
+
+    scope: str
+    scopes: ClassVar[tuple[str, ...]] = ("factor", "row")
+
+    def __post_init__(self) -> None:
+        """Refuse a prior that is none."""
+        kind = type(self).__name__
+        for one in fields(self):  # type: ignore[arg-type]
+            if one.name != "scope":
+                check_positive(f"{one.name} of {kind}", getattr(self, one.name))
+        if self.scope not in self.scopes:
+            allowed = " or ".join(map(repr, self.scopes))
+            raise InputError(f"scope of {kind} must be {allowed}, not {self.scope!r}.")
+
+    @property
+    def _axis(self) -> int:
+        """Axis along which entries share a scale."""
+        return 0 if self.scope == "factor" else 1
 
 
 AnyShrinkage = Shrinkage[Any]

@@ -25,8 +25,6 @@ The order of the factors is part of the prior. Inference starts from principal c
 falling order and reorders nothing until the fit has ended.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -35,7 +33,7 @@ import numpy as np
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage
+from rankfactor.shrinkage.base import ScopedShrinkage
 from rankfactor.typing import Floats
 
 
@@ -58,7 +56,7 @@ class MultiplicativeGammaScales:
 
 
 @dataclass(frozen=True)
-class MultiplicativeGamma(Shrinkage[MultiplicativeGammaScales]):
+class MultiplicativeGamma(ScopedShrinkage[MultiplicativeGammaScales]):
     """Multiplicative gamma process prior of loadings.
 
     Attributes
@@ -79,15 +77,7 @@ class MultiplicativeGamma(Shrinkage[MultiplicativeGammaScales]):
     name: ClassVar[str] = "multiplicative_gamma"
     phrase: ClassVar[str] = "multiplicative gamma process prior"
     scales: ClassVar[type] = MultiplicativeGammaScales
-
-    def __post_init__(self) -> None:
-        """Refuse a prior that is none."""
-        self._check_positive("nu", "a1", "a2")
-        self._check_scope(self.scope, "factor")
-
-    def _shapes(self, n_factors: int) -> Floats:
-        """Prior shapes of delta, shape (K,)."""
-        return np.where(np.arange(n_factors) == 0, self.a1, self.a2)
+    scopes: ClassVar[tuple[str, ...]] = ("factor",)
 
     @property
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
@@ -114,7 +104,8 @@ class MultiplicativeGamma(Shrinkage[MultiplicativeGammaScales]):
         law = Gamma(0.5 * (self.nu + 1.0), 0.5 * (self.nu + scales.tau * squares))
         phi = settle(law, stream, "phi")
         summed = (phi.mean * squares).sum(axis=0)  # (K,)
-        shape = self._shapes(n_factors) + 0.5 * n_rows * np.arange(n_factors, 0, -1)
+        prior = np.where(np.arange(n_factors) == 0, self.a1, self.a2)
+        shape = prior + 0.5 * n_rows * np.arange(n_factors, 0, -1)
         rate = np.ones(n_factors)
         delta = scales.delta.mean.copy()
         for l in range(n_factors):  # noqa: E741 (the paper's index)

@@ -14,8 +14,6 @@ When a factor's unit changes, a^2 by u, an alpha of its own (scope "factor") cha
 only the law of alpha has something to say of u: ``u^-shape exp(-rate alpha / u)``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -24,7 +22,7 @@ import numpy as np
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage, Stretch
+from rankfactor.shrinkage.base import ScopedShrinkage, Stretch
 from rankfactor.typing import Floats
 
 
@@ -37,7 +35,7 @@ class NormalScales:
 
 
 @dataclass(frozen=True)
-class NormalARD(Shrinkage[NormalScales]):
+class NormalARD(ScopedShrinkage[NormalScales]):
     """Normal prior of unknown precision.
 
     Attributes
@@ -55,16 +53,6 @@ class NormalARD(Shrinkage[NormalScales]):
     name: ClassVar[str] = "normal"
     phrase: ClassVar[str] = "normal prior with a precision of each factor's own"
     scales: ClassVar[type] = NormalScales
-
-    def __post_init__(self) -> None:
-        """Refuse a prior that is none."""
-        self._check_positive("shape", "rate")
-        self._check_scope(self.scope, "factor", "row")
-
-    @property
-    def _axis(self) -> int:
-        """Axis along which entries share their precision."""
-        return 0 if self.scope == "factor" else 1
 
     @property
     def rotation_invariant(self) -> bool:

@@ -41,8 +41,6 @@ in E[log Ga(xi; r, eta)], E[log Ga(eta; s, phi)] and eta's entropy cancel, and w
     -c log rate - E[phi] E[eta] + s E[log phi] + c + log Gamma(c) - log Gamma(r) - log Gamma(s).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -53,7 +51,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.gig import GeneralisedInverseGaussian
 from rankfactor.laws.point import Point, settle
-from rankfactor.shrinkage.base import Shrinkage, Stretch
+from rankfactor.shrinkage.base import ScopedShrinkage, Stretch
 from rankfactor.typing import Floats
 
 # Below this E[a^2] an entry counts as zero; smaller values only push 1/xi out of range.
@@ -74,7 +72,7 @@ class TPBNScales:
 
 
 @dataclass(frozen=True)
-class TPBN(Shrinkage[TPBNScales]):
+class TPBN(ScopedShrinkage[TPBNScales]):
     """Three-parameter-beta normal prior.
 
     Attributes
@@ -93,16 +91,6 @@ class TPBN(Shrinkage[TPBNScales]):
     phrase: ClassVar[str] = "three-parameter beta normal shrinkage prior (horseshoe type)"
     scales: ClassVar[type] = TPBNScales
 
-    def __post_init__(self) -> None:
-        """Refuse a prior that is none."""
-        self._check_positive("r", "s")
-        self._check_scope(self.scope, "factor", "row")
-
-    @property
-    def _axis(self) -> int:
-        """Axis along which entries share their phi."""
-        return 0 if self.scope == "factor" else 1
-
     @property
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
         """Local variances, and the global rates above them; eta is only what links the two."""
@@ -111,12 +99,8 @@ class TPBN(Shrinkage[TPBNScales]):
 
     def kept(self, scales: TPBNScales) -> dict[str, Floats]:
         """All three at a draw."""
-        top = scales.top.mean.ravel()
-        return {
-            "xi": scales.xi,
-            "phi": scales.phi.mean.ravel(),
-            "top": top[0] if self.scope == "factor" else top,
-        }
+        phi, top = scales.phi.mean.ravel(), scales.top.mean.ravel()
+        return {"xi": scales.xi, "phi": phi, "top": top[0] if self.scope == "factor" else top}
 
     def start(self, n_rows: int, n_factors: int) -> TPBNScales:
         """Scales before anything is known."""
@@ -130,39 +114,25 @@ class TPBN(Shrinkage[TPBNScales]):
         self, scales: TPBNScales, squares: Floats, stream: Stream | None = None
     ) -> TPBNScales:
         """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
-        if stream is not None and self.r == self.s == 0.5:
-            return self._draw_horseshoe(scales, squares, stream)
-        eta = self._settle_eta(scales.xi, scales, stream)
+        xi, inv_xi = scales.xi, scales.inv_xi
+        horseshoe = stream is not None and self.r == self.s == 0.5
+        if stream is not None and horseshoe:
+            half, inv_phi = 0.5 * np.maximum(squares, FLOOR), 1.0 / scales.phi.mean
+            for turn in range(TURNS):
+                source = stream.child(turn)
+                v = settle(Gamma(1.0, inv_xi + inv_phi), source, "v")
+                inv_xi = settle(Gamma(1.0, v.mean + half), source, "xi").mean
+            xi = 1.0 / inv_xi
+        eta = settle(Gamma(self.r + self.s, xi + scales.phi.mean), stream, "eta")
         eta_mean = eta.mean
-        phi, top = self._settle_globals(eta_mean, scales, stream)
-        xi = settle(self._xi_law(eta_mean, squares), stream, "xi")
-        return TPBNScales(xi.mean, xi.inv_mean, eta, phi, top)
-
-    def _draw_horseshoe(self, scales: TPBNScales, squares: Floats, stream: Stream) -> TPBNScales:
-        """Draws of the scales where r = s = 1/2."""
-        half, inv_phi = 0.5 * np.maximum(squares, FLOOR), 1.0 / scales.phi.mean
-        inv_xi = scales.inv_xi
-        for turn in range(TURNS):
-            source = stream.child(turn)
-            v = settle(Gamma(1.0, inv_xi + inv_phi), source, "v")
-            inv_xi = settle(Gamma(1.0, v.mean + half), source, "xi").mean
-        xi = 1.0 / inv_xi
-        eta = self._settle_eta(xi, scales, stream)
-        phi, top = self._settle_globals(eta.mean, scales, stream)
-        return TPBNScales(xi, inv_xi, eta, phi, top)
-
-    def _settle_eta(self, xi: Floats, scales: TPBNScales, stream: Stream | None) -> Gamma | Point:
-        return settle(Gamma(self.r + self.s, xi + scales.phi.mean), stream, "eta")
-
-    def _settle_globals(
-        self, eta: Floats, scales: TPBNScales, stream: Stream | None
-    ) -> tuple[Gamma | Point, Gamma | Point]:
-        """The scales above eta: phi and top."""
-        summed, shared = eta.sum(axis=self._axis, keepdims=True), eta.shape[self._axis]
+        summed, shared = eta_mean.sum(axis=self._axis, keepdims=True), squares.shape[self._axis]
         phi = settle(Gamma(0.5 + self.s * shared, scales.top.mean + summed), stream, "phi")
         top_sum = phi.mean.sum(axis=1, keepdims=True)
         top = settle(Gamma(0.5 + 0.5 * phi.mean.shape[1], 1.0 + top_sum), stream, "top")
-        return phi, top
+        if not horseshoe:
+            law = settle(self._xi_law(eta_mean, squares), stream, "xi")
+            xi, inv_xi = law.mean, law.inv_mean
+        return TPBNScales(xi, inv_xi, eta, phi, top)
 
     def _xi_law(self, eta: Floats, squares: Floats) -> GeneralisedInverseGaussian:
         return GeneralisedInverseGaussian(self.r - 0.5, 2.0 * eta, np.maximum(squares, FLOOR))
