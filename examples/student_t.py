@@ -81,13 +81,13 @@ class StudentT(StandardisedLikelihood):
         tau = tile.params.precision[:, None] * self._weights(tile)[0]
         return Sites(tau, tau * np.nan_to_num(tile.observed))
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples, for unit precision: `system` multiplies by the precision."""
         u, squares = self._weights(tile)
         distance = tile.params.precision[:, None] * squares / self.freedom
         return {
-            "second": design.sum_second(u),
-            "shift": (u * np.nan_to_num(tile.observed)) @ design.mean,
+            "second": columns.sum_second(u),
+            "shift": (u * np.nan_to_num(tile.observed)) @ columns.mean,
             "count": (~np.isnan(tile.observed)).sum(axis=1).astype(np.float64),
             "residuals": (u * squares).sum(axis=1),
             "log_distance": np.log1p(distance).sum(axis=1),

@@ -119,7 +119,7 @@ def draw_view(rng, view, n_rows):
 
 
 def predictor(item, z):
-    return item.state.rows.mean @ item.design(z).mean.T
+    return item.state.rows.mean @ item.columns(z).mean.T
 
 
 def observe(rng, item, z):

@@ -95,7 +95,7 @@ def draw_prior(rng, prior, n_rows):
 
 
 def predictor(item, z):
-    return item.state.rows.mean @ item.design(z).mean.T
+    return item.state.rows.mean @ item.columns(z).mean.T
 
 
 def draw_data(rng, state):

@@ -317,7 +317,7 @@ def test_log_likelihood_is_that_of_the_state(data):
     chain = chain_of(model, fit, gibbs.Gibbs(n_draws=2, burn_in=3))
     item, z = chain.state.data, chain.state.z
     observed = item.observed.tile(slice(0, 6), slice(0, 40))
-    w = item.state.rows.mean @ item.design(z).mean.T
+    w = item.state.rows.mean @ item.columns(z).mean.T
     params = item.state.params
     if isinstance(data, Gaussian):
         t = params.precision[:, None]

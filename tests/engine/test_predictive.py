@@ -29,7 +29,7 @@ from rankfactor.likelihoods import (
 )
 from rankfactor.model import Model
 from rankfactor.steps import encode
-from rankfactor.steps.row import designs
+from rankfactor.steps.row import laid_out_scores
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 
@@ -57,7 +57,7 @@ def test_gradient_is_that_of_the_whole_fixed_point(name, monkeypatch):
     rng = np.random.default_rng(3)
     q = rng.standard_normal(fit.z.mean.shape)
     response = responses(fit.data, fit.z, q, Workers(), 32)
-    columns = designs(fit.data, fit.z, 32)
+    columns = laid_out_scores(fit.data, fit.z, 32)
     gradient = loading_gradient(fit.data, columns, response, slice(0, 20), 32)[:, :3]
     state = fit.data.state
 

@@ -18,7 +18,7 @@ from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
 from rankfactor.model import Model, ViewState
 from rankfactor.steps.acceleration import Momentum
-from rankfactor.steps.row import designs, update_view, view_bound
+from rankfactor.steps.row import laid_out_scores, update_view, view_bound
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 from rankfactor.typing import Floats
@@ -99,7 +99,7 @@ def fit_linear(
         start = begin_linear(model, labels.shape[0])
     state = ViewState(start.rows.copy(), NoParameters(), start.scales)
     item = ObservedView(model.label_view, labels, state)
-    previous, momentum, columns = -np.inf, Momentum(), designs(item, z)
+    previous, momentum, columns = -np.inf, Momentum(), laid_out_scores(item, z)
     for step in range(max_steps):
         before = view_bound(item, model.n_factors) if tol else 0.0
         bound = before + update_view(item, z, pool, columns=columns)

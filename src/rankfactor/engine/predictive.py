@@ -50,7 +50,7 @@ from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.model import Model
 from rankfactor.posterior.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
-from rankfactor.steps.row import Lean, designs, update_view, view_bound
+from rankfactor.steps.row import Lean, laid_out_scores, update_view, view_bound
 from rankfactor.steps.score import ObservedView, tile_curvature, update_scores
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
@@ -183,7 +183,7 @@ def train(
             response = responses(data, fit.z, weight * q, pool, block)
             elbo = fit.prior.bound(fit.z) + view_bound(data, model.n_factors)
             before = (data.state.copy(), fit.z.copy())
-            columns = designs(data, fit.z, block)
+            columns = laid_out_scores(data, fit.z, block)
             gradient = partial(loading_gradient, data, columns, response, block=block)
             elbo += update_view(
                 data, fit.z, pool, block, columns=columns, lean=Lean(gradient, step)
@@ -238,14 +238,14 @@ def loading_gradient(
 ) -> Floats:
     """G_i of a tile's rows, shape (rows, K) or (rows, K + 1): zero for an intercept.
 
-    ``columns`` are the blocks of samples (`rankfactor.steps.row.designs`).
+    ``columns`` are the blocks of samples (`rankfactor.steps.row.laid_out_scores`).
     """
     dtype, order = data.view.likelihood.dtype, response.shape[1]
     rows = Rows.of(data.state.rows.take(tile), dtype)
     loadings = rows.mean[:, :order]
     total = np.zeros(rows.mean.shape)
-    for samples, design in zip(slices(len(response), block), columns, strict=True):
-        r, z = response[samples].astype(dtype), design.mean[:, :order]
-        slopes = data.slopes(data.look(tile, rows, design, samples))
+    for samples, some in zip(slices(len(response), block), columns, strict=True):
+        r, z = response[samples].astype(dtype), some.mean[:, :order]
+        slopes = data.slopes(data.look(tile, rows, some, samples))
         total[:, :order] += slopes.push @ r - (slopes.curvature * (loadings @ r.T)) @ z
     return total

@@ -107,10 +107,8 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _data_part(self, likelihood: LikelihoodArgument) -> DataLikelihood[Any]:
         if isinstance(likelihood, Mapping):
-            names = tuple(str(name) for name in likelihood)
-            return LikelihoodByBlock(
-                names, tuple(self._data_part(one) for one in likelihood.values())
-            )
+            parts = tuple(self._data_part(one) for one in likelihood.values())
+            return LikelihoodByBlock(tuple(map(str, likelihood)), parts)
         if not isinstance(likelihood, str):
             return likelihood
         kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)

@@ -311,15 +311,15 @@ class Likelihood(Part, ABC, Generic[Params]):
         """Sites of a tile, each array of shape (rows, samples)."""
         return self.terms(tile)[0]
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over the samples of a tile, additive over blocks of samples.
 
         Here second (rows, P), shift (rows, K) and bound (rows,).
         """
         sites, terms = self.terms(tile)
         return {
-            "second": design.sum_second(sites.tau),
-            "shift": sites.rho @ design.mean,
+            "second": columns.sum_second(sites.tau),
+            "shift": sites.rho @ columns.mean,
             "bound": terms.sum(axis=1),
         }
 

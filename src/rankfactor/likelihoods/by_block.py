@@ -400,9 +400,9 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         """Derivatives of a tile's bound in w."""
         return self._of(tile.params).slopes(self._own(tile))
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over the samples of a tile."""
-        return self._of(tile.params).statistics(self._own(tile), design)
+        return self._of(tile.params).statistics(self._own(tile), columns)
 
     def augment(self, tile: Tile) -> Augmented:
         """Auxiliary variables of a tile of all samples, then parameters, then sites."""

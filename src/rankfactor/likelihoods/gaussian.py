@@ -192,13 +192,13 @@ class Gaussian(StandardisedLikelihood):
         sites = self.sites(tile)
         return Slopes(sites.tau, sites.rho - sites.tau * tile.w, sites.tau)
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples for unit precision; `system` multiplies by the precision."""
         x = np.nan_to_num(tile.observed, nan=0.0)
         seen = (~np.isnan(tile.observed)).astype(np.float64)
         return {
-            "second": seen @ design.second,
-            "shift": x @ design.mean,
+            "second": seen @ columns.second,
+            "shift": x @ columns.mean,
             "count": seen.sum(axis=1),
             "squares": (x**2).sum(axis=1),
         }

@@ -256,7 +256,7 @@ class MarginRank(CutLikelihood[CutPoints]):
         params = replace(params, mean=mean, variance=variance, noise=noise)
         return Augmented(Sites(tau, rho), params, float(bound.sum()))
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples.
 
         ``cross`` (rows, J, K) holds sum_n E[1/lam_nj] z_n: with it, cut points and rows can be
@@ -269,11 +269,11 @@ class MarginRank(CutLikelihood[CutPoints]):
         inv_lam = np.zeros((t, width, n), tile.w.dtype)
         sums = margin_rank_sites(*_given(tile, inv_lam, *tile.place))
         tau, rho, weight, signed, bound = sums
-        cross = (inv_lam.reshape(t * width, n) @ design.mean).reshape(t, width, -1)
+        cross = (inv_lam.reshape(t * width, n) @ columns.mean).reshape(t, width, -1)
         pull = np.einsum("ij,ijk->ik", params.mean, cross)  # the part of rho z that the cuts make
         found = {
-            "second": tau @ design.second,
-            "shift": rho @ design.mean - pull,
+            "second": tau @ columns.second,
+            "shift": rho @ columns.mean - pull,
             "cross": cross,
             "weight": weight,
             "signed": signed,
@@ -282,7 +282,7 @@ class MarginRank(CutLikelihood[CutPoints]):
         }
         if self.margin_shape is not None:
             lean, by_sample = margin_sums(observed, inv_lam)
-            margin, lean_cross = params.margin[:, None], by_sample @ design.mean
+            margin, lean_cross = params.margin[:, None], by_sample @ columns.mean
             found["shift"] -= margin * lean_cross
             found["signed"] -= margin * lean
             found |= {"lean": lean, "lean_cross": lean_cross}

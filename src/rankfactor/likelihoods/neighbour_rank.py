@@ -151,12 +151,12 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
             terms -= there * (u + root)
         return Sites(tau, rho), terms
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over the samples of a tile."""
         sites, terms = self.terms(tile)
         return {
-            "second": sites.tau @ design.second,
-            "shift": sites.rho @ design.mean,
+            "second": sites.tau @ columns.second,
+            "shift": sites.rho @ columns.mean,
             "weight": sites.tau.sum(axis=1),
             "count": (tile.observed != MISSING).sum(axis=1),
             "bound": terms.sum(axis=1),

@@ -120,13 +120,13 @@ class OrdinalProbit(LatentNormal[Thresholds]):
         """Cut points at the normal quantiles of w* under the starting loadings."""
         return Thresholds(start_cut_points(coding, observed, loadings), coding.n_cuts.copy())
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples: what rows and cut points need to be raised in turn."""
-        given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts, design.mean
+        given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts, columns.mean
         names = ("cross", "shift", "diagonal", "beside", "pull", "within", "squares", "bound")
         sums = dict(zip(names, ordinal_sites(*given, *tile.place)[2:], strict=True))
         seen = (tile.observed != MISSING).astype(np.float64)
-        return {"second": seen @ design.second, **sums}
+        return {"second": seen @ columns.second, **sums}
 
     def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
         """Cut points given the rows."""

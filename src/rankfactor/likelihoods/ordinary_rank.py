@@ -155,7 +155,7 @@ class OrdinaryRank(LatentNormal[Boundaries]):
         rho = np.where(seen, tile.observed, 0.0).astype(np.float64)
         return Sites(seen.astype(np.float64), rho)
 
-    def statistics(self, tile: Tile, design: AnyColumns) -> Statistics:
+    def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples of a tile of latent values.
 
         The bound is E[log N(w*; w, 1)] at these: the likelihood itself when they are drawn.
@@ -163,8 +163,8 @@ class OrdinaryRank(LatentNormal[Boundaries]):
         tau, rho = self.sites(tile)
         miss = tau * (rho - tile.w) ** 2
         return {
-            "second": tau @ design.second,
-            "shift": rho @ design.mean,
+            "second": tau @ columns.second,
+            "shift": rho @ columns.mean,
             "squares": (tau * tile.w**2).sum(axis=1),
             "bound": -0.5 * (miss + np.log(2 * np.pi) * tau).sum(axis=1),
         }

@@ -97,7 +97,7 @@ def _label_sums(
     """What the labels add to precision and shift of some samples, and their E[log likelihood]."""
     likelihood, everything = item.view.likelihood, slice(0, len(rows.mean))
     assert isinstance(likelihood, LabelLikelihood)
-    f, var_f = multiply(rows, item.design(z, stream is None), stream is None)
+    f, var_f = multiply(rows, item.columns(z, stream is None), stream is None)
     chance = tile_chance(stream, number, everything, samples)
     signed = item.observed.tile(everything, samples)
     sites, terms = likelihood.label_sites(signed, f, var_f, chance)
@@ -118,17 +118,17 @@ def _update_rows(
     """
     view, state, certain = item.view, item.state, stream is not None
     likelihood, prior = view.likelihood, row_prior(item)
-    design = item.design(z, not certain)
+    columns = item.columns(z, not certain)
     everyone = slice(0, len(z.mean))
 
     def update_tile(tile: slice) -> tuple[float, Reals, Reals]:
         variance = likelihood.needs_variance and not certain
         old = Rows.of(state.rows.take(tile), likelihood.dtype, variance)
         chance = tile_chance(stream, 0, tile, everyone)
-        seen = item.look(tile, old, design, everyone, chance)
+        seen = item.look(tile, old, columns, everyone, chance)
         sites, params, bound = likelihood.augment(seen)
-        precision = _sums(design.second.T, sites.tau.T).T  # in Fortran's order
-        shift = _sums(sites.rho, design.mean)
+        precision = _sums(columns.second.T, sites.tau.T).T  # in Fortran's order
+        shift = _sums(sites.rho, columns.mean)
         rows = conditional_rows(precision, shift, prior[tile], stream, tile.start)
         state.rows.put(tile, rows)
         state.params.put(tile, params)

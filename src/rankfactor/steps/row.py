@@ -31,11 +31,11 @@ class Lean(NamedTuple):
     step: float
 
 
-def designs(
+def laid_out_scores(
     item: ObservedView, z: Normal, block: int = BLOCK, variance: bool = True
 ) -> list[AnyColumns]:
     """What the rows multiply, block of samples by block."""
-    return [item.design(z.take(samples), variance) for samples in slices(len(z.mean), block)]
+    return [item.columns(z.take(samples), variance) for samples in slices(len(z.mean), block)]
 
 
 def row_statistics(
@@ -51,9 +51,9 @@ def row_statistics(
         item.state.rows.take(tile), likelihood.dtype, variance and likelihood.needs_variance
     )
     total: Statistics = {}
-    for samples, design in zip(slices(item.observed.shape[1], block), columns, strict=True):
+    for samples, some in zip(slices(item.observed.shape[1], block), columns, strict=True):
         chance = tile_chance(stream, 0, tile, samples)
-        part = likelihood.statistics(item.look(tile, rows, design, samples, chance), design)
+        part = likelihood.statistics(item.look(tile, rows, some, samples, chance), some)
         for key, value in part.items():
             total[key] = total[key] + value if key in total else value.astype(np.float64)
     return total
@@ -81,7 +81,7 @@ def update_view(
     stream : Stream, optional
         Draws in place of conditionals.
     columns : sequence of columns, optional
-        The scores laid out (`designs`), for repeated calls with the same scores.
+        The scores laid out (`laid_out_scores`), for repeated calls with the same scores.
     lean : Lean, optional
         Adds a gradient to that of the bound and shortens the step (predictive training).
 
@@ -94,7 +94,7 @@ def update_view(
     likelihood = view.likelihood
     prior = row_prior(item)
     if columns is None:
-        columns = designs(item, z, block, variance=stream is None)
+        columns = laid_out_scores(item, z, block, variance=stream is None)
     state.params = likelihood.prepare(item.observed, state.rows, state.params)
 
     def update_tile(tile: slice) -> float:

@@ -58,7 +58,7 @@ class ObservedView:
     observed: Observed
     state: ViewState
 
-    def design(self, z: Normal, variance: bool = True, kind: Any = None) -> AnyColumns:
+    def columns(self, z: Normal, variance: bool = True, kind: Any = None) -> AnyColumns:
         """What the rows multiply: the scores, with a constant where rows have an intercept.
 
         ``kind`` is their precision, by default the likelihood's.
@@ -71,7 +71,7 @@ class ObservedView:
         return Columns.of(law, kind, variance and likelihood.needs_variance)
 
     def rows(self, variance: bool = True, kind: Any = None) -> Rows:
-        """The rows as they are now, laid out for products; ``kind`` as in `design`."""
+        """The rows as they are now, laid out for products; ``kind`` as in `columns`."""
         likelihood = self.view.likelihood
         kind = likelihood.dtype if kind is None else kind
         return Rows.of(self.state.rows, kind, variance and likelihood.needs_variance)
@@ -89,13 +89,13 @@ class ObservedView:
         self,
         where: slice,
         rows: Rows,
-        design: AnyColumns,
+        columns: AnyColumns,
         samples: Index,
         chance: Chance | None = None,
     ) -> Tile:
         """The tile of these rows at some samples; with ``chance`` all is certain."""
         likelihood, params = self.view.likelihood, self.state.params.take(where)
-        w, var_w = multiply(rows, design, chance is None and likelihood.needs_variance)
+        w, var_w = multiply(rows, columns, chance is None and likelihood.needs_variance)
         observed = likelihood.read(self.observed, where, samples, params)
         return Tile(observed, w, var_w, params, chance)
 
@@ -114,10 +114,10 @@ class ObservedView:
         number: int = 0,
     ) -> Iterator[Seen]:
         """All tiles at samples of scores ``z``, in the precision of ``rows``; draws by a stream."""
-        design = self.design(z, stream is None, rows.mean.dtype)
+        columns = self.columns(z, stream is None, rows.mean.dtype)
         for where in self.tiles():
             chance, part = tile_chance(stream, number, where, samples), rows.take(where)
-            yield Seen(where, part, self.look(where, part, design, samples, chance))
+            yield Seen(where, part, self.look(where, part, columns, samples, chance))
 
 
 class Sums(NamedTuple):
