@@ -79,7 +79,7 @@ def test_every_option_is_described_and_every_command_speaks_json() -> None:
 
 
 # The table's labels and the display have no option; the others are under names of their own.
-WITHOUT_OPTION = {"views", "progress", "missing_features"}
+WITHOUT_OPTION = {"blocks", "views", "progress", "missing_features"}
 
 
 @pytest.mark.parametrize("name", ["fit", "cv"])

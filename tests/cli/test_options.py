@@ -24,7 +24,11 @@ def test_every_argument_has_an_option_or_is_excluded() -> None:
 
 @pytest.mark.parametrize(
     ("name", "choices"),
-    [("training", TRAINING), ("calibration", CALIBRATION), ("covariate_use", ("regress", "view"))],
+    [
+        ("training", TRAINING),
+        ("calibration", CALIBRATION),
+        ("covariate_use", ("regress", "block", "view")),
+    ],
 )
 def test_choices_are_those_of_the_library(name: str, choices: tuple[str, ...]) -> None:
     kind, _ = opt.ESTIMATOR[name]

@@ -20,7 +20,7 @@ from rankfactor.evaluation import cross_validate
 
 # Arguments that no option sets.
 WITHOUT = {
-    *("views", "progress", "store", "memory", "block", "checkpoint_every", "align"),
+    *("blocks", "views", "progress", "store", "memory", "block", "checkpoint_every", "align"),
     *("path", "text_columns", "sample_names", "table", "labels", "X", "y"),
 }
 

@@ -136,7 +136,7 @@ class TestMuData:
             mdata.write_h5mu(path)
         self.check(read_table(path))
         left = read_table(path, exclude=["rna:b"], text_columns=["rna:c"])
-        assert left.views.to_dict() == {"rna:a": "rna", "protein:a": "protein"}
+        assert left.blocks.to_dict() == {"rna:a": "rna", "protein:a": "protein"}
         assert "rna:b" in column_names(path)
 
 

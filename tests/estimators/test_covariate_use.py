@@ -1,4 +1,4 @@
-"""Covariates of the estimators: regressed out or as a view, learned in training, saved."""
+"""Covariates of the estimators: regressed out or as a block, learned in training, saved."""
 
 import subprocess
 import sys
@@ -69,9 +69,9 @@ def test_regressing_out_is_the_transformer():
 
 
 @pytest.mark.parametrize("likelihood", ["margin_rank", "gaussian"])
-def test_a_view_of_covariates(likelihood):
+def test_a_block_of_covariates(likelihood):
     table, y = people()
-    model = small("view", likelihood=likelihood).fit(table, y)
+    model = small("block", likelihood=likelihood).fit(table, y)
     names = [*GENES, "age", "batch=y"]
     assert_array_equal(model.posterior_.feature_names, names)
     assert_array_equal(model.blocks_, ["features"] * 20 + ["covariates"] * 2)
@@ -86,7 +86,7 @@ def test_a_view_of_covariates(likelihood):
     assert loadings.max() > 0.5
 
 
-@pytest.mark.parametrize("use", ["regress", "view"])
+@pytest.mark.parametrize("use", ["regress", "block"])
 @pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=3, burn_in=2, n_chains=1)], ids=str)
 @pytest.mark.slow
 def test_predictions_are_the_same_in_another_process(use, engine, tmp_path):
@@ -113,7 +113,7 @@ np.save({str(tmp_path / "p.npy")!r}, model.probabilities(model.decide(values, Wo
     assert_array_equal(np.load(tmp_path / "p.npy"), expected)
 
 
-@pytest.mark.parametrize("use", ["regress", "view"])
+@pytest.mark.parametrize("use", ["regress", "block"])
 def test_a_sample_is_predicted_alike_among_any_others(use):
     table, y = people()
     new, _ = people(30, seed=1)
@@ -125,7 +125,7 @@ def test_a_sample_is_predicted_alike_among_any_others(use):
     assert_allclose(model.transform(other)[0], whole[0], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("use", ["regress", "view"])
+@pytest.mark.parametrize("use", ["regress", "block"])
 def test_new_tables_need_the_covariates(use):
     table, y = people()
     new, _ = people(10, seed=1)
@@ -138,7 +138,7 @@ def test_new_tables_need_the_covariates(use):
     with pytest.raises(InputError, match="lacks 1 of the model's 20 features: 'g2'"):
         model.predict(new.drop(columns="g2"))
     model.set_params(missing_features="missing")
-    if use == "view":
+    if use == "block":
         assert_array_equal(
             model.predict(new.drop(columns="batch")), model.predict(new.assign(batch=None))
         )
@@ -164,7 +164,7 @@ def test_within_cross_validation_and_with_a_chosen_weight():
     assert model.label_weight_ in (0, 1, 3, 10)
 
 
-@pytest.mark.parametrize("use", ["regress", "view"])
+@pytest.mark.parametrize("use", ["regress", "block"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_covariates_of_annotated_data_are_columns_of_obs(use, kind):
     table, y = people()
@@ -184,20 +184,20 @@ def test_covariates_of_annotated_data_are_columns_of_obs(use, kind):
     new, _ = people(20, seed=1)
     assert_array_equal(model.decision_function(annotated(new)), expected.decision_function(new))
     values = model.posterior_.match(annotated(new), "error")
-    assert sparse.issparse(values) == (use == "view" and kind is not np.asarray)
+    assert sparse.issparse(values) == (use == "block" and kind is not np.asarray)
     assert_array_equal(
         model.posterior_.decide(values, Workers())[0][:, 0], expected.decision_function(new)
     )
 
 
-def test_views_and_covariates_together():
+def test_blocks_and_covariates_together():
     table, y = people()
-    views = {name: "a" if i < 12 else "b" for i, name in enumerate(GENES)}
+    blocks = {name: "a" if i < 12 else "b" for i, name in enumerate(GENES)}
     # Scores of joint training hardly correlate, so their shares are parts of a whole.
-    model = small("view", blocks=views, max_iter=30, training="bayes").fit(table, y)
+    model = small("block", blocks=blocks, max_iter=30, training="bayes").fit(table, y)
     assert list(model.block_shares_.index) == ["a", "b", "covariates"]
     assert_allclose(model.block_shares_.to_numpy().sum(axis=1) <= 1.0, True)
-    other = small("regress", blocks=views).fit(table, y)
+    other = small("regress", blocks=blocks).fit(table, y)
     assert list(other.block_shares_.index) == ["a", "b"]
 
 
@@ -207,8 +207,8 @@ def test_views_and_covariates_together():
         ({"covariates": ["sex"]}, "lacks 1 of 1 covariates: 'sex'"),
         ({"covariates": "age"}, "covariates must be a list of column names, not 'age'"),
         ({"covariates": ["age", "age"]}, "'age' is named more than once"),
-        ({"use": "remove"}, "covariate_use must be one of regress, view, not 'remove'"),
-        ({"use": "view", "views": ["covariates"] * 20}, "a view is called 'covariates'"),
+        ({"use": "remove"}, "covariate_use must be one of regress, block, not 'remove'"),
+        ({"use": "block", "blocks": ["covariates"] * 20}, "a block is called 'covariates'"),
     ],
 )
 def test_covariates_that_do_not_fit_are_refused(settings, message):
@@ -221,4 +221,4 @@ def test_arrays_have_no_covariates():
     with pytest.raises(InputError, match="give X as a DataFrame"):
         small().fit(table[GENES].to_numpy(), y)
     with pytest.raises(InputError, match="makes a feature that exists: 'batch=y'"):
-        small("view").fit(table.rename(columns={"g0": "batch=y"}), y)
+        small("block").fit(table.rename(columns={"g0": "batch=y"}), y)

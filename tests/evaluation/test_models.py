@@ -62,16 +62,16 @@ def confounded(n: int = 80) -> tuple[pd.DataFrame, pd.Series[int]]:
     return table.assign(batch=np.where(batch, "new", "old")), y
 
 
-def test_what_is_regressed_out_is_gone_and_a_view_keeps_it() -> None:
+def test_what_is_regressed_out_is_gone_and_a_block_keeps_it() -> None:
     table, y = confounded()
     new, truth = table.iloc[50:], y.iloc[50:]
     areas = {}
-    for use in ("regress", "view"):
+    for use in ("regress", "block"):
         model = Adjusted(LinearSVM(), ["batch"], use).fit(table.iloc[:50], y.iloc[:50])
         areas[use] = roc_auc_score(truth, model.decision_function(new))
         assert set(model.predict(new)) <= {0, 1}
         assert model.chosen_[0].startswith("C=")
-    assert areas["view"] > 0.8
+    assert areas["block"] > 0.8
     assert areas["regress"] < 0.75
 
 

@@ -64,7 +64,7 @@ ADJUSTED = {
 CASES = [pytest.param(kind, {}, id=name) for name, kind in KINDS.items()] + [
     pytest.param(kind, {"covariates": BOTH, "covariate_use": use}, id=f"{name} {use}")
     for name, kind in ADJUSTED.items()
-    for use in ("regress", "view")
+    for use in ("regress", "block")
 ]
 
 
@@ -98,7 +98,7 @@ def test_a_part_of_the_given_table_is_learned_alike(kind, arguments):
     assert plan.n_given == FeaturePlan.learn(kind(people()), **arguments)[0].n_given
 
 
-@pytest.mark.parametrize("use", ["regress", "view"])
+@pytest.mark.parametrize("use", ["regress", "block"])
 def test_columns_in_any_order_and_more_of_them_change_nothing(use):
     X = people()
     plan, table = FeaturePlan.learn(X, covariates=BOTH, covariate_use=use)
@@ -142,7 +142,7 @@ def test_names_and_columns_as_given():
     assert_array_equal(plan.given_names, [*GENES, *BOTH])
 
 
-@pytest.mark.parametrize("use", ["regress", "view"])
+@pytest.mark.parametrize("use", ["regress", "block"])
 def test_what_a_file_keeps_is_the_same_plan(use):
     X = people()[["sex", *GENES, "pain", *BOTH]]
     blocks = dict.fromkeys([*GENES, "sex"], "a") | {"pain": "b"}
@@ -151,7 +151,7 @@ def test_what_a_file_keeps_is_the_same_plan(use):
     assert_array_equal(stored.apply(X), table.values)
     assert stored.n_given == plan.n_given
     assert stored.given_names.tolist() == [*GENES, "sex", "pain", *BOTH]
-    added = ["covariates"] * 2 if use == "view" else []
+    added = ["covariates"] * 2 if use == "block" else []
     assert stored.blocks.tolist() == ["a"] * 5 + ["b"] * 3 + added
     plain, _ = FeaturePlan.learn(X[GENES].to_numpy())
     stored = FeaturePlan.stored(plain.names, plain.named, None, None, None)
@@ -268,14 +268,14 @@ def test_text_that_is_no_number_is_named():
         ({"covariates": "age"}, "covariates must be a list of column names, not 'age'"),
         ({"covariates": ["age", "age"]}, "the covariate 'age' is named more than once"),
         ({"covariates": ["weight"]}, "the table lacks 1 of 1 covariates: 'weight'"),
-        ({"covariate_use": "drop"}, "covariate_use must be one of regress, view, not 'drop'"),
+        ({"covariate_use": "drop"}, "covariate_use must be one of regress, block, not 'drop'"),
         ({"covariates": [*GENES, *BOTH, "sex", "pain"]}, "every column of the table is a covari"),
-        ({"blocks": ["a"] * 3}, "views has 3 entries, but the table has 8 features"),
-        ({"blocks": {"g0": "a"}}, "views name no view of 7 of 8 features: 'g1', 'g2'"),
-        ({"blocks": "a"}, "views must be a list with the view of every feature"),
+        ({"blocks": ["a"] * 3}, "blocks has 3 entries, but the table has 8 features"),
+        ({"blocks": {"g0": "a"}}, "blocks name no block of 7 of 8 features: 'g1', 'g2'"),
+        ({"blocks": "a"}, "blocks must be a list with the block of every feature"),
         (
-            {"blocks": ["covariates"] * 6, "covariates": BOTH, "covariate_use": "view"},
-            "a view is called 'covariates', as that of the covariates is",
+            {"blocks": ["covariates"] * 6, "covariates": BOTH, "covariate_use": "block"},
+            "a block is called 'covariates', as that of the covariates is",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from rankfactor import (
     write_report,
 )
 from rankfactor.likelihoods import Gaussian, MarginRank
+from rankfactor.storage.model_file import model_header
 
 N = 80
 SETTINGS = {"n_factors": 3, "random_state": 0, "n_threads": 1}
@@ -105,6 +106,7 @@ def test_blocks_of_one_likelihood_are_the_whole_table_under_it(part):
 def test_saved_loaded_and_reported(likelihood, engine, tmp_path):
     model, X, _ = fitted(likelihood=likelihood, engine=engine, training="bayes")
     path = save_model(model, tmp_path / "m.rankfactor")
+    assert model_header(path)["needs"] == ["likelihood_by_block"]  # older versions refuse the file
     loaded = load_model(path)
     assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     again = save_model(loaded, tmp_path / "again.rankfactor")

@@ -113,7 +113,7 @@ def test_draws_are_kept(labelled, tmp_path):
         assert_array_equal(loaded.scores.mean, fitted.scores_)
 
 
-def test_draws_of_a_likelihood_without_parameters(tmp_path):
+def test_draws_of_a_likelihood_without_parameters(monkeypatch):
     """There is no array to count them by."""
     engine = Gibbs(n_draws=4, burn_in=2, n_predict=3)
     model = RankFactorClassifier(engine=engine, n_factors=2, max_iter=5, random_state=0)
@@ -123,7 +123,8 @@ def test_draws_of_a_likelihood_without_parameters(tmp_path):
     arrays = model_file._disassemble(posterior)[1]
     assert not [name for name in arrays if name.startswith("draws.params")]
     parts = model_file._nested(arrays)
-    draws = model_file._drawn(posterior.model, NoParameters, parts["draws"])
+    monkeypatch.setattr(MarginRank, "parameters", NoParameters)
+    draws = model_file._drawn(posterior.model, parts["draws"])
     assert draws.params == nothing
     assert_array_equal(draws.loadings, posterior.draws.loadings)
 

@@ -23,6 +23,7 @@ from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.plan import FeaturePlan
 from rankfactor.latent import Gates, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import LikelihoodByBlock
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
@@ -47,7 +48,8 @@ FORMAT = Format(
 # What a file may need of its reader: one that does not know it would predict something else.
 COVARIATES, INDICATORS = "covariates", "indicators"
 NO_SAMPLES = "sample_summary"  # in place of the training samples
-KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES)
+BY_BLOCK = "likelihood_by_block"
+KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK)
 _SUMMARISED = ("moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 
@@ -211,6 +213,8 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "n_components": left_out.n_components,
             "mixing": left_out.mixing,
         }
+    if isinstance(posterior.model.data, LikelihoodByBlock):
+        needs.append(BY_BLOCK)
     if posterior.blocks is not None:
         parts["views"] = posterior.blocks
     adjustment, words = posterior.plan.covariates, posterior.plan.words
