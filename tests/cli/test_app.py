@@ -240,18 +240,20 @@ def test_exit_codes_of_the_program() -> None:
 # machine's affair.
 TELLING = """
 import signal
+from contextlib import contextmanager
 from pathlib import Path
 from rankfactor.cli import cv, main
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-usual = cv._steps
-def telling(tell):
-    step = usual(tell)
-    def own(name, done, total):
-        step(name, done, total)
-        if done:
-            Path("begun").touch()
-    return own
-cv._steps = telling
+usual = cv.progress
+@contextmanager
+def telling():
+    with usual() as tell:
+        def own(name, done, total):
+            tell(name, done, total)
+            if done:
+                Path("begun").touch()
+        yield own
+cv.progress = telling
 main()
 """
 

@@ -101,8 +101,11 @@ def test_blocks_of_one_likelihood_are_the_whole_table_under_it(part):
     )
 
 
-@pytest.mark.parametrize("likelihood", [MIXED, RANKS])
-@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=6, burn_in=6, n_chains=2, n_predict=3)])
+@pytest.mark.quick_cases("vb-mixed", "gibbs-mixed")
+@pytest.mark.parametrize("likelihood", [MIXED, RANKS], ids=["mixed", "ranks"])
+@pytest.mark.parametrize(
+    "engine", ["vb", Gibbs(n_draws=6, burn_in=6, n_chains=2, n_predict=3)], ids=["vb", "gibbs"]
+)
 def test_saved_loaded_and_reported(likelihood, engine, tmp_path):
     model, X, _ = fitted(likelihood=likelihood, engine=engine, training="bayes")
     path = save_model(model, tmp_path / "m.rankfactor")
@@ -121,6 +124,7 @@ def test_saved_loaded_and_reported(likelihood, engine, tmp_path):
     assert_allclose(found.base_values + found.values.sum(axis=1), decision, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gibbs_sampling_agrees_with_variational_bayes():
     gibbs = Gibbs(n_draws=150, burn_in=150, n_chains=2)
     drawn, X, _ = fitted(engine=gibbs, training="bayes")

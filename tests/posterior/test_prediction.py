@@ -135,6 +135,7 @@ def test_only_an_estimator_or_a_posterior_is_saved(tmp_path):
         save_model({"a": 1}, tmp_path / "m")
 
 
+@pytest.mark.slow
 def test_another_process_predicts_the_same_bits(tmp_path):
     X, y = table()
     X.to_csv(tmp_path / "table.csv")
