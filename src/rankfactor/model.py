@@ -129,7 +129,9 @@ class Model:
     @property
     def exact(self) -> str:
         """What needs values and not their order alone, for messages; empty if nothing does."""
-        return "the Gaussian likelihood" if self.data.uses_values else ""
+        parts = getattr(self.data, "parts", (self.data,))  # of blocks with likelihoods of their own
+        names = [part.phrase or part.name for part in parts if part.uses_values]
+        return f"the {names[0]}" if names else ""
 
     @property
     def data_view(self) -> View:
