@@ -138,6 +138,7 @@ def test_the_report_is_told_everything(tmp_path: Path, monkeypatch: pytest.Monke
     assert told["settings"]["margin"] == RankFactorClassifier().margin
 
 
+@pytest.mark.slow
 def test_a_failing_report_leaves_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: Path, posterior: Any, **arguments: Any) -> Path:
         raise OSError(28, "No space left on device")

@@ -60,6 +60,7 @@ def test_one_class_left() -> None:
     fails("--positive names a class of 'kind', which has 3", "fit", "table.csv", *kind)
 
 
+@pytest.mark.slow
 def test_the_positive_class_turns_decisions_and_nothing_else() -> None:
     def predicted() -> pd.DataFrame:
         works("predict", "model.rankfactor", "table.csv")

@@ -51,6 +51,7 @@ def test_the_report_says_what_was_cross_validated() -> None:
     assert "Read this number with care" not in text
 
 
+@pytest.mark.slow
 def test_another_table_or_other_labels_are_refused() -> None:
     fit_it()
     frame = pd.read_csv("table.csv", index_col=0)

@@ -91,6 +91,7 @@ def test_predictions(model: str) -> None:
     assert "note" not in pd.read_csv("predictions.csv")
 
 
+@pytest.mark.slow
 def test_reports(model: str) -> None:
     fails(INPUT, "report", model, "--out", model, "--force")
     Path("sets.gmt").write_text("one\t\ta\tb\n")

@@ -79,6 +79,7 @@ def test_errors_warnings_and_notes_speak_of_options() -> None:
     assert "max_iter" not in result.stderr + works("inspect", "model.rankfactor").stdout
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_label_is_told_at_fit_in_the_report_and_by_inspect() -> None:
     table, labels = (pd.read_csv(f"{name}.csv", index_col=0) for name in ("table", "labels"))
     table["a"] = 0.5 - table["b"]  # separates as it is

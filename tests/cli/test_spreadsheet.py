@@ -10,6 +10,7 @@ from tests.cli.running import QUICK, fit, works
 from rankfactor.storage.model_file import load_model
 
 
+@pytest.mark.slow
 def test_names_come_back_from_our_own_files() -> None:
     names = [f"-s{i}" for i in range(24)]
     table = pd.read_csv("table.csv").assign(sample=names).rename(columns={"a": "=a", "b": "-b"})

@@ -129,6 +129,7 @@ def rotated_case(seed=0):
 SPHERE = NormalARD(scope="row")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rotated_chains_agree_where_the_prior_has_no_directions():
     """Under a prior that is a sphere, only rotations of the loadings are known."""

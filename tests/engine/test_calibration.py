@@ -224,6 +224,7 @@ def test_the_most_probable_class_is_the_predicted_one(model, training):
         assert_array_equal(fitted.classes_[t][p.argmax(axis=1)], predicted[:, t])
 
 
+@pytest.mark.quick_cases("bayes")
 @pytest.mark.parametrize("training", ["bayes", "predictive"])
 def test_threads_do_not_change_the_scale(training):
     X, y, _ = known_chances(n=300)
@@ -236,6 +237,7 @@ def test_threads_do_not_change_the_scale(training):
     assert_array_equal(*scales)
 
 
+@pytest.mark.quick_cases("bayes")
 @pytest.mark.parametrize("training", ["bayes", "predictive"])
 def test_cross_validation_of_the_whole_fit(training):
     X, y, _ = known_chances(n=300)

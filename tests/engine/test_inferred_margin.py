@@ -78,6 +78,7 @@ SCORES = np.array([-1.5, -0.9, -0.4, 0.1, 0.3, 0.8, 1.1, 1.9])
 CODES = np.array([0, 0, 1, 0, MISSING, 1, 0, 1], np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [1.0, 3.0])
 def test_draws_follow_the_posterior_of_loading_cut_point_and_margin(shape):
     """One feature with one cut at known scores, by quadrature."""
@@ -137,6 +138,7 @@ def table(seed=0):
     return np.round(np.clip(simulated.X, -4, 4), 2), simulated.y
 
 
+@pytest.mark.quick_cases("vb")
 @pytest.mark.parametrize("engine", ["vb", "gibbs"])
 def test_increasing_transforms_leave_every_bit_alone(engine):
     X, y = table()

@@ -164,6 +164,7 @@ def test_within_cross_validation_and_with_a_chosen_weight():
     assert model.label_weight_ in (0, 1, 3, 10)
 
 
+@pytest.mark.quick_cases("csr_array-block")
 @pytest.mark.parametrize("use", ["regress", "block"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_covariates_of_annotated_data_are_columns_of_obs(use, kind):

@@ -313,8 +313,8 @@ def test_diagnostics_of_both_forms(sampled):
     assert list(tree["row"].values) == posterior.classifiers.row_names()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.quick_cases("mixed")
 def test_a_sampler_that_goes_on_predicts_as_if_it_had_not_stopped(form, small, tmp_path):
     X, labels = small
 
@@ -328,6 +328,7 @@ def test_a_sampler_that_goes_on_predicts_as_if_it_had_not_stopped(form, small, t
     assert_array_equal(resumed.decision_function(X)[0], whole.decision_function(X)[0])
 
 
+@pytest.mark.slow
 def test_all_draws_of_a_mixture_on_disk(small, tmp_path):
     pytest.importorskip("zarr")
     from rankfactor import open_draws

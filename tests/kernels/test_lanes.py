@@ -77,7 +77,7 @@ np.savez(sys.argv[2], mean=mean, cov=cov, log_det=log_det)
 """
 
 
-@pytest.mark.quick_cases("chosen")
+@pytest.mark.slow
 @pytest.mark.parametrize("why", ["chosen", "numba has changed"])
 def test_systems_are_solved_without_the_fast_ones(tmp_path, why):
     rng = np.random.default_rng(0)

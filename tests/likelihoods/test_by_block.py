@@ -101,7 +101,7 @@ def test_blocks_of_one_likelihood_are_the_whole_table_under_it(part):
     )
 
 
-@pytest.mark.quick_cases("vb-mixed", "gibbs-mixed")
+@pytest.mark.quick_cases("vb-mixed")
 @pytest.mark.parametrize("likelihood", [MIXED, RANKS], ids=["mixed", "ranks"])
 @pytest.mark.parametrize(
     "engine", ["vb", Gibbs(n_draws=6, burn_in=6, n_chains=2, n_predict=3)], ids=["vb", "gibbs"]

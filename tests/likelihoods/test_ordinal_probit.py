@@ -237,6 +237,7 @@ def explained(scores, fitted):
     return 1.0 - residual.var(axis=0) / left.var(axis=0)
 
 
+@pytest.mark.slow
 def test_recovers_the_factors_of_ordinal_data():
     table, scores = ordinal_table()
     model = Model(8, OrdinalProbit())
@@ -257,6 +258,7 @@ def test_recovers_the_factors_of_ordinal_data():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.quick_cases("vb")
 @pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=6, burn_in=5, n_predict=3)])
 def test_classifier_is_saved_and_loaded(tmp_path, engine):
     table, scores = ordinal_table(n=120, d=15)

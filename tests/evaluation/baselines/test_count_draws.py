@@ -124,6 +124,7 @@ def test_tables_are_summed_over_samples() -> None:
     assert draw_tables(np.zeros((2, 2)), r, key, 0).tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_divided_counts_add_up_and_have_the_right_shares() -> None:
     rng = np.random.default_rng(0)
     phi, theta = rng.random((4, 3)), rng.random((5, 3))
