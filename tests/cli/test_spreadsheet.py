@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from tests.cli.running import QUICK, fit, works
 
 from rankfactor.storage.model_file import load_model
