@@ -25,7 +25,7 @@ DIGITS = 12
 class Choice(Generic[Candidate]):
     """Candidates, and the measure of each: higher is better, NaN for one that was not compared.
 
-    There are no scores if there was nothing to choose by.
+    Empty if there was nothing to compare.
     """
 
     candidates: Sequence[Candidate]

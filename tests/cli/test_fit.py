@@ -153,7 +153,7 @@ def test_covariates() -> None:
         pd.read_csv("predictions.csv")["status_decision"], with_them["status_decision"]
     )
     fails(
-        "is no covariate of the model",
+        "is not a covariate of the model",
         "predict",
         "model.rankfactor",
         "table.csv",

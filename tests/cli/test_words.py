@@ -25,7 +25,7 @@ def mixed() -> pd.DataFrame:
 
 def test_columns_of_few_words_become_features(mixed: pd.DataFrame) -> None:
     result = fit("mixed.csv", "--labels", "status")
-    assert "note: columns of words become 0/1 features: 'sex', 'grade'; leave" in result.stderr
+    assert "note: columns of words become 0/1 features: 'sex', 'grade'; exclude" in result.stderr
     assert "left out: 'site'" in result.stderr
     posterior = load_model("model.rankfactor")
     expected = [*"abcde", "sex=m", "grade=high", "grade=low", "grade=mid"]

@@ -66,11 +66,11 @@ def fit_classifier(
         Label-free scores.
     pool : Workers
     prior : ScorePrior, optional
-        Prior of the scores. A mixture has a classifier to each component, fitted anew each time.
+        Prior of the scores. A mixture has one classifier per component, always fitted from scratch.
     start : Classifier, optional
         A fitted classifier to start from; a gated one keeps its gates.
     seed : int or numpy.random.Generator
-        Places the gates where there is no start.
+        Seed for placing the gates; not used if `start` is given.
     effort : Effort
     """
     if isinstance(prior, Mixture):

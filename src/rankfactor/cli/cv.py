@@ -37,7 +37,7 @@ _GIBBS = {name: one for name, one in opt.GIBBS.items() if name != "checkpoint"}
         help=f"Models to compare: {opt.PRESETS}; PFA-L-BSVM, NS-PCA-SVM, L-SVM, RBF-SVM, RF.",
     ),
     folds=typer.Option(min=2, help="Folds of a repeat."),
-    repeats=typer.Option(min=1, help="How often the samples are divided anew."),
+    repeats=typer.Option(min=1, help="Number of repetitions, each with new folds."),
     out=f"Folder for {', '.join(FILES)}; made if needed.",
 )
 def cv(

@@ -60,7 +60,7 @@ def describe(
         "ties": tied / max(int((~missing).sum()), 1),
         "blocks": blocks,
         "label_columns": labels,
-        "other_columns": others,  # with why they are no labels
+        "other_columns": others,  # and why they cannot be labels
         "word_columns": words,  # a fit makes features of them unless they are asked for otherwise
         "suspects": [text for problem in problems for text in _suspects(*problem)],
     }

@@ -61,7 +61,7 @@ _SHARED = {
     ),
     "covariates": typer.Option(
         metavar=_PLACE,
-        help="Column that is no feature, such as age, sex or batch; as often as needed.",
+        help="Column that is not a feature, such as age, sex or batch; as often as needed.",
     ),
     "drop_class": typer.Option(
         metavar=_CLASS,

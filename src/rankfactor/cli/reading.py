@@ -111,7 +111,7 @@ def read_labelled(path: Path, options: Options) -> Labelled:
         positive_classes(encode_labels(described, len(described))[0], positive)
     together = sources.column(groups[0], "group") if groups else None
     notes += [
-        f"the table's own column {name!r} is no feature: that of {asked[name]} was asked for."
+        f"the table's own column {name!r} is not a feature: you asked for that of {asked[name]}."
         for name in table.words
         if asked.get(name) is not None
     ]
@@ -136,7 +136,7 @@ def new_table(table: Table, path: Path, options: Options, wanted: Sequence[str])
     for _, column in given:
         if column not in wanted:
             raise InputError(
-                f"{column!r} is no covariate of the model, which has "
+                f"{column!r} is not a covariate of the model, which has "
                 f"{listed(list(wanted), 3) or 'none'}.{did_you_mean(column, wanted)}"
             )
     # Those that are nowhere are told by whoever matches the table to the model.
@@ -330,6 +330,6 @@ def _words(table: Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
     left = [name for name in names if name not in used]
     become = f"columns of words become 0/1 features: {listed(used, MOST_LEVELS)}"
     kinds = f"(not 2 to {MOST_LEVELS} words, or numbers among them)"
-    no = f"columns of text that are no features {kinds}"
-    said = [f"{become}; leave out what is no feature (--exclude)."] if used else []
+    no = f"columns of text that cannot be features {kinds}"
+    said = [f"{become}; exclude columns that are not features (--exclude)."] if used else []
     return used, said + ([f"{no} are left out: {listed(left, MOST_LEVELS)}."] if left else [])

@@ -46,7 +46,7 @@ _ALL: opt.Options = {
         default=Settings("all"),
     ),
     "folds": opt.option(int, "Folds of a repeat; fewer if a class is small.", default=10, min=2),
-    "repeats": opt.option(int, "How often the samples are divided anew.", default=1, min=1),
+    "repeats": opt.option(int, "Number of repetitions, each with new folds.", default=1, min=1),
     "n_factors": (int, 20),
     "random_state": (int, 0),
     "n_jobs": (int, 1),

@@ -128,7 +128,7 @@ class AnnotatedTable:
         module = need(package, extra="anndata", path=path)
         complaint = f"is not a whole {path.suffix} file; copy or write it again."
         with foreign_reader(path, complaint), warnings.catch_warnings():
-            # What these packages say of their own future is no concern of the reader of a table.
+            # Users who read a table cannot act on the deprecation warnings of these packages.
             warnings.simplefilter("ignore", FutureWarning)
             warnings.simplefilter("ignore", UserWarning)
             self._data = (module.read_h5mu if package == "mudata" else module.read_h5ad)(path)

@@ -95,7 +95,7 @@ def load(name: str) -> Dataset:
     Raises
     ------
     InputError
-        If there is no such set, or its file cannot be had.
+        If the set is unknown or its file cannot be found or downloaded.
     """
     info = _info(name)
     if info.name == "alzheimer":
@@ -145,7 +145,7 @@ def fetch(name: str) -> list[Path]:
     Raises
     ------
     InputError
-        If a file cannot be had, with what to put where.
+        If a file cannot be found or downloaded; the message says where to put it.
     """
     return [_find(file, checksum) for file, checksum in _info(name).files.items()]
 

@@ -97,7 +97,7 @@ class RankFactorClassifier(Deciding):
         another, and may have a likelihood of its own; ``block_shares_`` says how much of each block
         a factor explains.
     covariates : list of str or None, default None
-        Columns of X (or of an AnnData's obs) that are no features, such as age, sex or batch; text
+        Columns of X (or of an AnnData's obs) that are not features, such as age, sex or batch; text
         is one level per value. New tables need them as well.
     covariate_use : {"regress", "block"}, default "regress"
         "regress" takes from each feature what the covariates say of it on the rank scale

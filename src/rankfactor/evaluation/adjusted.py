@@ -20,7 +20,7 @@ class Adjusted(Wrapper):
     ----------
     estimator : classifier
     covariates : sequence of str
-        Columns of the table that are no features.
+        Columns of the table that are not features.
     covariate_use : {"regress", "block"}, default "regress"
         "regress" takes them out of every feature on the rank scale; "block" makes features of them.
     """

@@ -84,7 +84,7 @@ def cross_validate(
         The same index; one column per task, NaN = unknown.
     n_folds : int, default 10
     n_repeats : int, default 1
-        How often the samples are divided anew.
+        Number of repetitions, each with new folds.
     groups : array-like or Series, optional
         Samples of one group stay in one fold, for example those of one patient.
     positive : mapping from task to class, optional

@@ -95,7 +95,7 @@ class FeaturePlan:
         ----------
         X : DataFrame, AnnData, sparse matrix or array-like, shape (N, columns)
         covariates : sequence of str, optional
-            Columns (or columns of an AnnData's obs) that are no features. With an empty list and
+            Columns (or columns of an AnnData's obs) that are not features. With an empty list and
             "regress" every feature becomes its normal scores.
         covariate_use : {"regress", "block"}
         blocks : sequence, mapping or Series, optional

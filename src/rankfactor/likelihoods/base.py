@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfactor.errors import InputError
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
@@ -303,9 +304,12 @@ class Likelihood(Part, ABC, Generic[Params]):
     def terms(self, tile: Tile) -> tuple[Sites, Floats]:
         """Sites and bound terms of a tile, each array of shape (rows, samples).
 
-        Not asked for where both `sites` and `statistics` are overridden.
+        Not called where both `sites` and `statistics` are overridden.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no `terms`.")
+        raise InputError(
+            f"{type(self).__name__} is incomplete: define `terms`, or `sites` and `statistics` "
+            "(CONTRIBUTING.md)."
+        )
 
     def sites(self, tile: Tile) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
@@ -329,7 +333,9 @@ class Likelihood(Part, ABC, Generic[Params]):
         For likelihoods whose parameters can be updated from w alone. With ``chance`` all are drawn.
         ``w`` and ``var_w`` may be overwritten.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no fused step.")
+        raise InputError(
+            f"{type(self).__name__} states has_fused_step: define `augment` (CONTRIBUTING.md)."
+        )
 
     def bound(self, statistics: Statistics, rows: Normal, params: Params) -> float:
         """E[log likelihood] and its auxiliary variables, at the rows the statistics were made."""
