@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from rankfactor.steps import acceleration
+
 # The first example of a test may have to compile a kernel.
 settings.register_profile("rankfactor", deadline=None)
 settings.load_profile("rankfactor")
@@ -40,3 +42,9 @@ def shared_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def without_momentum(monkeypatch):
+    """Plain coordinate ascent: steps that momentum carries further may lower the ELBO."""
+    monkeypatch.setattr(acceleration, "MOMENTUM", 0.0)

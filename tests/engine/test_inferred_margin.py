@@ -35,6 +35,7 @@ def run(likelihood, X, y=None, n_threads=1, **settings):
     return run_model(model, X, labels, n_threads, **settings)
 
 
+@pytest.mark.usefixtures("without_momentum")
 @pytest.mark.parametrize("supervised", [False, True])
 @pytest.mark.parametrize("holes", [False, True])
 @pytest.mark.parametrize("shape", [1.0, 30.0, 1000.0])

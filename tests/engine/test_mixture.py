@@ -34,6 +34,7 @@ def mixed(model, T=4, **hyper):
     return replace(model, latent=DPMixture(T, **hyper))
 
 
+@pytest.mark.usefixtures("without_momentum")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("data", "label", "kind", "holes"),
@@ -48,6 +49,7 @@ def test_elbo_never_decreases(data, label, kind, holes):
     assert elbo[-1] > elbo[0]
 
 
+@pytest.mark.usefixtures("without_momentum")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("data", DATA)
 def test_elbo_never_decreases_without_labels(data):

@@ -66,6 +66,7 @@ def run(model, X, labels, n_threads=1, seed=0, **settings):
         )
 
 
+@pytest.mark.usefixtures("without_momentum")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("data", "label", "kind", "holes"),
@@ -86,6 +87,7 @@ def test_elbo_never_decreases(data, label, kind, holes):
     assert elbo[-1] > elbo[0]
 
 
+@pytest.mark.usefixtures("without_momentum")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "shrinkage",

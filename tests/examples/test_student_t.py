@@ -82,6 +82,7 @@ def test_without_uncertainty_the_bound_is_the_density():
     assert_allclose(found, law.logpdf(x[0, :2]).sum())
 
 
+@pytest.mark.usefixtures("without_momentum")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("labelled", [True, False])
 def test_its_elbo_never_decreases(data, labelled):

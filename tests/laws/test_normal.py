@@ -39,9 +39,9 @@ def test_reordered_permutes_and_flips_moments():
     assert_allclose(unpack(turned.cov), full)
 
 
-def test_rotated_turns_moments():
+def test_transformed_moments():
     rows, turn = law(3, 4), ortho_group.rvs(4, random_state=0)
-    turned = rows.rotated(turn)
+    turned = rows.transformed(turn)
     assert_allclose(turned.mean, rows.mean @ turn)
     assert_allclose(unpack(turned.cov), turn.T @ unpack(rows.cov) @ turn)
     second = turn.T @ unpack(rows.second) @ turn
@@ -49,8 +49,19 @@ def test_rotated_turns_moments():
     assert_allclose(turned.entropy(), rows.entropy())
     drawn = rows.draw(Stream.from_seed(0))
     assert_allclose(
-        drawn.rotated(turn).second, drawn.rotated(turn).draw(Stream.from_seed(1)).second
+        drawn.transformed(turn).second, drawn.transformed(turn).draw(Stream.from_seed(1)).second
     )
+
+
+def test_transformed_by_any_invertible_matrix():
+    rows, matrix = law(5000, 3), np.array([[1.0, 0.4, 0.0], [0.0, 2.0, -0.3], [0.2, 0.0, 0.5]])
+    moved = rows.transformed(matrix)
+    full = matrix.T @ unpack(rows.cov) @ matrix
+    assert_allclose(unpack(moved.cov), full)
+    assert_allclose(moved.log_det, np.linalg.slogdet(full)[1])
+    single = Normal(rows.mean, np.asfortranarray(rows.cov, np.float32), rows.log_det)
+    assert single.transformed(matrix).cov.dtype == np.float32
+    assert_allclose(single.transformed(matrix).cov, moved.cov, rtol=1e-5, atol=1e-6)
 
 
 def test_nearly_singular_precision_still_gives_a_law():

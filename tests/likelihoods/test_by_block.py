@@ -76,6 +76,7 @@ def test_ranked_blocks_need_no_transform():
     assert_array_equal(models[0].decision_function(X), models[1].decision_function(other))
 
 
+@pytest.mark.usefixtures("without_momentum")
 def test_the_bound_never_falls():
     for likelihood in (MIXED, {**MIXED, "gases": "margin_rank", "survey": "margin_rank"}):
         model, _, _ = fitted(RankFactorAnalysis, likelihood, max_iter=60, tol=0.0)

@@ -10,7 +10,7 @@ from rankfactor.engine import vb
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import MarginRank
 from rankfactor.model import Model
-from rankfactor.shrinkage import SHRINKAGE, MultiplicativeGamma, NormalARD
+from rankfactor.shrinkage import SHRINKAGE, TPBN, MultiplicativeGamma, NormalARD
 from rankfactor.steps.workers import Workers, workers
 
 
@@ -87,3 +87,19 @@ def test_unneeded_factors_switch_off(name):
             pool,
         )
     assert fit.history.n_active[-1] == 3
+
+
+PROFILED = [TPBN(), TPBN(1.0, 0.7), TPBN(scope="row"), NormalARD(), MultiplicativeGamma()]
+
+
+@pytest.mark.parametrize("prior", PROFILED, ids=repr)
+def test_the_slope_of_the_profile_is_the_settled_precision(prior):
+    """Envelope theorem: where an entry's own scales are best, d bound / d E[a^2] = -E[1/xi] / 2."""
+    squares = np.random.default_rng(0).gamma(0.3, 1.0, (8, 3))
+    scales = prior.start(8, 3)
+    for _ in range(400):  # until all scales are at their optimum, the entries' own among them
+        scales = prior.update(scales, squares)
+    unit, step = prior.unit(scales), 1e-5
+    ends = [prior.profile(unit * squares * (1 + sign * step)) for sign in (1, -1)]
+    slope = (ends[0] - ends[1]) / (2 * step * squares)
+    assert_allclose(slope, -0.5 * prior.precision(scales), rtol=1e-4)

@@ -118,6 +118,7 @@ def test_a_model_goes_through_json(base):
     assert_array_equal(again.loading_shrinkage.rows[1], [1, 3, 4])
 
 
+@pytest.mark.usefixtures("without_momentum")
 @pytest.mark.parametrize("likelihood", [MarginRank(double=True), Gaussian()], ids=repr)
 @pytest.mark.parametrize("name", SHRINKAGE)
 def test_the_bound_never_falls(likelihood, name):

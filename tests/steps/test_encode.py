@@ -73,7 +73,7 @@ def test_functions_can_be_left_out_on_the_way():
 def test_encoding_ends_where_plain_steps_do_in_fewer_of_them(likelihood, curved, monkeypatch):
     monkeypatch.setattr(MarginRank, "has_curvature", curved)
     model = Model(3, likelihood)
-    fit = run(model, simulate(n=60, d=30).X, None, tol=1e-4)
+    fit = run(model, simulate(n=60, d=30, seed=1).X, None, tol=1e-4)
     z = model.latent.law(60, 3)
     moved, steps = np.inf, 0
     while moved > 1e-11:
@@ -88,7 +88,7 @@ def test_encoding_ends_where_plain_steps_do_in_fewer_of_them(likelihood, curved,
 
 def test_samples_that_have_no_steps_left_take_a_plain_one():
     model = Model(3, MarginRank(double=True))
-    fit = run(model, simulate(n=60, d=30).X, None, tol=1e-4)
+    fit = run(model, simulate(n=60, d=30, seed=1).X, None, tol=1e-4)
     plain = update_scores([fit.data], model.latent, model.latent.law(60, 3), slice(0, 60))
     ours = encode([fit.data], model.latent, slice(0, 60), 3, tol=1e-8, max_steps=1)
     assert_allclose(ours.mean, plain.mean, atol=1e-12)

@@ -69,7 +69,7 @@ class Rotated:
         order, k = law.order, len(self.matrix)
         full = np.eye(order)
         full[:k, :k] = self.matrix
-        return law.rotated(full)
+        return law.transformed(full)
 
 
 def matching(loadings: Floats, reference: Floats, rotate: bool) -> Permuted | Rotated:

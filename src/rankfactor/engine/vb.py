@@ -34,6 +34,7 @@ from rankfactor.posterior.convergence import INTERRUPTED, UNDECIDED, Convergence
 from rankfactor.posterior.shares import ACTIVE_SHARE, second_moment, shares_of, variance_of
 from rankfactor.steps.acceleration import Momentum
 from rankfactor.steps.fused import update_fused
+from rankfactor.steps.rotation import find_rotation, start_rotation, turned_scales, whole
 from rankfactor.steps.row import update_view, view_bound
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
@@ -43,6 +44,8 @@ logger = logging.getLogger(__name__)
 
 # With so many samples a fit begins with a few of them, and finds the scores of all in some steps.
 LARGE, SMALL, SCORE_STEPS = 8192, 2048, 5
+# Iterations after which the factors are rotated first, and how many there are to the next time.
+FIRST_TURN, TURN_EVERY = 2, 5
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,31 @@ class Fit:
         """The table and, if there are any, the labels."""
         return [self.data] if self.labels is None else [self.data, self.labels]
 
+    def turn(self) -> tuple[Floats, float]:
+        """Rotate the factors to the axes that the shrinkage priors prefer, in place.
+
+        Returns the rotation (K, K) and what the ELBO gains by it, which is never negative.
+        """
+        order = self.z.order
+        still = np.eye(order)
+        turn = find_rotation(self.views, order)
+        if np.array_equal(turn, still):
+            return still, 0.0
+        gain, found = 0.0, []
+        for item in self.views:
+            old = item.state
+            rows = old.rows.transformed(whole(turn, old.rows.order))
+            before = item.view.shrinkage.bound(old.scales, old.rows.squares[:, :order])
+            scales, bound = turned_scales(item, rows.squares[:, :order])
+            gain += bound - before
+            found.append((rows, scales))
+        if gain <= 0:
+            return still, 0.0
+        for item, (rows, scales) in zip(self.views, found, strict=True):
+            item.state.rows, item.state.scales = rows, scales
+        self.z, self.prior = self.z.transformed(turn), self.prior.turned(turn)
+        return turn, gain
+
     def assign(self, parts: Sequence[ScorePrior]) -> None:
         """Take in the priors of consecutive blocks of samples, in place."""
         self.prior = joined(self.prior, parts)
@@ -143,6 +171,8 @@ def ascend(
     """
     scores = model.data.normal_scores(observed)
     loadings, factors = principal_components(scores, model.n_factors, rng, pool)
+    turn = start_rotation(loadings, len(factors))
+    loadings, factors = loadings @ turn, factors @ turn
     best: Fit | None = None
     for restart in range(settings.n_restarts):
         if restart:
@@ -263,6 +293,7 @@ def _ascend(
     """Iterate to convergence, in place."""
     likelihood = fit.data.view.likelihood
     momentum, previous, change = Momentum(), -np.inf, np.nan
+    next_turn, wait = FIRST_TURN, TURN_EVERY
     try:
         for iteration in range(settings.max_iter + 1):
             if likelihood.has_fused_step:
@@ -282,6 +313,12 @@ def _ascend(
             if iteration > 1 and abs(change) < settings.tol:
                 break
             previous = elbo
+            if iteration == next_turn:
+                turn, gain = fit.turn()
+                momentum.turn(turn)
+                # The longer, the less rotations change.
+                wait *= 1 if gain > settings.tol * abs(elbo) else 2
+                next_turn += wait
         fit.convergence = by_change(
             "ELBO",
             change,

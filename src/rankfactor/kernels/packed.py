@@ -67,6 +67,18 @@ def pack(full: Floats) -> Floats:
     return np.ascontiguousarray(full[:, upper[0], upper[1]])
 
 
+def packed_transform(matrix: Floats) -> Floats:
+    """What packed rows of matrices C are multiplied by to give ``F^T C F``, shape (P, P).
+
+    ``F`` is the matrix given, shape (K, K).
+    """
+    first, last = places(len(matrix))
+    rows, columns = np.ix_(first, first), np.ix_(last, last)
+    both = matrix[rows] * matrix[columns]
+    swapped = matrix[np.ix_(last, first)] * matrix[np.ix_(first, last)]
+    return np.asarray(both + np.where(first == last, 0.0, 1.0)[:, None] * swapped)
+
+
 @njit(cache=True, nogil=True)
 def add_outer(mean, packed):  # type: ignore[no-untyped-def]
     """``packed + mean mean^T`` for every row: second moments from means (n, K) and covariances."""

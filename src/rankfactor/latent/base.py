@@ -63,6 +63,10 @@ class ScorePrior(ABC):
         """The prior of the scores ``sign * z[order]``."""
         return self
 
+    def turned(self, matrix: Floats) -> Self:
+        """The prior of the scores ``z @ matrix``, where the matrix (K, K) is orthogonal."""
+        return self
+
     def draw(self, stream: Stream) -> Self:
         """One draw of all that is learned, as laws without variance."""
         return self

@@ -202,6 +202,10 @@ class Mixture(ScorePrior):
         """The mixture of the scores ``sign * z[order]``."""
         return replace(self, centres=self.centres.reordered(order, sign))
 
+    def turned(self, matrix: Floats) -> Mixture:
+        """The mixture of the scores ``z @ matrix``, where the matrix (K, K) is orthogonal."""
+        return replace(self, centres=self.centres.transformed(matrix))
+
     def in_unit(self, u: Floats) -> Mixture:
         """A drawn mixture of scores that were divided by ``sqrt(u)``, shape (1,)."""
         centres = replace(self.centres, mean=self.centres.mean / np.sqrt(u))

@@ -18,16 +18,17 @@ from rankfactor.kernels.packed import (
     add_outer,
     append_one,
     diagonal_positions,
-    pack,
     packed_order,
     packed_size,
+    packed_transform,
     pair_weights,
-    unpack,
 )
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.samplers import draw_rows
 from rankfactor.kernels.solve import draw_packed, solve_packed
 from rankfactor.typing import Floats, Index, Reals
+
+_ROWS = 4096  # whose covariances are transformed together
 
 
 @dataclass(frozen=True)
@@ -151,13 +152,17 @@ class Normal:
         cov = self.cov[:, positions] * (sign[first] * sign[second])
         return Normal(self.mean[:, order] * sign, cov, self.log_det)
 
-    def rotated(self, matrix: Floats) -> Normal:
-        """Law of the coordinates ``x @ matrix``, where the matrix (K, K) is orthogonal."""
+    def transformed(self, matrix: Floats) -> Normal:
+        """Law of the coordinates ``x @ matrix``, where the matrix (K, K) is invertible."""
         mean = self.mean @ matrix
-        if self.is_certain or not self.cov.any():  # a draw: there is nothing to turn
+        if self.is_certain or not self.cov.any():  # a draw has no covariance
             return Normal.certain(mean)
-        cov = matrix.T @ unpack(self.cov) @ matrix
-        return Normal(mean, pack(cov), self.log_det)
+        factor, cov = packed_transform(matrix), np.empty_like(self.cov)
+        for first in range(0, len(mean), _ROWS):
+            rows = slice(first, first + _ROWS)
+            cov[rows] = self.cov[rows] @ factor  # in double precision
+        log_det = self.log_det + 2 * np.linalg.slogdet(matrix)[1]
+        return Normal(mean, cov, log_det)
 
     def put(self, rows: Index, part: Normal) -> None:
         """Overwrite some of the rows in place."""

@@ -75,6 +75,19 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
     def bound(self, scales: Scales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
 
+    def unit(self, scales: Scales) -> Floats:
+        """Units of E[a^2] in which `profile` takes it, shape (rows, K): here, the precisions."""
+        return self.precision(scales)
+
+    def profile(self, ratio: Floats) -> Floats:
+        """Largest bound of an entry, up to a constant, at E[a^2] in its `unit`.
+
+        The largest over the laws of the scales that belong to the entry alone, at given laws of all
+        others; here none does. Rotations of the factors raise the sum of these values
+        (`rankfactor.steps.rotation`).
+        """
+        return -0.5 * ratio
+
     def stretch(self, scales: Scales, squares: Floats) -> Stretch:
         """Density of u at certain scales and rows, the squares of which are given.
 

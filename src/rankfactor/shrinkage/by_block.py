@@ -155,6 +155,14 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         """E[1/xi], shape (rows, K)."""
         return self._joined([self.base.precision(one) for one in scales])
 
+    def unit(self, scales: BlockScales) -> Floats:
+        """Units of E[a^2], shape (rows, K): those of every row's block."""
+        return self._joined([self.base.unit(one) for one in scales])
+
+    def profile(self, ratio: Floats) -> Floats:
+        """Largest bound of an entry: the base's."""
+        return self.base.profile(ratio)
+
     def bound(self, scales: BlockScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
         return sum(self.base.bound(one, part) for one, part in self._split(scales, squares))

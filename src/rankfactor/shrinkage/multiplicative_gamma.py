@@ -120,6 +120,14 @@ class MultiplicativeGamma(ScopedShrinkage[MultiplicativeGammaScales]):
         """E[1/xi], shape (rows, K)."""
         return np.asarray(scales.phi.mean * scales.tau)
 
+    def unit(self, scales: MultiplicativeGammaScales) -> Floats:
+        """E[tau], shape (rows, K)."""
+        return np.broadcast_to(scales.tau, scales.phi.mean.shape)
+
+    def profile(self, ratio: Floats) -> Floats:
+        """Largest bound of an entry over the law of its phi, at E[tau] E[a^2]."""
+        return np.asarray(-0.5 * (self.nu + 1.0) * np.log(self.nu + ratio))
+
     def bound(self, scales: MultiplicativeGammaScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
         phi, delta = scales.phi, scales.delta

@@ -39,6 +39,13 @@ GIG law, so `update` leaves xi for last. With q(eta) = Ga(c, rate), c = r + s, t
 in E[log Ga(xi; r, eta)], E[log Ga(eta; s, phi)] and eta's entropy cancel, and what eta leaves is
 
     -c log rate - E[phi] E[eta] + s E[log phi] + c + log Gamma(c) - log Gamma(r) - log Gamma(s).
+
+At given E[phi], with both xi and eta at their optimum, an entry's bound depends on E[a^2] / E[phi]
+alone, up to a constant. With rate = E[phi] rho and v that ratio it is (`TPBN.profile`)
+
+    max_rho  log Z(r - 1/2, 2 c / rho, v) - c log rho - c / rho,
+
+Z the normaliser of the GIG law; the maximum is at rho = 1 + E[xi] / E[phi].
 """
 
 from dataclasses import dataclass
@@ -58,6 +65,7 @@ from rankfactor.typing import Floats
 FLOOR = 1e-14
 # Turns of (v, xi) in a draw of the horseshoe's scales: phi then mixes as with GIG draws of xi.
 TURNS = 2
+PROFILE_STEPS = 60  # the rate of eta halves its distance to the fixed point, or better, at each
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,19 @@ class TPBN(ScopedShrinkage[TPBNScales]):
     def precision(self, scales: TPBNScales) -> Floats:
         """E[1/xi], shape (rows, K)."""
         return scales.inv_xi
+
+    def unit(self, scales: TPBNScales) -> Floats:
+        """1 / E[phi], shape (rows, K)."""
+        return np.broadcast_to(1.0 / scales.phi.mean, scales.xi.shape)
+
+    def profile(self, ratio: Floats) -> Floats:
+        """Largest bound of an entry over the laws of its xi and eta, at E[a^2] over E[phi]."""
+        c, rate = self.r + self.s, 1.0 + np.sqrt(ratio)
+        for _ in range(PROFILE_STEPS):
+            rate = 1.0 + self._xi_law(c / rate, ratio).mean
+        return np.asarray(
+            self._xi_law(c / rate, ratio).log_normaliser - c * (np.log(rate) + 1.0 / rate)
+        )
 
     def stretch(self, scales: TPBNScales, squares: Floats) -> Stretch:
         """Density of u with xi, eta and, with scope "factor", phi in the new unit."""

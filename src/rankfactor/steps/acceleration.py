@@ -68,6 +68,12 @@ class Momentum:
                 mean += weight * (mean - old)
         self._given = given
 
+    def turn(self, matrix: Floats) -> None:
+        """Go on with means whose first columns were multiplied by a matrix (K, K)."""
+        k = len(matrix)
+        for mean in self._given:
+            mean[:, :k] = mean[:, :k] @ matrix
+
 
 class Anderson:
     """The last points and residuals of ``n`` vectors.

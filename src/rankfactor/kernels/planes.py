@@ -1,0 +1,85 @@
+"""Rotations of factors in one plane: what a prior gains by an angle, and the rotation itself.
+
+Rotating columns k and l of a row ``a`` by an angle t changes three of its second moments,
+
+    E[a_k'^2] = c^2 S_kk + 2 c s S_kl + s^2 S_ll,    E[a_l'^2] = S_kk + S_ll - E[a_k'^2],
+
+with c = cos t, s = sin t and S = E[a a^T]. A prior gives every entry a value ``g(unit E[a^2])``,
+whose function g is tabulated: `TABLE_SIZE` points, 32 for each power of two. The table
+is read by the bits of a number, exponent and leading digits being the place and the others the
+weight of the next place, so that no logarithm is taken; between points g is linear.
+"""
+
+import numpy as np
+from numba import njit
+
+from rankfactor.kernels.logs import INLINE, STRICT
+from rankfactor.typing import Floats
+
+_DIGITS = 5  # leading binary digits of a number that choose its place
+_REST = np.int64(52 - _DIGITS)  # the other binary digits of its mantissa
+_MASK, _SHARE = np.int64(2 ** (52 - _DIGITS) - 1), 2.0 ** (_DIGITS - 52)
+# Numbers outside of this range count as its ends.
+_LOWEST, _HIGHEST = 2.0**-70, 2.0**40
+
+
+def _place(x: float) -> int:
+    return int(np.float64(x).view(np.int64)) >> (52 - _DIGITS)
+
+
+_FIRST = np.int64(_place(_LOWEST))
+TABLE_SIZE = _place(_HIGHEST) - _place(_LOWEST) + 2
+
+
+def table_points() -> Floats:
+    """Where a table has its values, shape (TABLE_SIZE,)."""
+    places = np.arange(TABLE_SIZE, dtype=np.int64) + _FIRST
+    return np.asarray((places << _REST).view(np.float64))
+
+
+@njit(**INLINE)
+def _look_up(table, x):  # type: ignore[no-untyped-def]
+    bits = np.float64(max(_LOWEST, min(x, _HIGHEST))).view(np.int64)
+    place = (bits >> _REST) - _FIRST
+    value = table[place]
+    return value + np.float64(bits & _MASK) * _SHARE * (table[place + 1] - value)
+
+
+# The order of a sum may change, so that it becomes vector instructions.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nnan", "nsz", "reassoc"})
+def plane_values(kk, kl, ll, unit_k, unit_l, table, angles):  # type: ignore[no-untyped-def]
+    """Sum over rows of both entries' values after a rotation, shape (angles,).
+
+    ``kk``, ``kl`` and ``ll`` are second moments, and units those of the two columns, each of shape
+    (rows,).
+    """
+    values = np.empty(len(angles))
+    for a in range(len(angles)):
+        c, s = np.cos(angles[a]), np.sin(angles[a])
+        whole, both, other = c * c, 2.0 * c * s, s * s
+        total = 0.0
+        for i in range(len(kk)):
+            first = whole * kk[i] + both * kl[i] + other * ll[i]
+            second = (kk[i] + ll[i] - first) * unit_l[i]
+            total += _look_up(table, first * unit_k[i]) + _look_up(table, second)
+        values[a] = total
+    return values
+
+
+@njit(**STRICT)
+def turn_plane(second, k, l, angle):  # type: ignore[no-untyped-def]  # noqa: E741
+    """Rotate second moments (K, K, rows) in the plane of factors k and l, in place."""
+    c, s = np.cos(angle), np.sin(angle)
+    order, _, n = second.shape
+    for m in range(order):
+        if m in (k, l):
+            continue
+        for i in range(n):
+            x, y = second[m, k, i], second[m, l, i]
+            second[m, k, i] = second[k, m, i] = c * x + s * y
+            second[m, l, i] = second[l, m, i] = c * y - s * x
+    for i in range(n):
+        x, y, between = second[k, k, i], second[l, l, i], second[k, l, i]
+        second[k, k, i] = c * c * x + 2.0 * c * s * between + s * s * y
+        second[l, l, i] = x + y - second[k, k, i]
+        second[k, l, i] = second[l, k, i] = (c * c - s * s) * between + c * s * (y - x)

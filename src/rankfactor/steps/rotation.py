@@ -1,0 +1,151 @@
+r"""Rotation step: the axes of the factors that the shrinkage priors find most probable.
+
+For orthogonal R the predictors ``w = A z`` are those of ``A R`` and ``R^T z``, and a standard
+normal (or a spherical mixture's) law of z does not change. Of the ELBO only the shrinkage priors'
+part does. Coordinate ascent, rows given scores and scores given rows, cannot rotate: both hold each
+other in place. So the axes are rotated outright, in one plane of two factors after another
+(Jacobi's method). With S = E[a a^T] of every row, an angle t changes the sum of
+
+    g( unit_ik E[a_ik^2] ) + g( unit_il E[a_il^2] )
+
+over the rows of all views, where g is the largest bound of an entry over the scales that belong to
+it alone, at given laws of the scales that entries share (`rankfactor.shrinkage.base.Shrinkage`,
+`profile`). Every rotation that raises the sum raises the ELBO once these scales are at their
+optimum. They are brought there by updates of the prior, which are ascent steps themselves; a
+rotation after which the ELBO is not larger is given up, so that it never falls by one.
+
+Parameter expansion reaches the same axes in expectation maximisation (Rockova and George 2016,
+Journal of the American Statistical Association 111).
+
+A start is rotated by Kaiser's varimax (1958), which needs no scales: the orthogonal R that
+maximises the variance of the squared loadings of every factor, summed over the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankfactor.kernels.packed import unpack
+from rankfactor.kernels.planes import plane_values, table_points, turn_plane
+from rankfactor.shrinkage import AnyShrinkage
+from rankfactor.steps.score import ObservedView
+from rankfactor.typing import Floats
+
+ANGLES = np.linspace(-0.5, 0.5, 13)[1:] * np.pi  # tried in every plane
+FINER, FINER_ROUNDS = np.array([-0.6, -0.2, 0.2, 0.6]), 3  # then around the best of them
+SETTLE = 10  # updates of the scales at rotated rows
+LEAST_GAIN = 1.0  # of the ELBO for which a plane is rotated: less is within the noise of the axes
+VARIMAX_STEPS, VARIMAX_TOL = 200, 1e-6
+
+
+def varimax(loadings: Floats) -> Floats:
+    """Orthogonal R, shape (K, K), for which ``loadings @ R`` has the simplest columns."""
+    n_rows, order = loadings.shape
+    turn, size = np.eye(order), 0.0
+    for _ in range(VARIMAX_STEPS):
+        turned = loadings @ turn
+        squares = turned * turned
+        target = turned * (squares - squares.sum(axis=0) / n_rows)
+        left, singular, right = np.linalg.svd(loadings.T @ target)
+        turn, before, size = left @ right, size, float(singular.sum())
+        if size <= before * (1.0 + VARIMAX_TOL):
+            break
+    return np.asarray(turn)
+
+
+def start_rotation(loadings: Floats, n_samples: int) -> Floats:
+    """Varimax rotation (K, K) of the principal components (d, K) that exceed chance.
+
+    Those of independent columns have at most the mean square (1 + sqrt(d / N))^2 in the limit
+    (Marchenko and Pastur 1967). They have no axes, and rotated together with the others they would
+    take a part of each of these away.
+    """
+    n_rows, order = loadings.shape
+    chance = (1.0 + np.sqrt(n_rows / n_samples)) ** 2
+    count = int(((loadings**2).sum(axis=0) > chance).sum())
+    turn = np.eye(order)
+    turn[:count, :count] = varimax(loadings[:, :count])
+    return turn
+
+
+class _Side(NamedTuple):
+    """A view's rows as rotations see them."""
+
+    second: Floats  # (K, K, rows): E[a a^T]
+    unit: Floats  # (K, rows)
+    table: Floats  # (TABLE_SIZE,): g
+
+
+def find_rotation(views: Sequence[ObservedView], n_factors: int) -> Floats:
+    """Rotation (K, K) by one sweep over all planes."""
+    sides = [_side(item, n_factors) for item in views]
+    turn = np.eye(n_factors)
+    for k, m in combinations(range(n_factors), 2):
+        angle, gain = _best_angle(sides, k, m)
+        if gain < LEAST_GAIN:
+            continue
+        for side in sides:
+            turn_plane(side.second, k, m, angle)
+        c, s = np.cos(angle), np.sin(angle)
+        turn[:, [k, m]] = turn[:, [k, m]] @ np.array([[c, -s], [s, c]])
+    return turn
+
+
+def _side(item: ObservedView, n_factors: int) -> _Side:
+    rows, scales = item.state.rows, item.state.scales
+    second = unpack(rows.second)[:, :n_factors, :n_factors]
+    prior = item.view.shrinkage
+    unit = np.ascontiguousarray(prior.unit(scales).T, np.float64)
+    return _Side(np.ascontiguousarray(second.transpose(1, 2, 0)), unit, _profile_table(prior))
+
+
+@lru_cache(maxsize=32)
+def _profile_table(prior: AnyShrinkage) -> Floats:
+    return np.asarray(prior.profile(table_points()))
+
+
+def _best_angle(sides: Sequence[_Side], k: int, m: int) -> tuple[float, float]:
+    """Angle that gains most in a plane, and its gain over no rotation."""
+
+    def values(angles: Floats) -> Floats:
+        return np.asarray(sum(_values(side, k, m, angles) for side in sides))
+
+    found = values(ANGLES)
+    at = int(np.argmin(np.abs(ANGLES)))
+    still, best = float(found[at]), int(found.argmax())
+    angle, value, width = float(ANGLES[best]), float(found[best]), float(ANGLES[1] - ANGLES[0])
+    for _ in range(FINER_ROUNDS):
+        near = angle + width * FINER
+        found = values(near)
+        best = int(found.argmax())
+        if found[best] > value:
+            angle, value = float(near[best]), float(found[best])
+        width *= float(FINER[1] - FINER[0])
+    return angle, value - still
+
+
+def _values(side: _Side, k: int, m: int, angles: Floats) -> Any:
+    second, unit = side.second, side.unit
+    return plane_values(
+        second[k, k], second[k, m], second[m, m], unit[k], unit[m], side.table, angles
+    )
+
+
+def whole(turn: Floats, order: int) -> Floats:
+    """The rotation of rows (order,) that end in an intercept, which stays."""
+    full = np.eye(order)
+    full[: len(turn), : len(turn)] = turn
+    return full
+
+
+def turned_scales(item: ObservedView, squares: Floats) -> tuple[Any, float]:
+    """Scales brought up to rows with other squares (rows, K), and the prior's bound there."""
+    prior, scales = item.view.shrinkage, item.state.scales
+    for _ in range(SETTLE):
+        scales = prior.update(scales, squares)
+    return scales, prior.bound(scales, squares)
