@@ -80,6 +80,7 @@ def scree_figure(posterior: Posterior) -> Figure:
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
             va="top",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
         )
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -234,8 +234,8 @@ def scree_overview(posterior: Posterior) -> InlineFigure | None:
         "chance.",
         "Eigenvalues of the correlation of the normal scores of "
         f"{counted(count.n_samples, 'sample')} (marks), and the 95 % quantile of the same "
-        "eigenvalues after permuting every feature (dashed). Filled marks before the first open "
-        f"one are counted as factors.{own}",
+        "eigenvalues after permuting every feature (dashed). Filled marks are counted as "
+        f"factors.{own}",
     )
 
 
