@@ -93,7 +93,7 @@ def numbers_of_factors(text: str) -> list[Any]:
         numbers = [0]
     if min(numbers) < 1:
         raise InputError(
-            "--n-factors must be auto, or whole numbers of at least 1 such as 20 or 5,10,20, not "
+            "--n-factors must be whole numbers of at least 1, such as 20 or 5,10,20, or auto, not "
             f"{text!r}."
         )
     return list(dict.fromkeys(numbers))

@@ -94,7 +94,8 @@ def count_sentences(count: FactorCount) -> str:
         )
     own = [f"{n} in {plain(name)}" for name, n in zip(count.blocks, count.added, strict=True) if n]
     blocks = (
-        f" {count.common} of them were found in the whole table, and {joined(own)} alone."
+        f" {count.common} of them {'was' if count.common == 1 else 'were'} found in the whole "
+        f"table, and {joined(own)} alone."
         if own
         else ""
     )
