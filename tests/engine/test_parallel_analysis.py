@@ -213,6 +213,8 @@ def test_upper_limit(monkeypatch):
     found = count(table(200, 60, 8, noise=0.3))
     assert found.n_factors == 4
     assert len(found.eigenvalues) == 4
+    assert found.at_limit
+    assert not count(table(200, 60, 2)).at_limit
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 3), (3, 1), (40, 2), (4, 30)])

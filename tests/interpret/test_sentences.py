@@ -263,6 +263,15 @@ def test_a_chosen_number_of_factors_is_said():
     assert "parallel analysis" not in " ".join(sentences.methods(models.unsupervised(), None))
 
 
+def test_methods_say_that_the_limit_was_reached():
+    posterior = models.counted()
+    count = posterior.factor_count
+    both = {"eigenvalues": count.eigenvalues[:2], "chance": count.chance[:2]}
+    limited = replace(posterior, factor_count=replace(count, **both))
+    assert "There may be more: 2 is the upper limit." in " ".join(sentences.methods(limited, None))
+    assert "There may be more" not in " ".join(sentences.methods(posterior, None))
+
+
 def test_methods_name_the_blocks_that_added_factors():
     said = " ".join(sentences.methods(models.of_blocks(), None))
     name = plain(models.SCRIPT)

@@ -99,6 +99,8 @@ def count_sentences(count: FactorCount) -> str:
         if own
         else ""
     )
+    if count.at_limit:
+        blocks += f" There may be more: {count.common} is the upper limit."
     return (
         f"The model has {count.in_words}. This is the number of leading eigenvalues of the "
         f"correlation of the normal scores that exceed {against}.{blocks}"

@@ -42,8 +42,13 @@ class FactorCount:
 
     @property
     def n_found(self) -> int:
-        """Number of factors that exceed chance, before the limits are applied; can be 0."""
+        """Number of factors that exceed chance, up to the upper limit; can be 0."""
         return self.common + int(self.added.sum())
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether every eigenvalue that was computed exceeds chance, so there may be more."""
+        return self.common == len(self.eigenvalues)
 
     @property
     def in_words(self) -> str:
