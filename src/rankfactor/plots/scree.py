@@ -74,13 +74,13 @@ def scree_figure(posterior: Posterior) -> Figure:
         )
         axes.axvline(count.common + 0.5, color=MUTED, linewidth=1, linestyle=DASHES[2])
         axes.annotate(
-            f"{counted(count.common, 'factor')}",
+            counted(count.common, "factor"),
             (count.common + 0.5, 1.0),
-            (5, -2),
+            (0, 3),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
-            va="top",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
+            ha="center",
+            va="bottom",
         )
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
