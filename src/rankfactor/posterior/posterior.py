@@ -31,6 +31,7 @@ from rankfactor.posterior.certainty import clear_coefficients
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.posterior.draws import Draws
+from rankfactor.posterior.factor_count import FactorCount
 from rankfactor.posterior.prediction import LINEAR, Prediction
 from rankfactor.posterior.samples import SampleSummary, summarise
 from rankfactor.posterior.shares import ACTIVE_SHARE, factor_shares, loading_units, second_moment
@@ -75,6 +76,8 @@ class Posterior(Prediction):
         Hash of the training codes, which tells training tables apart; empty if it is not known.
     left_out : SampleSummary or None
         What is known of training samples that were left out.
+    factor_count : FactorCount or None
+        How parallel analysis chose the number of factors; None if the number was given.
     """
 
     model: Model
@@ -94,6 +97,7 @@ class Posterior(Prediction):
     training: str = "bayes"
     codes_sha256: str = ""
     left_out: SampleSummary | None = None
+    factor_count: FactorCount | None = None
 
     def __repr__(self) -> str:
         """The model in one line: size, parts, tasks and how the fit ended."""
