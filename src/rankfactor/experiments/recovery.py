@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -152,7 +153,7 @@ def run(
             f"The first table has {CASES[parts[0].case]}. "
             f"Means over {counted(n_repeats, 'simulated table')} of each kind. All methods are "
             "given the true number of factors, except where the number found is shown. Seconds are "
-            f"the wall-clock time of a fit, {_threads(n_threads)}.",
+            f"the wall-clock time of a fit, {_threads(n_threads)}. {_versions(methods)}",
             *absent,
             *(f"{label} is left out: it failed with {why}." for label, why in failed.items()),
             *missing,
@@ -301,6 +302,12 @@ def _shared(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of the forms that all cases have."""
     n_cases = rows.groupby("form")["case"].nunique()
     return rows[rows["form"].map(n_cases) == rows["case"].nunique()]
+
+
+def _versions(methods: Sequence[Method]) -> str:
+    """Sentence with the versions of the other programs."""
+    packages = dict.fromkeys(["scikit-learn", *(one.package for one in methods if one.package)])
+    return f"Versions: {', '.join(f'{one} {version(one)}' for one in packages)}."
 
 
 def _threads(n_threads: int | None) -> str:
