@@ -63,6 +63,6 @@ gallery: venv ## draw docs/gallery.md and its pictures again (needs RANKFACTOR_D
 	$(BIN)/python docs/build_gallery.py
 
 RECOVERY := .venv/results
-recovery: venv ## compare the recovery of known factors, for docs/results.md (about MINUTES minutes; pip install mofapy2 factor_analyzer)
+recovery: venv ## compare the recovery of known factors, for docs/results.md (about 8 minutes; pip install mofapy2 factor_analyzer)
 	$(BIN)/rankfactor reproduce recovery --out $(RECOVERY)/recovery --figures $(RECOVERY)/recovery
 	$(BIN)/python docs/build_results.py $(RECOVERY)

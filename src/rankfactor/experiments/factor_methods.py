@@ -27,6 +27,7 @@ from rankfactor.evaluation.watch import uninterrupted
 from rankfactor.typing import Floats
 
 USED = 0.01  # share of the variance from which on a factor of mofapy2 counts as found
+SWITCHED_OFF = 1e-6  # length of the loadings of a factor, relative to the longest
 _VARIMAX_STEPS, _VARIMAX_TOL = 200, 1e-7
 
 
@@ -116,7 +117,12 @@ def _mofa_loadings(spike: bool, rotated: bool, X: Floats, n_factors: int, how: H
     nodes = _fit_mofa(spike, X, n_factors, how).nodes
     weights = np.asarray(nodes["W"].getExpectations()[0]["E"])  # (d, K)
     loadings: Floats = weights * np.asarray(nodes["Z"].getExpectation()).std(axis=0)
-    return loadings @ varimax(loadings) if rotated else loadings
+    if rotated:
+        # Next to the others, loadings of factors that are switched off would be rounding errors.
+        lengths = np.linalg.norm(loadings, axis=0)
+        used = lengths > SWITCHED_OFF * lengths.max()  # (K,)
+        loadings[:, used] = loadings[:, used] @ varimax(loadings[:, used])
+    return loadings
 
 
 def _mofa_count(spike: bool, X: Floats, most: int, how: How) -> int:

@@ -23,7 +23,6 @@ OUTLIERS, MOVED = 0.01, 20.0  # share of cells, and by how many standard deviati
 LEVELS = 5
 EVEN = 4.0  # Dirichlet parameter of the shares of levels: larger makes features more alike
 MISSING = 0.3
-SWITCHED_OFF = 1e-6  # length of a factor's loadings, relative to the longest
 
 
 class Size(NamedTuple):
@@ -68,20 +67,23 @@ def cosine(found: Floats, truth: Floats) -> float:
     Parameters
     ----------
     found : array, shape (d, k)
-        In any order, with any signs. Factors that are switched off (`SWITCHED_OFF`) do not count,
-        and a true factor without a partner has cosine 0.
+        In any order, with any signs and lengths: loadings that are tiny, but not zero, count by
+        their direction. A true factor without a partner has cosine 0.
     truth : array, shape (d, K)
         True factors without any loading are left out.
     """
-    truth = truth[:, truth.any(axis=0)]
-    truth = truth / np.linalg.norm(truth, axis=0)
-    lengths = np.linalg.norm(found, axis=0)  # (k,)
-    found = found[:, lengths > SWITCHED_OFF * lengths.max()]
-    found = found / np.linalg.norm(found, axis=0)
+    found, truth = _directions(found), _directions(truth)
     absent = max(truth.shape[1] - found.shape[1], 0)
     found = np.pad(found, ((0, 0), (0, absent)))  # (d, at least K)
     order, _ = match_factors(found, truth)
     return float(np.abs((found[:, order] * truth).sum(axis=0)).mean())
+
+
+def _directions(loadings: Floats) -> Floats:
+    """Columns of length 1, shape (d, at most K); those without any loading are left out."""
+    kept = loadings[:, loadings.any(axis=0)]
+    kept = kept / np.abs(kept).max(axis=0, initial=0.0)  # squares of tiny numbers would be zero
+    return np.asarray(kept / np.linalg.norm(kept, axis=0))
 
 
 def _values(y: Floats, rng: np.random.Generator) -> Floats:
