@@ -14,7 +14,7 @@ from rankfactor.cli.console import in_options, note, progress, result
 from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import AUTO, InputError, counted
 from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def fit(
     if annotated is not None:
         check_annotated(table, annotated)
     numbers = settings.numbers_of_factors(ctx.params["n_factors"])
+    if not labels and not settings.is_given(ctx, "n_factors"):
+        numbers = [AUTO]
     name = model if labels else "Factor analysis"
     alone = {} if labels else settings.analysis_settings(ctx)
     data = read_labelled(table, ctx.params)

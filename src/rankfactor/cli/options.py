@@ -137,6 +137,7 @@ _DIFFERENT: dict[str, dict[str, Any]] = {
         "kind": str,
         "min": None,
         "metavar": "NUMBER[,NUMBER...]|auto",
+        "show_default": "20; auto without --labels",
         "help": "Most factors; those not needed switch off. Several numbers: the best is chosen by "
         "cross-validation within the training samples; auto: by parallel analysis on the ranks.",
     },

@@ -38,17 +38,19 @@ def classifier_settings(
     return settings
 
 
+def is_given(ctx: typer.Context, name: str) -> bool:
+    """Whether an option was given on the command line."""
+    return getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
+
+
 def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
     """Arguments of `RankFactorAnalysis` that ``fit`` asks for, if no option concerns labels."""
     from rankfactor.estimators import PRESETS, RankFactorAnalysis
 
-    def is_given(name: str) -> bool:
-        return getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
-
     options = ctx.params
     known = [name for name in opt.ESTIMATOR if name in signature(RankFactorAnalysis).parameters]
     for name in (*_FOR_LABELS, *opt.ESTIMATOR):
-        if name not in known and is_given(name):
+        if name not in known and is_given(ctx, name):
             raise InputError(
                 f"--{name.replace('_', '-')} concerns labels, and there are none: add --labels, or "
                 "leave it out."
@@ -61,7 +63,7 @@ def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
     model = options["model"]
     if model not in PRESETS:
         raise InputError(f"--model must be one of {', '.join(PRESETS)}, not {model!r}.")
-    if is_given("model"):
+    if is_given(ctx, "model"):
         note(f"without --labels, --model {model} sets the likelihood of the data only.")
     settings = classifier_settings(options, (), known)
     return {**settings, "likelihood": options["likelihood"] or PRESETS[model].data}

@@ -1,7 +1,7 @@
 """Reading data: tables and labels from files of many formats, bundled sets."""
 
 from rankfactor.data.annotated import from_anndata, from_mudata, write_back
-from rankfactor.data.collection import data_directory, load_alzheimer
+from rankfactor.data.collection import data_directory, load_alzheimer, load_bfi
 from rankfactor.data.dataset import Dataset
 from rankfactor.data.fingerprint import fingerprint
 from rankfactor.data.frames import numeric_table
@@ -25,6 +25,7 @@ __all__ = [
     "from_anndata",
     "from_mudata",
     "load_alzheimer",
+    "load_bfi",
     "numeric_table",
     "read_annotations",
     "read_npz_dataset",

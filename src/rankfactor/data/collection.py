@@ -129,6 +129,19 @@ def load_alzheimer() -> Dataset:
     return Dataset("Alzheimer CSF", table.values, labels, _ALZHEIMER_SOURCE)
 
 
+def load_bfi() -> Dataset:
+    """Load the bundled questionnaire: 25 items of the Big Five personality traits.
+
+    Returns
+    -------
+    Dataset
+        2,800 people x 25 items, answers from 1 (very inaccurate) to 6 (very accurate), 0.7 %
+        missing; five items each of agreeableness (A1 to A5), conscientiousness (C), extraversion
+        (E), neuroticism (N) and openness (O). The label is ``sex``.
+    """
+    return load("bfi")
+
+
 def fetch(name: str) -> list[Path]:
     """Make sure of the files of a data set, fetching them if need be.
 

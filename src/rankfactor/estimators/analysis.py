@@ -26,15 +26,16 @@ class RankFactorAnalysis(FactorModel):
         "margin_rank", "gaussian", "ordinal_probit", "ordinary_rank" or "neighbour_rank".
         How features relate to factors; ranks need no transform of the data. With ``blocks`` also a
         dictionary from block to any of these.
-    n_factors : int or "auto", default 20
-        Most factors; those that the data do not need switch off. "auto" chooses the number by
-        parallel analysis on the ranks (`rankfactor.engine.parallel_analysis`): as many factors as
-        eigenvalues of the table exceed those of permuted tables, at least 1 and at most 50.
-        ``posterior_.factor_count`` has the eigenvalues.
-    margin : float or "auto", default 0.05
+    n_factors : int or "auto", default "auto"
+        "auto" chooses the number by parallel analysis on the ranks
+        (`rankfactor.engine.parallel_analysis`): as many factors as eigenvalues of the table exceed
+        those of permuted tables, at least 1 and at most 50. ``posterior_.factor_count`` has the
+        eigenvalues. A number is the most factors there can be; those that the data do not need
+        switch off.
+    margin : float or "auto", default "auto"
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
-        keep more and weaker factors, smaller ones fewer. "auto" is that of
-        `RankFactorClassifier`: larger for a table of fewer than 40 features.
+        keep more and weaker factors, smaller ones fewer. "auto" is 0.05, and larger for a table of
+        fewer than 40 features, as in `RankFactorClassifier`.
         ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
@@ -96,8 +97,8 @@ class RankFactorAnalysis(FactorModel):
         self,
         likelihood: LikelihoodArgument = "margin_rank",
         *,
-        n_factors: int | str = 20,
-        margin: float | str = MarginRank.margin,
+        n_factors: int | str = "auto",
+        margin: float | str = "auto",
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",
         blocks: Blocks = None,
