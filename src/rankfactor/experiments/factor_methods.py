@@ -1,7 +1,8 @@
 """Methods of factor analysis to compare: ours, and other programs where they are installed.
 
 All are given the number of factors when their loadings are compared with the truth. Those that can
-choose it are asked once more how many factors they find, out of more than there are.
+choose it are asked once more how many factors they find: ours by parallel analysis, mofapy2 by the
+factors that it uses out of more than there are.
 
 Other programs see every feature with mean 0 and standard deviation 1, so their loadings are
 standardised. scikit-learn takes no missing values: they are replaced by the mean of the feature.
@@ -24,11 +25,11 @@ import numpy as np
 
 from rankfactor.estimators import RankFactorAnalysis
 from rankfactor.evaluation.watch import uninterrupted
+from rankfactor.steps.rotation import varimax
 from rankfactor.typing import Floats
 
 USED = 0.01  # share of the variance from which on a factor of mofapy2 counts as found
 SWITCHED_OFF = 1e-6  # length of the loadings of a factor, relative to the longest
-_VARIMAX_STEPS, _VARIMAX_TOL = 200, 1e-7
 
 
 class How(NamedTuple):
@@ -61,7 +62,7 @@ class Method:
         return self.loadings in _OURS.values()
 
 
-def _fit_ours(likelihood: str, X: Floats, n_factors: int, how: How) -> RankFactorAnalysis:
+def _fit_ours(likelihood: str, X: Floats, n_factors: int | str, how: How) -> RankFactorAnalysis:
     model = RankFactorAnalysis(
         likelihood,
         n_factors=n_factors,
@@ -78,8 +79,8 @@ def _our_loadings(likelihood: str, X: Floats, n_factors: int, how: How) -> Float
 
 
 def _our_count(likelihood: str, X: Floats, most: int, how: How) -> int:
-    """Factors in use of the most allowed."""
-    return _fit_ours(likelihood, X, most, how).n_active_
+    """Factors of a fit that chooses their number by parallel analysis."""
+    return min(_fit_ours(likelihood, X, "auto", how).posterior_.n_factors, most)
 
 
 def _factor_analysis(rotation: str, X: Floats, n_factors: int, how: How) -> Floats:
@@ -137,23 +138,6 @@ def standardised(X: Floats) -> Floats:
     """Features with mean 0 and standard deviation 1 over their known values, shape (n, d)."""
     sd = np.nanstd(X, axis=0)
     return np.asarray((X - np.nanmean(X, axis=0)) / np.where(sd > 0, sd, 1.0))
-
-
-def varimax(loadings: Floats) -> Floats:
-    """Orthogonal R, shape (K, K), for which ``loadings @ R`` maximises Kaiser's varimax criterion.
-
-    That is the variance of the squared loadings of every factor, summed over the factors.
-    """
-    n_rows, order = loadings.shape
-    turn, size = np.eye(order), 0.0
-    for _ in range(_VARIMAX_STEPS):
-        turned = loadings @ turn
-        target = turned**3 - turned * ((turned**2).sum(axis=0) / n_rows)
-        left, singular, right = np.linalg.svd(loadings.T @ target)
-        turn, before, size = left @ right, size, float(singular.sum())
-        if size <= before * (1.0 + _VARIMAX_TOL):
-            break
-    return np.asarray(turn)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 Each method gets a table and the true number of factors. Its loadings are compared with the true
 ones by their mean absolute cosine, factors matched one to one. Methods that choose the number of
-factors are then fitted again with more factors than there are, and asked how many they use.
+factors are then fitted again without being given it.
 
 Programs that are not installed, or that fail, are left out and named in a note. Fits run one after
 another. Every method is run once before its time is taken, so that compilation and imports do not
