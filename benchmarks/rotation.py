@@ -24,14 +24,14 @@ SETS = (
     *("khan_train", "sepsis_gse13015", "sepsis_metabolomics", "tb_suscept_counts"),
     "tb_hiv_gse37250",
 )
-START, TURN = vb.start_rotation, vb.Fit.turn
+VARIMAX, TURN = vb.varimax, vb.Fit.turn
 LARGE = 0.05  # share from which a factor is counted among the large ones
 
 
 def choose(mode: str) -> None:
     """Take a former start, or the library's own."""
     plain = mode == "components"
-    vb.start_rotation = (lambda values, n: np.eye(values.shape[1])) if plain else START
+    vb.varimax = (lambda values: np.eye(values.shape[1])) if plain else VARIMAX
     vb.Fit.turn = TURN if mode == "moves" else lambda self: (np.eye(self.z.order), 0.0)
 
 

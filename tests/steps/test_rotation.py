@@ -12,7 +12,7 @@ from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import Gaussian, Hinge, MarginRank, ObservedArray, OrdinalProbit
 from rankfactor.model import Model
 from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD, ShrinkageByBlock
-from rankfactor.steps.rotation import start_rotation, varimax
+from rankfactor.steps.rotation import varimax
 from rankfactor.steps.row import view_bound
 from rankfactor.steps.workers import Workers
 from rankfactor.tasks import encode_labels, signed_labels
@@ -36,15 +36,6 @@ def test_varimax_undoes_a_rotation_of_sparse_loadings():
     assert_allclose(turn.T @ turn, np.eye(4), atol=1e-12)
     assert cosines(mixed, truth).min() < 0.9
     assert cosines(mixed @ turn, truth).min() > 0.999
-
-
-def test_components_within_chance_keep_their_axes():
-    truth = 3 * sparse_loadings(order=2)
-    noise = 0.1 * np.random.default_rng(0).standard_normal((60, 2))
-    turn = start_rotation(np.column_stack([truth @ ortho_group.rvs(2, random_state=1), noise]), 100)
-    assert_array_equal(turn[2:], np.eye(4)[2:])
-    assert_array_equal(turn[:, 2:], np.eye(4)[:, 2:])
-    assert np.abs(turn[:2, :2]).max() < 0.9999
 
 
 CASES = {
@@ -89,9 +80,7 @@ def predictors(fit):
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_turn_raises_the_bound_by_its_gain_and_leaves_the_predictors(case, monkeypatch):
-    monkeypatch.setattr(
-        vb, "start_rotation", lambda loadings, n: ortho_group.rvs(4, random_state=0)
-    )
+    monkeypatch.setattr(vb, "varimax", lambda loadings: ortho_group.rvs(4, random_state=0))
     monkeypatch.setattr(vb, "FIRST_TURN", 99)
     fit = begun(case)
     rows, scores = priors_bound(fit)
@@ -132,7 +121,7 @@ def test_rotation_finds_sparse_factors_from_any_start(monkeypatch):
     found = []
     for seed in range(2):
         start = ortho_group.rvs(4, random_state=seed)
-        monkeypatch.setattr(vb, "start_rotation", lambda loadings, n, turn=start: turn)
+        monkeypatch.setattr(vb, "varimax", lambda loadings, turn=start: turn)
         model = Model(4, MarginRank(double=True))
         coding = model.data.learn(X)
         settings, generator = vb.Settings(), np.random.default_rng(0)

@@ -58,21 +58,6 @@ def varimax(loadings: Floats) -> Floats:
     return np.asarray(turn)
 
 
-def start_rotation(loadings: Floats, n_samples: int) -> Floats:
-    """Varimax rotation (K, K) of the principal components (d, K) that exceed chance.
-
-    Those of independent columns have at most the mean square (1 + sqrt(d / N))^2 in the limit
-    (Marchenko and Pastur 1967). They have no axes, and rotated together with the others they would
-    take a part of each of these away.
-    """
-    n_rows, order = loadings.shape
-    chance = (1.0 + np.sqrt(n_rows / n_samples)) ** 2
-    count = int(((loadings**2).sum(axis=0) > chance).sum())
-    turn = np.eye(order)
-    turn[:count, :count] = varimax(loadings[:, :count])
-    return turn
-
-
 class _Side(NamedTuple):
     """A view's rows as rotations see them."""
 
