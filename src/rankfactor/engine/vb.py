@@ -27,14 +27,14 @@ from rankfactor.classifiers.per_component import assign_block, joined
 from rankfactor.engine.start import principal_components
 from rankfactor.errors import counted
 from rankfactor.latent import ScorePrior, StandardNormal
-from rankfactor.laws.normal import Normal
+from rankfactor.laws.normal import Normal, with_intercept
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
 from rankfactor.posterior.shares import ACTIVE_SHARE, second_moment, shares_of, variance_of
 from rankfactor.steps.acceleration import Momentum
 from rankfactor.steps.fused import update_fused
-from rankfactor.steps.rotation import find_rotation, start_rotation, turned_scales, whole
+from rankfactor.steps.rotation import find_rotation, start_rotation, turned_scales
 from rankfactor.steps.row import update_view, view_bound
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices
@@ -120,7 +120,7 @@ class Fit:
         gain, found = 0.0, []
         for item in self.views:
             old = item.state
-            rows = old.rows.transformed(whole(turn, old.rows.order))
+            rows = old.rows.transformed(with_intercept(turn, old.rows.order))
             before = item.view.shrinkage.bound(old.scales, old.rows.squares[:, :order])
             scales, bound = turned_scales(item, rows.squares[:, :order])
             gain += bound - before
