@@ -6,7 +6,18 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["InputError", "check_count", "check_positive", "counted", "did_you_mean", "listed"]
+__all__ = [
+    "AUTO",
+    "InputError",
+    "check_count",
+    "check_n_factors",
+    "check_positive",
+    "counted",
+    "did_you_mean",
+    "listed",
+]
+
+AUTO = "auto"  # of n_factors: parallel analysis chooses the number
 
 
 class InputError(ValueError):
@@ -45,6 +56,14 @@ def check_count(name: str, value: object, most: int | None = None, *, least: int
     if most is not None and int(value) > most:
         raise InputError(f"{name} must be at most {most}, not {value!r}.")
     return int(value)
+
+
+def check_n_factors(value: object) -> None:
+    """Refuse what is neither a whole number of at least 1 nor "auto"."""
+    if isinstance(value, str) and value != AUTO:
+        raise InputError(f"n_factors must be a whole number or {AUTO!r}, not {value!r}.")
+    if value != AUTO:
+        check_count("n_factors", value)
 
 
 def check_positive(name: str, value: object) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rankfactor.errors import InputError, check_count
+from rankfactor.errors import InputError, check_n_factors
 from rankfactor.latent import LATENT, Latent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import (
@@ -66,7 +66,8 @@ class Model:
 
     Attributes
     ----------
-    n_factors : int
+    n_factors : int or "auto"
+        "auto" is settled by `rankfactor.engine.parallel_analysis` once the table is coded.
     data : DataLikelihood
         Likelihood of the table.
     label : LabelLikelihood or None
@@ -78,7 +79,7 @@ class Model:
         Local classifiers in place of linear ones.
     """
 
-    n_factors: int
+    n_factors: Any  # int, or "auto" until the table is coded
     data: DataLikelihood[Any]
     label: LabelLikelihood | None = None
     loading_shrinkage: AnyShrinkage = TPBN()
@@ -88,7 +89,7 @@ class Model:
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
-        check_count("n_factors", self.n_factors)
+        check_n_factors(self.n_factors)
         if not isinstance(self.data, DataLikelihood):
             raise InputError(
                 f"likelihood {self.data!r} is not a likelihood for data: "

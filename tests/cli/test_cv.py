@@ -154,3 +154,14 @@ def test_the_report_of_a_model_and_its_cross_validation() -> None:
     works("cv", "table.csv", *LABELS, *FOLDS, "--models", "L-SVM", "--out", "other")
     fails("has no results of R-L-BSVM", "report", "model.rankfactor", "--cv", "other")
     fails("is no rankfactor model", "report", "table.csv")
+
+
+def test_parallel_analysis_within_the_training_parts() -> None:
+    common = ("cv", "table.csv", *LABELS, "--folds", "2", "--tol", "1e-2", "--threads", "1")
+    told = answer(*common, "--models", "R-L-BSVM,L-SVM", "--n-factors", "auto")
+    assert told["settings"]["n_factors"] == "auto"
+    assert told["chosen"] == {"R-L-BSVM": {"n_factors=1": 2}}
+    fails(
+        "--n-factors auto is not available for NS-PCA-SVM",
+        *(*common, "--models", "R-L-BSVM,NS-PCA-SVM", "--n-factors", "auto", "--out", "other"),
+    )

@@ -299,3 +299,18 @@ def test_the_program_from_table_to_predictions() -> None:
     first = Path("predictions.csv").read_bytes()
     works("predict", "model.rankfactor", "table.csv", "--threads", "2")
     assert Path("predictions.csv").read_bytes() == first
+
+
+def test_the_number_of_factors_by_parallel_analysis() -> None:
+    quick = ("--n-factors", "auto", "--tol", "1e-2", "--threads", "1")
+    told = works("fit", "table.csv", *quick, "--report", "r.html").stdout
+    posterior = load_model("model.rankfactor")
+    assert posterior.factor_count is not None
+    assert posterior.n_factors == posterior.factor_count.n_factors == 1
+    assert "of 1 factor (parallel analysis) in use." in told
+    assert model_header("model.rankfactor")["provenance"]["settings"]["n_factors"] == "auto"
+    assert "fig-scree" in Path("r.html").read_text("utf-8")
+    assert "of 1 factor (parallel analysis) in use" in works("inspect", "model.rankfactor").stdout
+    works("fit", "table.csv", *LABELS, *quick, "--calibration", "none")
+    assert load_model("model.rankfactor").factor_count is not None
+    fails("or auto, not 'auto,5'", "fit", "table.csv", *LABELS, "--n-factors", "auto,5")

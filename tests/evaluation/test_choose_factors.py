@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorClassifier
 from rankfactor.evaluation import ChooseFactors, cross_validate
+from rankfactor.evaluation.choose_settings import ChooseSettings
 
 
 class Graded(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -148,3 +149,14 @@ def test_the_real_model() -> None:
     assert estimator.random_state is None  # the one given is left alone
     again = ChooseFactors(estimator, (1, 2), n_folds=2, random_state=0).fit(table, y)
     np.testing.assert_array_equal(model.decision_function(table), again.decision_function(table))
+
+
+def test_parallel_analysis_is_a_candidate_whatever_the_number_of_samples() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 2
+    table = pd.DataFrame(rng.standard_normal((24, 6)) + y[:, None])
+    model = RankFactorClassifier(max_iter=3, tol=1.0, calibration="none", random_state=0)
+    candidates: list[dict[str, Any]] = [{"n_factors": "auto"}, {"n_factors": 2}, {"n_factors": 20}]
+    chooser = ChooseSettings(model, candidates, random_state=0)
+    chooser.choose(table, pd.Series(y))
+    assert [bool(np.isnan(one)) for one in chooser.scores_] == [False, False, True]

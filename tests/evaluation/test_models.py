@@ -81,3 +81,12 @@ def test_columns_are_matched_by_name() -> None:
     np.testing.assert_array_equal(
         model.decision_function(table), model.decision_function(table[table.columns[::-1]])
     )
+
+
+def test_parallel_analysis_is_for_factor_models() -> None:
+    models = named_models(["R-L-BSVM", "L-SVM"], n_factors=["auto"])
+    assert models["R-L-BSVM"].n_factors == "auto"
+    with pytest.raises(InputError, match="n_factors='auto' is not available for PFA-L-BSVM"):
+        named_models(["PFA-L-BSVM"], n_factors=["auto"])
+    with pytest.raises(InputError, match="n_factors must be a whole number"):
+        named_models(["R-L-BSVM"], n_factors=["auto", 5])

@@ -15,7 +15,7 @@ from rankfactor.interpret import sentences
 from rankfactor.interpret.accuracy import Score, verdict
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.overview import leaders
-from rankfactor.interpret.wording import number, rate, small
+from rankfactor.interpret.wording import number, plain, rate, small
 from rankfactor.posterior.convergence import Convergence
 
 
@@ -246,3 +246,39 @@ def test_methods_name_the_blocks():
     said = sentences.methods(posterior, 0)[0]
     assert "Loadings have a three-parameter beta normal shrinkage prior" in said
     assert ", with scales of each block's own, which" in said
+
+
+def test_a_chosen_number_of_factors_is_said():
+    assert sentences.factors_in_words(models.unsupervised()) == "3 factors"
+    assert sentences.factors_in_words(models.counted()) == "2 factors (parallel analysis)"
+    assert "2 of 2 factors (parallel analysis) in use" in sentences.facts(models.counted())
+    facts = dict(sentences.fit_facts(models.counted()))
+    assert facts["Number of factors"] == "2 factors (parallel analysis)"
+    assert "Number of factors" not in dict(sentences.fit_facts(models.unsupervised()))
+    said = " ".join(sentences.methods(models.counted(), None))
+    assert "The model has 2 factors (parallel analysis)." in said
+    assert "(60 samples used)" in said
+    assert "found in the whole" not in said
+    assert not any("exceeds chance" in one for one in sentences.cautions(models.counted(), []))
+    assert "parallel analysis" not in " ".join(sentences.methods(models.unsupervised(), None))
+
+
+def test_methods_say_that_the_limit_was_reached():
+    posterior = models.counted()
+    count = posterior.factor_count
+    both = {"eigenvalues": count.eigenvalues[:2], "chance": count.chance[:2]}
+    limited = replace(posterior, factor_count=replace(count, **both))
+    assert "There may be more: 2 is the upper limit." in " ".join(sentences.methods(limited, None))
+    assert "There may be more" not in " ".join(sentences.methods(posterior, None))
+
+
+def test_methods_name_the_blocks_that_added_factors():
+    said = " ".join(sentences.methods(models.of_blocks(), None))
+    name = plain(models.SCRIPT)
+    assert f"1 of them was found in the whole table, and 1 in {name} alone." in said
+
+
+def test_that_no_factor_exceeds_chance_is_a_caution():
+    posterior = models.none_found()
+    assert any("No factor exceeds chance" in one for one in sentences.cautions(posterior, []))
+    assert "No factor exceeds chance" in " ".join(sentences.methods(posterior, None))

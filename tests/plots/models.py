@@ -63,6 +63,27 @@ def unsupervised() -> Posterior:
 
 
 @cache
+def counted() -> Posterior:
+    """Two factors, the number found by parallel analysis."""
+    return _fit(RankFactorAnalysis(n_factors="auto", max_iter=10, random_state=0), table()[0])
+
+
+def none_found() -> Posterior:
+    """The same model as if no eigenvalue exceeded chance."""
+    posterior = counted()
+    count = posterior.factor_count
+    chance = count.eigenvalues[0] + np.zeros_like(count.chance)
+    return replace(posterior, factor_count=replace(count, n_factors=1, common=0, chance=chance))
+
+
+def of_blocks() -> Posterior:
+    """The same model as if a block had added one of the factors."""
+    posterior = counted()
+    added = {"blocks": np.array(["genes", SCRIPT]), "added": np.array([0, 1])}
+    return replace(posterior, factor_count=replace(posterior.factor_count, common=1, **added))
+
+
+@cache
 def one_factor() -> Posterior:
     X, labels = table()
     return _fit(RankFactorClassifier(n_factors=1, max_iter=5, random_state=0), X, labels["stage"])

@@ -50,6 +50,8 @@ FIGURES = {
     "responsibilities": lambda: plots.responsibility_figure(models.nonlinear(), "stage"),
     "network": lambda: plots.network_figure(models.network()),
     "network with a title": lambda: plots.network_figure(models.network(), title="A <title>"),
+    "scree": lambda: plots.scree_figure(models.counted()),
+    "scree without a factor": lambda: plots.scree_figure(models.none_found()),
     "history": lambda: plots.history_figure(models.two_tasks()),
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
@@ -239,6 +241,7 @@ def test_history_starts_after_the_starting_point():
         (lambda: plots.roc_figure(models.decisions(), "group", positive="x"), "'x' is not a class"),
         (lambda: plots.roc_figure(pd.DataFrame({"task": []}), "group"), "'model'"),
         (lambda: plots.comparison_figure(pd.DataFrame({"task": []})), "'model'"),
+        (lambda: plots.scree_figure(models.unsupervised()), 'n_factors="auto"'),
     ],
 )
 def test_bad_arguments_are_named(call, words):

@@ -17,6 +17,7 @@ from rankfactor.interpret.wording import plain
 from rankfactor.laws.normal import Normal
 from rankfactor.report import write_report
 from rankfactor.report.explorer import MOST_SAMPLES, explorer_data
+from rankfactor.report.sections import scree_overview
 
 
 def test_the_explorer_has_the_scores_the_names_and_the_classes(full):
@@ -150,3 +151,26 @@ def test_many_samples_are_thinned_and_it_is_said(folder):
     data = explorer_data(many)
     assert len(data["samples"]) == len(data["scores"][0]) == MOST_SAMPLES
     assert [data["samples"][0], data["samples"][-1]] == ["s0", "s4999"]
+
+
+def test_a_number_that_was_chosen_has_its_figure_and_its_words(folder, full):
+    page = read(write_report(folder / "counted.html", models.counted(), title="t"))
+    assert page.one("section", id="fit").one("svg", id="fig-scree")
+    assert (
+        "2 leading eigenvalues exceed chance"
+        in page.one("svg", id="fig-scree").attributes["aria-label"]
+    )
+    assert "2 of 2 factors (parallel analysis) in use" in page.one("header").text
+    assert "The model has 2 factors (parallel analysis)." in page.one("section", id="methods").text
+    assert "60 samples" in page.one("section", id="fit").text
+    assert "No factor exceeds chance" not in page.text
+    assert not read(full).all("svg", id="fig-scree")
+    assert "parallel analysis" not in read(full).text
+
+
+def test_the_caption_names_blocks_whose_factors_are_not_shown():
+    assert scree_overview(models.unsupervised()) is None
+    assert "Not shown" not in scree_overview(models.counted()).caption
+    name = plain(models.SCRIPT)
+    caption = scree_overview(models.of_blocks()).caption
+    assert f"Not shown: factors found in a single block (1 in {name})." in caption

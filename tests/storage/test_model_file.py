@@ -467,3 +467,28 @@ def test_a_mixed_table_of_format_1_is_read_for_ever(nearness):
     assert posterior.covariate_names == ["age", "site"]
     values = posterior.match(pd.DataFrame(expected["table"]), "error")
     assert_predictions(posterior, posterior.decide(values, Workers()), expected, nearness)
+
+
+def test_a_chosen_number_of_factors_is_kept(tmp_path):
+    table = pd.DataFrame(simulate(n=80, d=12, k=2, noise=0.2).X)
+    blocks = ["a"] * 8 + ["b"] * 4
+    model = RankFactorAnalysis(n_factors="auto", blocks=blocks, max_iter=5, random_state=0)
+    expected = model.fit(table).posterior_.factor_count
+    path = save_model(model, tmp_path / "m", training_samples=False)
+    found = load_model(path).factor_count
+    assert (found.n_factors, found.common) == (expected.n_factors, expected.common)
+    assert found.n_samples == 80
+    assert type(found.n_factors) is int
+    assert found.blocks.tolist() == ["a", "b"]
+    for name in ("eigenvalues", "chance", "added"):
+        assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert model_header(path)["summary"]["n_factors_by"] == "parallel analysis"
+
+
+def test_a_given_number_and_older_files_have_no_count(tmp_path):
+    table, labels = table_and_labels()
+    model = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0).fit(table, labels)
+    path = save_model(model, tmp_path / "m")
+    assert load_model(path).factor_count is None
+    assert model_header(path)["summary"]["n_factors_by"] is None
+    assert load_model(FIXTURES / "linear_v1.rankfactor").factor_count is None

@@ -65,6 +65,7 @@ def fit(
     from rankfactor.engine.interruption import interruptible_once
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
+    from rankfactor.interpret.sentences import factors_in_words
     from rankfactor.report import write_report
     from rankfactor.storage.model_file import model_header, save_model
 
@@ -149,7 +150,7 @@ def fit(
     lines = [
         f"{name}: {counted(len(data.values), 'sample')}, "
         f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
-        f"{counted(fitted.n_factors, 'factor')} in use.",
+        f"{factors_in_words(posterior)} in use.",
         f"Convergence: {posterior.convergence}.",
         *(f"{what}: {path}" for what, path in written.items() if path is not None),
     ]

@@ -96,11 +96,13 @@ def _model_lines(content: dict[str, Any], convergence: str) -> Iterator[str]:
     summary, origin = content["summary"], content["provenance"]
     if summary:
         labels = f"training {summary['training']}" if summary["tasks"] else "without labels"
+        # Older files do not say how the number was chosen: it was given.
+        chosen = f" ({summary['n_factors_by']})" if summary.get("n_factors_by") else ""
         yield (
             f"Fitted to {counted(summary['n_samples'], 'sample')} and "
             f"{counted(summary['n_features'], 'feature')} "
             f"({summary['n_features_that_vary']} vary): {summary['n_active']} of "
-            f"{counted(summary['n_factors'], 'factor')} in use, "
+            f"{counted(summary['n_factors'], 'factor')}{chosen} in use, "
             f"{counted(summary['n_iter'], 'iteration')}, engine {summary['engine']}, {labels}"
         )
         for task, counts in summary["tasks"].items():

@@ -136,9 +136,9 @@ _DIFFERENT: dict[str, dict[str, Any]] = {
     "n_factors": {
         "kind": str,
         "min": None,
-        "metavar": "NUMBER[,NUMBER...]",
+        "metavar": "NUMBER[,NUMBER...]|auto",
         "help": "Most factors; those not needed switch off. Several numbers: the best is chosen by "
-        "cross-validation within the training samples.",
+        "cross-validation within the training samples; auto: by parallel analysis on the ranks.",
     },
     "training": {
         "help": "bayes: jointly; predictive: factors that predict, usually more accurate; auto: "

@@ -10,7 +10,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import note
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import AUTO, InputError, did_you_mean
 
 # Options beside the estimator's arguments that mean nothing without labels.
 _FOR_LABELS = ("groups", "positive", "drop_class")
@@ -83,15 +83,18 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
-def numbers_of_factors(text: str) -> list[int]:
-    """Numbers of an option such as ``5,10,20``."""
+def numbers_of_factors(text: str) -> list[Any]:
+    """Numbers of an option such as ``5,10,20``, or "auto" alone."""
+    if text.strip() == AUTO:
+        return [AUTO]
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         numbers = [0]
     if min(numbers) < 1:
         raise InputError(
-            f"--n-factors must be whole numbers of at least 1, such as 20 or 5,10,20, not {text!r}."
+            "--n-factors must be whole numbers of at least 1, such as 20 or 5,10,20, or auto, not "
+            f"{text!r}."
         )
     return list(dict.fromkeys(numbers))
 

@@ -1,6 +1,7 @@
 """The whole fit: from a table of numbers and its labels to a `Posterior`.
 
-1. The likelihood learns its coding; an "auto" margin and the blocks are settled for the table.
+1. The likelihood learns its coding; an "auto" margin, an "auto" number of factors (by parallel
+   analysis) and the blocks are settled for the table.
 2. Variational Bayes: jointly with the labels, or without them and then predictive training.
 3. Gibbs sampling, where it is asked for, from there.
 4. All samples are encoded without their labels; classifiers are fitted to these scores, and their
@@ -35,6 +36,7 @@ from rankfactor.engine.chain import Gibbs, Moments
 from rankfactor.engine.gibbs import sample
 from rankfactor.engine.interruption import Interruption, interruptible_once
 from rankfactor.engine.on_disk import open_on_disk
+from rankfactor.engine.parallel_analysis import count_factors
 from rankfactor.engine.pooling import collect, pooled
 from rankfactor.engine.predictive import (
     START_ITERATIONS,
@@ -45,7 +47,7 @@ from rankfactor.engine.predictive import (
 )
 from rankfactor.engine.standard_form import in_standard_form
 from rankfactor.engine.vb import Fit, Progress, Settings, ascend
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import AUTO, InputError, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
@@ -108,11 +110,14 @@ class FitSettings:
     progress: Progress | None = None
 
     def trains(self, model: Model, n_features: int) -> str:
-        """The training of a table of so many features: what "auto" comes to, or what was given."""
+        """The training of a table of so many features: what "auto" comes to, or what was given.
+
+        A number of factors that is not settled yet counts as small.
+        """
         if self.training != "auto":
             return self.training
         # With so many factors next to nothing is left out that labels could ask for.
-        few = n_features <= 2 * model.n_factors
+        few = model.n_factors != AUTO and n_features <= 2 * model.n_factors
         return "bayes" if few or why_not_predictive(model, self.gibbs) else "predictive"
 
 
@@ -153,8 +158,14 @@ def fit_posterior(
         if labels is not None:
             check_labels(table.given, labels.tasks, labels.class_index)
         observed = coding.observe(table.values)
-        training = settings.trains(model, len(coding.columns))
         model = model.for_coding(coding)
+        factor_count = None
+        if model.n_factors == AUTO:
+            named = None if plan.blocks is None else plan.blocks[coding.columns]
+            ranked = model.data.normal_scores(observed)
+            factor_count = count_factors(observed, ranked, settings.seed, pool, named)
+            model = replace(model, n_factors=factor_count.n_factors)
+        training = settings.trains(model, len(coding.columns))
         model = with_blocks(model, plan.blocks, coding.columns)
         fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
         # A folder that cannot be used is refused before any work is done.
@@ -182,6 +193,7 @@ def fit_posterior(
             prior=result.prior.fresh(0),
             training=training,
             codes_sha256=hash_of_codes(observed),
+            factor_count=factor_count,
         )
         # Last of all: a prior may depend on the order in which the factors were fitted.
         posterior = in_standard_form(posterior, observed, pool)
@@ -368,7 +380,7 @@ def check_size(model: Model, n_samples: int) -> None:
             "needed."
         )
     for name, needed in (("n_factors", model.n_factors), ("n_components", model.n_components)):
-        if needed is not None and n_samples < needed:
+        if needed not in (None, AUTO) and n_samples < needed:
             raise InputError(
                 f"{name}={needed} needs at least as many samples, but the table has {n_samples}: "
                 f"lower {name}."

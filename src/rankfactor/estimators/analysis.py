@@ -26,8 +26,11 @@ class RankFactorAnalysis(FactorModel):
         "margin_rank", "gaussian", "ordinal_probit", "ordinary_rank" or "neighbour_rank".
         How features relate to factors; ranks need no transform of the data. With ``blocks`` also a
         dictionary from block to any of these.
-    n_factors : int, default 20
-        Most factors; those that the data do not need switch off.
+    n_factors : int or "auto", default 20
+        Most factors; those that the data do not need switch off. "auto" chooses the number by
+        parallel analysis on the ranks (`rankfactor.engine.parallel_analysis`): as many factors as
+        eigenvalues of the table exceed those of permuted tables, at least 1 and at most 50.
+        ``posterior_.factor_count`` has the eigenvalues.
     margin : float or "auto", default 0.05
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
         keep more and weaker factors, smaller ones fewer. "auto" is that of
@@ -102,7 +105,7 @@ class RankFactorAnalysis(FactorModel):
         self,
         likelihood: LikelihoodArgument = "margin_rank",
         *,
-        n_factors: int = 20,
+        n_factors: int | str = 20,
         margin: float | str = MarginRank.margin,
         max_cuts: int = MarginRank.max_cuts,
         shrinkage: str | AnyShrinkage = "tpbn",

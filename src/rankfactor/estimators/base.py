@@ -41,7 +41,7 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What the estimators share: arguments, their checks, and encoding."""
 
     # Set by the constructors of the estimators.
-    n_factors: int
+    n_factors: int | str
     margin: float | str
     likelihood: LikelihoodArgument | None
     max_cuts: int

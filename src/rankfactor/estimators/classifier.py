@@ -48,8 +48,11 @@ class RankFactorClassifier(Deciding):
         "R-L-BSVM", "G-L-BSVM", "G-L-Probit", "OR-L-BSVM", "OR-L-Probit", "R-NL-BSVM" or
         "G-NL-BSVM": data likelihood (R max-margin rank, G Gaussian, OR ordinary rank), linear or
         nonlinear decisions, and classifier.
-    n_factors : int, default 20
-        Most factors; those that the data do not need switch off.
+    n_factors : int or "auto", default 20
+        Most factors; those that the data do not need switch off. "auto" chooses the number by
+        parallel analysis on the ranks (`rankfactor.engine.parallel_analysis`): as many factors as
+        eigenvalues of the table exceed those of permuted tables, at least 1 and at most 50.
+        ``posterior_.factor_count`` has the eigenvalues.
     margin : float or "auto", default "auto"
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
         keep more and weaker factors, smaller ones fewer. "auto" is 0.05; of a table of fewer than
@@ -172,7 +175,7 @@ class RankFactorClassifier(Deciding):
         self,
         model: str = "R-L-BSVM",
         *,
-        n_factors: int = 20,
+        n_factors: int | str = 20,
         margin: float | str = "auto",
         max_cuts: int = MarginRank.max_cuts,
         class_weight: ClassWeight = None,

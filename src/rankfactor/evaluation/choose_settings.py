@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from rankfactor.choosing import Choice
-from rankfactor.errors import InputError, check_count
+from rankfactor.errors import AUTO, InputError, check_count
 from rankfactor.evaluation.crossvalidation import cross_validate
 from rankfactor.evaluation.wrapper import Wrapper, fit_with_groups
 from rankfactor.folds import drawn_by_class, group_numbers, possible_folds, smallest_training_part
@@ -128,7 +128,8 @@ class ChooseSettings(_Choosing):
         inside = None if groups is None else group_numbers(groups, table.index)[some]
         n_folds = possible_folds(class_index[some], inside, self.n_folds)
         most = smallest_training_part(len(some), inside, n_folds)
-        possible = [i for i, one in enumerate(self.candidates) if one.get("n_factors", 0) <= most]
+        numbers = [one.get("n_factors", AUTO) for one in self.candidates]
+        possible = [i for i, number in enumerate(numbers) if number == AUTO or number <= most]
         if n_folds < 2 or len(possible) < 2:
             return []
         candidates = [self.candidates[i] for i in possible]

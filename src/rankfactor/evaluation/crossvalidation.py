@@ -292,9 +292,15 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
             own = positives == problem.positive.get(task.name, 1)
             positives, decision, chance = positives[own], decision[:, own], chance[:, own]
         said = [number_of.get(label, -1) for label in predicted[known, j].tolist()]
-        chosen = model.chosen_[j] if hasattr(model, "chosen_") else ""
+        chosen = model.chosen_[j] if hasattr(model, "chosen_") else _by_analysis(model)
         answers[number] = _Answer(np.array(said, np.int64), positives, decision, chance, chosen)
     return answers
+
+
+def _by_analysis(model: Any) -> str:
+    """The number of factors that parallel analysis chose, in words; empty if it did not."""
+    count = getattr(getattr(model, "posterior_", None), "factor_count", None)
+    return "" if count is None else f"n_factors={count.n_factors}"
 
 
 def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:

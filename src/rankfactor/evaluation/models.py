@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rankfactor.errors import InputError, did_you_mean
+from rankfactor.errors import AUTO, InputError, check_count, did_you_mean
 from rankfactor.estimators import PRESETS, RankFactorClassifier
 from rankfactor.evaluation.adjusted import Adjusted
 from rankfactor.evaluation.baselines import (
@@ -30,7 +30,7 @@ BASELINES: dict[str, Callable[..., Any]] = {
 def named_models(
     names: Sequence[str],
     *,
-    n_factors: Sequence[int] = (20,),
+    n_factors: Sequence[int | str] = (20,),
     random_state: int | None = 0,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -42,9 +42,10 @@ def named_models(
         Presets of `RankFactorClassifier`, and the baselines "PFA-L-BSVM" (Poisson factor
         analysis), "NS-PCA-SVM" (normal scores and principal components), "L-SVM", "RBF-SVM" and
         "RF" (random forest).
-    n_factors : sequence of int
+    n_factors : sequence of int, or ("auto",)
         Factors, or components of the baselines that have some; with more than one number the best
-        is chosen within every training part.
+        is chosen within every training part. "auto", parallel analysis of every training part, is
+        for the presets only.
     random_state : int or None, default 0
     settings : mapping, optional
         Further arguments of `RankFactorClassifier`, for all factor models alike; ``covariates``
@@ -72,9 +73,15 @@ def named_models(
         if name in BASELINES and "n_threads" in arguments:
             model.set_params(n_threads=given.get("n_threads"))
         if "n_factors" in arguments:
+            if name in BASELINES and AUTO in n_factors:
+                raise InputError(
+                    f"n_factors={AUTO!r} is not available for {name}: give a number, or leave "
+                    f"{name} out."
+                )
             model.set_params(n_factors=n_factors[0])
             if len(n_factors) > 1:
-                model = ChooseFactors(model, tuple(n_factors), random_state=random_state)
+                numbers = tuple(check_count("n_factors", one) for one in n_factors)
+                model = ChooseFactors(model, numbers, random_state=random_state)
         if name in BASELINES and given.get("covariates"):
             use = given.get("covariate_use", "regress")
             model = Adjusted(model, given["covariates"], use)

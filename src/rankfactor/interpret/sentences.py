@@ -16,6 +16,7 @@ from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.wording import joined, number, percent, plain, small
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import CLEAR
+from rankfactor.posterior.factor_count import FactorCount
 
 CITATION = (
     "Yuan, Henao, Tsalik, Langley, Carin, “Non-Gaussian Discriminative Factor Models via the "
@@ -74,6 +75,38 @@ def class_counts(posterior: Posterior, task: int) -> str:
     return ", ".join(known + [unknown] * (counts[-1] > 0))
 
 
+def factors_in_words(posterior: Posterior) -> str:
+    """Number of factors and, if it was chosen, how: "5 factors (parallel analysis)"."""
+    count = posterior.factor_count
+    return counted(posterior.n_factors, "factor") if count is None else count.in_words
+
+
+def count_sentences(count: FactorCount) -> str:
+    """What parallel analysis found, on which samples, and what it means for the model."""
+    against = (
+        "the 95 % quantile of tables whose features are permuted "
+        f"({counted(count.n_samples, 'sample')} used)"
+    )
+    if not count.n_found:
+        return (
+            f"No factor exceeds chance: no eigenvalue of the correlation of the normal scores is "
+            f"above {against}. The model has {count.in_words}, the fewest that it can have."
+        )
+    own = [f"{n} in {plain(name)}" for name, n in zip(count.blocks, count.added, strict=True) if n]
+    blocks = (
+        f" {count.common} of them {'was' if count.common == 1 else 'were'} found in the whole "
+        f"table, and {joined(own)} alone."
+        if own
+        else ""
+    )
+    if count.at_limit:
+        blocks += f" There may be more: {count.common} is the upper limit."
+    return (
+        f"The model has {count.in_words}. This is the number of leading eigenvalues of the "
+        f"correlation of the normal scores that exceed {against}.{blocks}"
+    )
+
+
 def facts(posterior: Posterior) -> list[str]:
     """The size of table and model, and the state of the fit, in a few words each."""
     n_tasks = 0 if posterior.classifiers is None else len(posterior.classifiers.tasks)
@@ -81,19 +114,21 @@ def facts(posterior: Posterior) -> list[str]:
         counted(posterior.samples.n_samples, "sample"),
         counted(len(posterior.feature_names), "feature"),
         *([counted(n_tasks, "task")] if n_tasks else []),
-        f"{int(posterior.active.sum())} of {counted(posterior.n_factors, 'factor')} in use",
+        f"{int(posterior.active.sum())} of {factors_in_words(posterior)} in use",
         f"fit {posterior.convergence.state}",
     ]
 
 
 def fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
     """Names and values of what a fit came to."""
+    count = posterior.factor_count
     return [
         ("Convergence", posterior.convergence.state),
         ("Iterations", str(len(posterior.elbo) - 1)),
         ("ELBO", number(float(posterior.elbo[-1]), 1)),
         ("Standard deviation of w", number(float(posterior.sd_w[-1]), 3)),
         ("Factors in use", f"{int(posterior.active.sum())} of {posterior.n_factors}"),
+        *([] if count is None else [("Number of factors", count.in_words)]),
     ]
 
 
@@ -110,6 +145,12 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
             "set may look different."
         )
     found += _class_cautions(posterior)
+    count = posterior.factor_count
+    if count is not None and not count.n_found:
+        found.append(
+            "No factor exceeds chance (parallel analysis): the only factor of this model may be "
+            "noise."
+        )
     if not posterior.active.any():
         found.append("No factor is in use: the model found no structure in this table.")
     left_out = len(posterior.feature_names) - len(posterior.coding.columns)
@@ -155,6 +196,8 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         f"switches off factors that the data do not need; {int(posterior.active.sum())} are in "
         "use."
     ]
+    if posterior.factor_count is not None:
+        said.append(count_sentences(posterior.factor_count))
     if model.label is not None and posterior.classifiers is not None:
         n_tasks = len(posterior.classifiers.tasks)
         several = "both" if n_tasks == 2 else f"all {n_tasks}"

@@ -84,7 +84,10 @@ class Standardised(Observed):
     def tile(self, rows: slice, samples: Index) -> Floats:
         """Standardised values of some features and samples, shape (rows, samples)."""
         by = self.scaling
-        part = self.values[samples][:, by.columns[rows]]
+        if isinstance(samples, slice):
+            part = self.values[samples][:, by.columns[rows]]
+        else:  # without a copy of all columns
+            part = self.values[np.ix_(samples, by.columns[rows])]
         scaled = (part - by.centre[rows]) / by.scale[rows]
         return np.ascontiguousarray(scaled.T, dtype=np.float64)
 

@@ -13,6 +13,7 @@ from rankfactor.plots.held_out import comparison_figure, reliability_figure, roc
 from rankfactor.plots.images import compared_images_figure, loading_image_figure
 from rankfactor.plots.loadings import loading_figure, share_figure
 from rankfactor.plots.scores import score_figure
+from rankfactor.plots.scree import scree_figure
 
 __all__ = [
     "coefficient_figure",
@@ -28,6 +29,7 @@ __all__ = [
     "responsibility_figure",
     "roc_figure",
     "score_figure",
+    "scree_figure",
     "share_figure",
     "trace_figure",
 ]

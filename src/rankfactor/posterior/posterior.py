@@ -31,6 +31,7 @@ from rankfactor.posterior.certainty import clear_coefficients
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.posterior.draws import Draws
+from rankfactor.posterior.factor_count import FactorCount
 from rankfactor.posterior.prediction import LINEAR, Prediction
 from rankfactor.posterior.samples import SampleSummary, summarise
 from rankfactor.posterior.shares import ACTIVE_SHARE, loading_units
@@ -79,6 +80,8 @@ class Posterior(Prediction):
     variance : VarianceExplained or None
         Correlations of features and factors in the training table, and the variance explained;
         None in a model file of an earlier version, whose factors have the axes of their fit.
+    factor_count : FactorCount or None
+        How parallel analysis chose the number of factors; None if the number was given.
     """
 
     model: Model
@@ -99,6 +102,7 @@ class Posterior(Prediction):
     codes_sha256: str = ""
     left_out: SampleSummary | None = None
     variance: VarianceExplained | None = None
+    factor_count: FactorCount | None = None
 
     def __repr__(self) -> str:
         """The model in one line: size, parts, tasks and how the fit ended."""

@@ -33,6 +33,7 @@ from rankfactor.plots import (
     responsibility_figure,
     roc_figure,
     score_figure,
+    scree_figure,
     share_figure,
     trace_figure,
 )
@@ -212,6 +213,29 @@ def history_overview(posterior: Posterior) -> InlineFigure:
         f"{number(float(posterior.sd_w[-1]))}, with {int(posterior.n_active[-1])} factors in use.",
         "The ELBO should rise and level off; the standard deviation of w should settle."
         + ("" if posterior.classifiers is None else by_share),
+    )
+
+
+def scree_overview(posterior: Posterior) -> InlineFigure | None:
+    """Eigenvalues beside those of permuted tables, where the number of factors was chosen."""
+    count = posterior.factor_count
+    if count is None:
+        return None
+    own = ""
+    if count.added.any():
+        parts = zip(count.blocks.tolist(), count.added.tolist(), strict=True)
+        named = [f"{n} in {plain(name)}" for name, n in parts if n]
+        own = f" Not shown: factors found in a single block ({joined(named)})."
+    return inline_figure(
+        scree_figure(posterior),
+        "fig-scree",
+        "Eigenvalues of the correlation of the normal scores beside those of permuted tables; "
+        f"{counted(count.common, 'leading eigenvalue exceeds', 'leading eigenvalues exceed')} "
+        "chance.",
+        "Eigenvalues of the correlation of the normal scores of "
+        f"{counted(count.n_samples, 'sample')} (marks), and the 95 % quantile of the same "
+        "eigenvalues after permuting every feature (dashed). Filled marks are counted as "
+        f"factors.{own}",
     )
 
 

@@ -29,6 +29,7 @@ from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.draws import Draws, ScaleDraws
+from rankfactor.posterior.factor_count import METHOD, FactorCount
 from rankfactor.posterior.samples import SampleSummary
 from rankfactor.posterior.variance_explained import VarianceExplained
 from rankfactor.storage.archive import (
@@ -146,6 +147,7 @@ def _summary(posterior: Posterior) -> dict[str, Any]:
         "n_features": len(posterior.feature_names),
         "n_features_that_vary": len(posterior.coding.columns),
         "n_factors": posterior.n_factors,
+        "n_factors_by": None if posterior.factor_count is None else METHOD,
         "n_active": int(posterior.active.sum()),
         "n_iter": len(posterior.elbo) - 1,
         "elbo": float(posterior.elbo[-1]),
@@ -178,6 +180,8 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         parts["prior"] = _laws(prior)
     if posterior.variance is not None:
         parts["variance"] = posterior.variance
+    if posterior.factor_count is not None:
+        parts["factor_count"] = posterior.factor_count
     if classifiers is not None:
         parts["coefficients"] = classifiers.rows
         parts["joint_coefficients"] = classifiers.joint_rows
@@ -331,6 +335,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
         variance=None if variance is None else VarianceExplained(**variance),
+        factor_count=_factor_count(parts),
     )
     if "convergence" not in header and posterior.draws is not None:
         # Older files have the convergence of the variational start in place of that of the chains.
@@ -353,6 +358,17 @@ def _left_out(header: dict[str, Any], parts: dict[str, Any]) -> SampleSummary | 
         mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
         **{name: samples[name] for name in _SUMMARISED},
     )
+
+
+def _factor_count(parts: dict[str, Any]) -> FactorCount | None:
+    # Files of a given number of factors, and those written before it could be chosen, have none.
+    if "factor_count" not in parts:
+        return None
+    found: dict[str, Any] = {
+        name: int(values) if values.ndim == 0 else values
+        for name, values in parts["factor_count"].items()
+    }
+    return FactorCount(**found)
 
 
 def _convergence(header: dict[str, Any]) -> Convergence:
