@@ -1,6 +1,7 @@
 """docs/results.md is filled from the files of `rankfactor reproduce --out`."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -22,6 +23,25 @@ def test_parts_are_pasted_and_others_stay(tmp_path):
     )
     found = builder().paste(page, tmp_path)
     assert found == page.replace("old", "| a |\n| --- |\n| 1 |")
+
+
+def test_figures_that_the_page_shows_are_copied(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "images").mkdir()
+    for name in ("shown", "other"):
+        (tmp_path / "one" / f"{name}.png").write_bytes(name.encode())
+    page = "![A figure](images/shown.png)\n<!-- one: begin -->\nold\n<!-- one: end -->\n"
+    copied = builder().copy_figures(page, tmp_path, tmp_path / "images")
+    assert copied == [tmp_path / "images" / "shown.png"]
+    assert copied[0].read_bytes() == b"shown"
+    assert len(list((tmp_path / "images").iterdir())) == 1
+
+
+def test_pictures_of_the_page_exist():
+    page = (DOCS / "results.md").read_text()
+    shown = re.findall(r"\]\((images/[^)]+)\)", page)
+    assert shown
+    assert [name for name in shown if not (DOCS / name).exists()] == []
 
 
 def test_the_page_has_no_empty_part():

@@ -12,8 +12,9 @@ import pytest
 from tests.cli.running import call, fails, works
 from tests.experiments.sets import archives, series, signal, split
 
-from rankfactor.experiments import crossvalidated, suite, usps
+from rankfactor.experiments import crossvalidated, recovery, suite, usps
 from rankfactor.experiments.pictures import DIGIT_MODELS
+from rankfactor.experiments.simulated import Size
 
 QUICK = ("--n-factors", "2", "--threads", "1", "--settings", "paper")
 
@@ -160,6 +161,40 @@ def test_figures_and_tables_of_joint_tasks() -> None:
     table = pd.read_csv("drawn/GSE_series_matrix-coefficients.csv")
     assert table["task"].nunique() == 4
     assert "network as drawn" in result.stderr
+
+
+def test_recovery_of_known_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = {"base": Size(40, 10, 2), "n30": Size(30, 10, 2)}
+    monkeypatch.setattr(recovery, "CASES", cases)
+    monkeypatch.setattr("rankfactor.experiments.factor_methods.find_spec", lambda name: None)
+    arguments = ("reproduce", "recovery", "--models", "gaussian,fa-varimax,mofa-ard")
+    result = works(
+        *(*arguments, "--seen-as", "values,raw", "--repeats", "2"),
+        *("--out", "results", "--figures", "results", "--json", "all.json"),
+    )
+    assert "Recovery of known factors" in result.stdout
+    assert "mofapy2 is not installed (pip install mofapy2): mofapy2, ARD." in result.stdout
+    names = {f"recovery{end}" for end in (".csv", "-fits.csv", ".md", ".json", ".png")}
+    assert {path.name for path in Path("results").iterdir()} == names
+    assert Path("results/recovery.png").read_bytes().startswith(b"\x89PNG")
+    rows = pd.read_csv("results/recovery.csv")
+    assert rows["model"].unique().tolist() == ["rankfactor, Gaussian", "scikit-learn FA, varimax"]
+    assert rows["case"].tolist() == ["base"] * 4 + ["n30"] * 4
+    assert f"{rows['cosine'][0]:.3f}" in result.stdout
+    assert len(pd.read_csv("results/recovery-fits.csv")) == 16
+    told = json.loads(Path("all.json").read_text("utf-8"))
+    assert told["settings"] == {"repeats": 2, "seed": 0}
+    assert told["rows"][1]["factors"] is None
+    again = works(*arguments, "--cases", "n30", "--seen-as", "raw", "--repeats", "1", "--json", "-")
+    assert {(row["case"], row["form"]) for row in json.loads(again.stdout)["rows"]} == {
+        ("n30", "raw")
+    }
+    fails("--models must be among ranks", "reproduce", "recovery", "--models", "R-L-BSVM")
+    fails("must be among base, n30", "reproduce", "recovery", "--cases", "n10")
+    fails("must be among values", "reproduce", "recovery", "--seen-as", "holes", "--out", "new")
+    assert not Path("new").exists()
+    Path("results/recovery.png").write_bytes(b"\x89PNG mine")
+    fails("is not a figure of rankfactor", "reproduce", "recovery", "--figures", "results")
 
 
 def test_an_interruption_of_figures_keeps_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ FIGURES = {
     "history": lambda: plots.history_figure(models.two_tasks()),
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
+    "recovery": lambda: plots.recovery_figure(models.recovery(), title="A <title>", own=["ours"]),
     "roc": lambda: plots.roc_figure(models.decisions(), "group"),
     "reliability": lambda: plots.reliability_figure(*chances()),
 }
@@ -70,7 +71,8 @@ def drawn(figure):
 
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.quick_cases(
-    "coefficients, three classes", "scores", "loadings, clustered", "network", "reliability"
+    *("coefficients, three classes", "scores", "loadings, clustered", "network", "reliability"),
+    "recovery",
 )
 def test_labels_lie_inside_the_figure_and_apart(name):
     figure = FIGURES[name]()
@@ -230,6 +232,17 @@ def test_history_starts_after_the_starting_point():
     np.testing.assert_array_equal(n_active.lines[0].get_ydata(), posterior.n_active)
 
 
+def test_recovery_marks_our_models_and_the_best():
+    figure = FIGURES["recovery"]()
+    (_, raw) = figure.axes
+    points = [one for one in raw.lines if str(one.get_gid()).startswith("point-")]
+    assert [one.get_xdata()[0] for one in points] == [0.987, 0.603]
+    assert [one.get_marker() for one in points] == ["o", "s"]
+    assert to_hex(points[0].get_color()) == to_hex(PALETTE[0]) != to_hex(points[1].get_color())
+    assert [text.get_text() for text in raw.texts] == ["0.99", "0.60"]
+    assert [text.get_fontweight() for text in raw.texts] == ["bold", "normal"]
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -242,6 +255,7 @@ def test_history_starts_after_the_starting_point():
         (lambda: plots.roc_figure(pd.DataFrame({"task": []}), "group"), "'model'"),
         (lambda: plots.comparison_figure(pd.DataFrame({"task": []})), "'model'"),
         (lambda: plots.scree_figure(models.unsupervised()), 'n_factors="auto"'),
+        (lambda: plots.recovery_figure(pd.DataFrame({"label": []})), "'model'"),
     ],
 )
 def test_bad_arguments_are_named(call, words):

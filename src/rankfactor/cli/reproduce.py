@@ -72,6 +72,20 @@ _ALL: opt.Options = {
     ),
     "force": (bool, False),
 }
+_SIMULATED: opt.Options = {  # of simulated tables
+    "models": _maybe("Methods to compare.", metavar=_NAMES, show_default="all"),
+    "cases": _maybe(
+        "Sizes of tables: base, n100, n1000, d30, d400, k2, k8, noise2.",
+        metavar=_NAMES,
+        show_default="all",
+    ),
+    "seen_as": _maybe(
+        "Forms of the data: values, raw, outliers, counts, levels, mixture, missing.",
+        metavar=_NAMES,
+        show_default="all in the first case, three in the others",
+    ),
+    "repeats": opt.option(int, "Tables of every case and form.", default=5, min=1),
+}
 _SERIES = ("series", "counts", "labels", "groups")
 _SUITE = ("folder", "sets", "max_samples")
 
@@ -86,6 +100,7 @@ reproduce = typer.Typer(
 def _add(name: str, words: str, example: str, without: tuple[str, ...], **others: Any) -> None:
     """Add a command with all options but some, and some with another default or words."""
     options = {key: others.get(key, one) for key, one in _ALL.items() if key not in without}
+    options = {**{key: one for key, one in others.items() if key not in _ALL}, **options}
 
     @reproduce.command(name, help=words, epilog=f"Example: rankfactor reproduce {name} {example}")
     @opt.command(options, after="ctx")
@@ -134,4 +149,14 @@ _add(
     settings=(_ALL["settings"][0], Settings("default")),
     folds=(_ALL["folds"][0], 5),
     repeats=(_ALL["repeats"][0], 2),
+)
+_add(
+    "recovery",
+    "Recovery of known factors from simulated tables, by our models and by other programs.\n\n"
+    "Other programs are compared if they are installed: pip install mofapy2 factor_analyzer.",
+    "--cases base --seen-as values,raw --repeats 1 --figures drawn",
+    (*_SERIES, *_SUITE, "settings", "folds", "n_factors", "n_jobs", "gmt", "table", "resume"),
+    **_SIMULATED,
+    n_threads=(_ALL["n_threads"][0], 1),
+    figures=_path("Folder for the figure, recovery.png."),
 )

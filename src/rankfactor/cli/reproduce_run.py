@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -29,6 +30,7 @@ RESULT = outputs.json_object("a result of `rankfactor reproduce`", "experiment",
 # Options of what is written; the others are arguments of the experiment, some by another name.
 _WRITTEN = ("as_json", "out", "figures", "gmt", "resume", "force")
 _RENAMED = {"settings": "way", "folds": "n_folds", "repeats": "n_repeats"}
+_LISTS = {"sets", "cases", "seen_as"}
 _SOURCE = ("series", "counts", "labels", "groups")
 _OF_FITS = ("n_factors", "random_state", "n_threads")
 
@@ -50,15 +52,17 @@ def run(name: str, options: Mapping[str, Any]) -> None:
         for key, value in options.items()
         if key not in (*_WRITTEN, "table", "models")
     }
-    arguments["way"] = str(arguments["way"])
+    if "way" in arguments:
+        arguments["way"] = str(arguments["way"])
     if "labels" in arguments:
         arguments["labels"] = arguments["labels"] or ()
-    if "sets" in arguments:
-        arguments["sets"] = names_of(arguments["sets"] or "")
+    for key in _LISTS & arguments.keys():
+        arguments[key] = names_of(arguments[key] or "")
     if options["models"] is not None:  # checked before any data are read
         from rankfactor.experiments.entries import check_models
 
-        arguments["models"] = check_models(names_of(options["models"]))
+        check = getattr(experiment, "check_models", check_models)
+        arguments["models"] = check(names_of(options["models"]))
     source = {key: arguments[key] for key in _SOURCE if key in arguments}
     if gmt is not None:
         if figures is None:
@@ -106,8 +110,12 @@ def run(name: str, options: Mapping[str, Any]) -> None:
         if figures is None:
             return
         try:
-            fits = {key: arguments[key] for key in _OF_FITS}
-            paths = _draw(partial(experiment.pictures, **source), fits, figures)
+            if hasattr(experiment, "drawn"):  # from the table, without fits of its own
+                pictures = experiment.drawn(found)
+            else:
+                fits = {key: arguments[key] for key in _OF_FITS}
+                pictures = _fitted(partial(experiment.pictures, **source), fits)
+            paths = _write_pictures(pictures, figures)
         except KeyboardInterrupt:
             if not table:
                 raise
@@ -117,15 +125,20 @@ def run(name: str, options: Mapping[str, Any]) -> None:
             say(f"Written: {path}")
 
 
-def _draw(draw: Callable[..., Pictures], fits: dict[str, Any], folder: Path) -> list[Path]:
-    """Make the pictures, and write all of them or none."""
+def _fitted(draw: Callable[..., Pictures], fits: dict[str, Any]) -> Pictures:
+    """Pictures from fits of their own."""
     from rankfactor.experiments.pictures import Fits
+
+    with progress() as tell:
+        return draw(Fits(**fits, progress=tell))
+
+
+def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
+    """Write all pictures or none."""
     from rankfactor.interpret import write_graphml
     from rankfactor.plots.style import figure_style
     from rankfactor.storage.files import written_together
 
-    with progress() as tell:
-        pictures = draw(Fits(**fits, progress=tell))
     look: dict[str, Any] = {"dpi": DPI, "metadata": {"Software": f"rankfactor {__version__}"}}
     writers: dict[Path, Callable[[Path], Any]] = {
         **{
@@ -184,18 +197,21 @@ def _write(found: Outcome, json_file: Path | None, out: Path | None) -> list[Pat
 
 
 def _show(found: Outcome, paths: list[Path]) -> None:
-    """Print the table, the ranks, the notes and the files that were written."""
-    from rankfactor.experiments.outcome import readable_ranks
-
-    frames = {found.title: found.readable()}
-    if len(found.summary):
-        frames["Mean ranks over data sets"] = readable_ranks(found.summary)
-    words = ("data", "task", "model", "settings", "chosen")
-    for title, frame in frames.items():
+    """Print the tables, the notes and the files that were written."""
+    words = ("data", "task", "model", "settings", "chosen", "seen as", "method")
+    for title, frame in found.tables().items():
         columns = {
-            name: {"justify": "left" if name in words else "right", "overflow": "fold"}
+            name if name in words else _narrow(name, frame[name]): {
+                "justify": "left" if name in words else "right",
+                "overflow": "fold",
+            }
             for name in frame.columns
         }
         print_rows(title, columns, frame.to_numpy().tolist())
     for text in (*found.notes, *(f"Written: {path}" for path in paths)):
         say(text)
+
+
+def _narrow(heading: str, cells: Iterable[str]) -> str:
+    """A heading in lines no longer than the cells below it, where its words allow."""
+    return fill(heading, max(map(len, [*cells, *heading.split()])), break_long_words=False)

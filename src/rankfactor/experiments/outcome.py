@@ -81,11 +81,18 @@ class Outcome:
             shown["chosen"] = self.rows["chosen"]
         return pd.DataFrame(shown)
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Tables of text to show, by title; the first is the main one."""
+        tables = {self.title: self.readable()}
+        if len(self.summary):
+            tables["Mean ranks over data sets"] = readable_ranks(self.summary)
+        return tables
+
     def markdown(self) -> str:
         """The experiment as a section of a page."""
-        parts = [f"## {self.title}", markdown_table(self.readable())]
-        if len(self.summary):
-            parts.append(markdown_table(readable_ranks(self.summary)))
+        parts = [f"## {self.title}"]
+        for number, (title, table) in enumerate(self.tables().items()):
+            parts += [*([f"**{title}**"] if number else []), markdown_table(table)]
         parts += list(self.notes)
         told = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         parts.append(f"rankfactor {__version__}; {told}.")

@@ -12,6 +12,7 @@ from rankfactor.plots.graph import network_figure
 from rankfactor.plots.held_out import comparison_figure, reliability_figure, roc_figure
 from rankfactor.plots.images import compared_images_figure, loading_image_figure
 from rankfactor.plots.loadings import loading_figure, share_figure
+from rankfactor.plots.recovery import recovery_figure
 from rankfactor.plots.scores import score_figure
 from rankfactor.plots.scree import scree_figure
 
@@ -25,6 +26,7 @@ __all__ = [
     "loading_image_figure",
     "network_figure",
     "rank_figure",
+    "recovery_figure",
     "reliability_figure",
     "responsibility_figure",
     "roc_figure",
