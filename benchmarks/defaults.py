@@ -201,6 +201,9 @@ VARIANTS: dict[str, Callable[[int], Any] | Afterwards] = {
     # What the library does today (benchmarks/few_features.py).
     "R-L default": variant(margin="auto"),
     "R-NL default": variant(model="R-NL-BSVM", margin="auto"),
+    # The number of factors by parallel analysis.
+    "R-L default, K auto": variant(margin="auto", n_factors="auto"),
+    "R-L bayes, K auto": variant(n_factors="auto", **BAYES),
     # The weight of the labels.
     "R-L label-free": variant(label_weight=0.0, **PREDICTIVE),
     "R-L predictive, weight 1": variant(label_weight=1.0, **PREDICTIVE),

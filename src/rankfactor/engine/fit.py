@@ -67,6 +67,8 @@ from rankfactor.tasks import Task
 from rankfactor.typing import Floats
 
 DEFAULT_PREDICTIVE = Predictive()
+# Of so few features the factors leave next to nothing out that labels could ask for.
+FEW_FEATURES = 40
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 
 
@@ -116,8 +118,7 @@ class FitSettings:
         """
         if self.training != "auto":
             return self.training
-        # With so many factors next to nothing is left out that labels could ask for.
-        few = model.n_factors != AUTO and n_features <= 2 * model.n_factors
+        few = n_features <= FEW_FEATURES
         return "bayes" if few or why_not_predictive(model, self.gibbs) else "predictive"
 
 

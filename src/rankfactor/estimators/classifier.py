@@ -69,8 +69,8 @@ class RankFactorClassifier(Deciding):
         label-free scores, which are what new samples have. "predictive" fits factors to the table
         alone and then changes them so that label-free scores separate the classes: more accurate
         on average (docs/defaults.md). ``elbo_`` is then the table's, without labels. "auto" is
-        "bayes" for a table of at most twice as many features as ``n_factors``, whose factors
-        leave next to nothing out, else "predictive" where the model has it: not under Gibbs
+        "bayes" for a table of at most 40 features, whose factors leave next to nothing out, else
+        "predictive" where the model has it: not under Gibbs
         sampling, with ``experts="per_component"`` or the ordinary rank likelihood.
         ``posterior_.training`` says which it was.
     label_weight : float or "auto", default 3.0
