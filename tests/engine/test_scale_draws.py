@@ -135,7 +135,9 @@ def test_precisions_change_by_the_inverse_square_of_the_unit(prior):
     kept, powers = prior.kept(scales), prior.kept_powers
     assert kept.keys() == powers.keys() == prior.kept_dims.keys()
     assert all("factor" in prior.kept_dims[name] for name, power in powers.items() if power)
-    moved = {name: kept[name] * UNIT**power if power else kept[name] for name, power in powers.items()}
+    moved = {
+        name: kept[name] * UNIT**power if power else kept[name] for name, power in powers.items()
+    }
     expected = prior.precision(scales) / (1.0 if prior == ROW_PRECISION else UNIT**2)
     assert_allclose(precision_of(prior, moved), expected, rtol=1e-12)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -94,9 +95,7 @@ def normal_scores(posterior, X):
     known = ~np.isnan(X[:, posterior.coding.columns])
     scores = np.full(codes.shape, np.nan)
     for feature, here in enumerate(known.T):
-        levels, of, count = np.unique(
-            codes[here, feature], return_inverse=True, return_counts=True
-        )
+        levels, of, count = np.unique(codes[here, feature], return_inverse=True, return_counts=True)
         assert len(levels) > 1
         middle = (np.cumsum(count) - 0.5 * count) / here.sum()
         x = ndtri(middle)[of]
@@ -116,7 +115,9 @@ def assert_standard(model, X, uncorrelated=False):
     if uncorrelated:
         apart = np.corrcoef(scores[:, used].T) - np.eye(used.sum())
         assert np.abs(apart).max() < 1e-6
-        assert_allclose(posterior.factor_correlations[np.ix_(used, used)], np.eye(used.sum()), atol=1e-6)
+        assert_allclose(
+            posterior.factor_correlations[np.ix_(used, used)], np.eye(used.sum()), atol=1e-6
+        )
     assert (np.diff(posterior.shares) <= 0).all()
     columns = posterior.coding.columns
     structure = model.structure_[columns]
@@ -325,9 +326,7 @@ def test_a_prior_in_other_coordinates(kind):
     assert moved.bound(z.transformed(matrix)) == pytest.approx(inner.bound(z), rel=1e-9)
     assert moved.n_used == inner.n_used
     there, here = moved.assign(z.transformed(matrix)), inner.assign(z)
-    for one, same in zip(
-        there.natural(n, K), here.transformed(matrix).natural(n, K), strict=True
-    ):
+    for one, same in zip(there.natural(n, K), here.transformed(matrix).natural(n, K), strict=True):
         assert_allclose(one, same, rtol=1e-8, atol=1e-10)
     taken = moved.take(slice(2, 4)).natural(2, K)
     for one, whole in zip(taken, moved.natural(n, K), strict=True):
@@ -388,3 +387,12 @@ def test_a_table_of_pure_noise_has_a_form_too():
         assert np.isfinite(values).all()
     assert np.abs(model.structure_).max() <= 1
     assert isinstance(model.posterior_.model.data, MarginRank)
+
+
+def test_no_factor_is_in_use_where_none_explains_anything():
+    posterior = unlabelled("gaussian")[0].posterior_
+    assert posterior.active.any()
+    nothing = VarianceExplained(*np.zeros((2, len(posterior.coding.columns), K)))
+    assert not replace(posterior, variance=nothing).active.any()
+    worse = VarianceExplained(nothing.structure, nothing.r2 - [0.1, 0.001, 0.1])
+    assert not replace(posterior, variance=worse).active.any()

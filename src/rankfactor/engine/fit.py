@@ -112,10 +112,7 @@ class FitSettings:
     progress: Progress | None = None
 
     def trains(self, model: Model, n_features: int) -> str:
-        """The training of a table of so many features: what "auto" comes to, or what was given.
-
-        A number of factors that is not settled yet counts as small.
-        """
+        """The training of a table of so many features: what "auto" comes to, or what was given."""
         if self.training != "auto":
             return self.training
         few = n_features <= FEW_FEATURES

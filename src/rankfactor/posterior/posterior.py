@@ -338,7 +338,7 @@ class Posterior(Prediction):
 
         A classifier uses a factor if its coefficient is clear (`rankfactor.posterior.certainty`).
         """
-        used = self.shares >= ACTIVE_SHARE * self.r2
+        used = (self.shares >= ACTIVE_SHARE * self.r2) & (self.shares > 0)
         if self.classifiers is not None:
             used = used | clear_coefficients(self).any(axis=0)
         return np.asarray(used)

@@ -174,8 +174,8 @@ def encode_samples(
 ) -> Normal:
     """Label-free scores of all samples of ``data``, shape (N, K).
 
-    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it. Scores in
-    other coordinates than their prior's are found in the prior's, whose unit the tolerance has.
+    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it. Scores
+    in other coordinates than their prior's are found in the prior's, whose unit the tolerance has.
     """
     n = data.observed.shape[1]
     now = model.latent if prior is None else prior
