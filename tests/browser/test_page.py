@@ -80,7 +80,7 @@ def test_tables_sort_by_value_and_filter(page):
     shares = [
         float(text) for text in column(page, "#factors .data", 2)[: models.two_tasks().active.sum()]
     ]
-    heading = page.locator("#factors th", has_text="Share").first
+    heading = page.locator("#factors th", has_text="Variance").first
     heading.get_by_role("button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
     rows = page.locator(table).locator("tbody tr td:nth-child(2)").all_inner_texts()
@@ -126,9 +126,7 @@ def test_csv_has_the_rows_that_are_shown(page):
     assert head == ["Factor", "Feature", "Loading", "Low", "High", "LFSR", "High in"]
     assert {row[0] for row in rows} == {"Factor 1"}
     posterior = models.two_tasks()
-    loadings = dict(
-        zip(posterior.feature_names.tolist(), posterior.standardised_loadings[:, 0], strict=True)
-    )
+    loadings = dict(zip(posterior.feature_names.tolist(), posterior.structure[:, 0], strict=True))
     assert len(rows) == 12
     # Awkward names come through as they are.
     assert models.SCRIPT in {row[1] for row in rows}

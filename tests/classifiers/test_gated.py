@@ -98,15 +98,26 @@ def test_moments_of_decisions(scores, gates):
         assert_allclose(var_f[0, n], b @ spread @ b + (cov * second).sum())
 
 
-def test_experts_in_another_order_of_the_factors_decide_alike(scores, gates):
+MATRICES = {
+    "order and signs": np.eye(K)[:, [2, 0, 1]] * [1.0, -1.0, -1.0],
+    "any": np.array([[1.0, 0.4, -0.2], [0.0, 0.5, 0.3], [0.7, 0.0, 2.0]]),
+}
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_experts_in_other_coordinates_decide_alike(scores, gates, matrix):
     signed = np.sign(scores.mean[:, 0] * scores.mean[:, 1])[None]
     model = Model(K, Gaussian(), Hinge(), experts=MixedExperts(gates.n_gates - 1))
     start = Gated(gates, Normal.isotropic(np.zeros((1, gates.n_gates * (K + 1))), 0.01))
     experts = fit_gated(model, ObservedArray(signed), scores, start, tol=1e-6, max_steps=100)
-    order, sign = np.array([2, 0, 1]), np.array([1.0, -1.0, -1.0])
-    turned = experts.reordered(order, sign).decide(scores.reordered(order, sign))
-    for ours, expected in zip(turned, experts.decide(scores), strict=True):
+    moved, there = experts.transformed(MATRICES[matrix]), scores.transformed(MATRICES[matrix])
+    for ours, expected in zip(moved.decide(there), experts.decide(scores), strict=True):
         assert_allclose(ours, expected, rtol=1e-9)
+    assert moved.gates.n_used(there.mean) == experts.gates.n_used(scores.mean)
+    # Decisions are the same function of the samples, so that their gradients change by F^-T.
+    slope = np.ones((1, len(scores.mean)))
+    expected = experts.gradient(scores, slope) @ np.linalg.inv(MATRICES[matrix]).T
+    assert_allclose(moved.gradient(there, slope), expected, rtol=1e-8, atol=1e-10)
 
 
 def test_the_average_is_the_linear_part_of_the_decisions(scores, gates):

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.running import LABELS, N, answer, fails, fit, works
 
 from rankfactor.cli.describe import kind_of
+from rankfactor.interpret.sentences import EARLIER
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,9 @@ def test_a_model() -> None:
     lines = works("inspect", "model.rankfactor").stdout
     assert "task status: 12 ill, 12 well" in lines
     assert told["codes_sha256"] in lines
+    assert told["standard_form"] is True
+    assert sum(told["shares"]) == pytest.approx(told["r2"])
+    assert EARLIER not in lines
     Path("renamed").write_bytes(Path("model.rankfactor").read_bytes())
     assert answer("inspect", "renamed")["kind"] == "model"
 
@@ -74,7 +78,10 @@ def test_a_model_from_before_there_were_summaries() -> None:
     fixture = Path(__file__).parents[1] / "fixtures" / "linear_v1_without_checksum.rankfactor"
     told = answer("inspect", str(fixture))
     assert (told["checksum"], told["summary"]) == ("none", {})
-    assert "checksum none" in works("inspect", str(fixture)).stdout
+    assert told["standard_form"] is False
+    lines = works("inspect", str(fixture)).stdout
+    assert "checksum none" in lines
+    assert EARLIER in lines
 
 
 def test_bad_files() -> None:

@@ -10,7 +10,8 @@ import pytest
 from tests.cli.running import LABELS, answer, fails, fit, works
 
 from rankfactor import RankFactorAnalysis, save_model
-from rankfactor.interpret import coefficient_table, factor_table, top_features
+from rankfactor.interpret import coefficient_table, factor_correlations, factor_table, top_features
+from rankfactor.interpret.wording import percent
 from rankfactor.storage.model_file import load_model
 
 GMT = "rising\tthe first three\ta\tb\tc\nothers\t\td\te\n"
@@ -30,6 +31,7 @@ def test_the_files(model: str) -> None:
         [
             "coefficients.csv",
             "edges.csv",
+            "factor_correlations.csv",
             "factors.csv",
             "modules.csv",
             "network.graphml",
@@ -45,6 +47,11 @@ def test_the_files(model: str) -> None:
     ):
         found = pd.read_csv(folder / f"{name}.csv", keep_default_na=False)
         pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    correlations = pd.read_csv(folder / "factor_correlations.csv", index_col="factor")
+    pd.testing.assert_frame_equal(
+        correlations, factor_correlations(posterior).rename_axis("factor")
+    )
+    assert told["r2"] == posterior.r2
     graph = nx.read_graphml(folder / "network.graphml")
     assert len(pd.read_csv(folder / "edges.csv")) == graph.number_of_edges()
     assert set(pd.read_csv(folder / "modules.csv")["feature"]) == set(graph.nodes)
@@ -53,6 +60,9 @@ def test_the_files(model: str) -> None:
     lines = works("interpret", model).stdout
     assert Path("rankfactor-interpretation/factors.csv").exists()
     assert "Factor 1 (" in lines
+    assert f"The factors explain {percent(posterior.r2)} of the variance" in lines
+    for _, row in factor_table(posterior).iterrows():
+        assert f" of the variance): {row['meaning']}." in lines
     assert "Results: rankfactor-interpretation" in lines
 
 

@@ -92,7 +92,7 @@ def test_predictions_average_over_the_draws_own_mixtures(fitted, drawn):
 def test_draws_in_another_order_of_the_factors_decide_alike(fitted, drawn):
     model, fit, _ = fitted
     draws, _ = drawn
-    turned = draws.reordered(np.array([2, 0, 1]), np.array([1.0, -1.0, -1.0]))
+    turned = draws.transformed(np.eye(K)[:, [2, 0, 1]] * [1.0, -1.0, -1.0])
     for ours, expected in zip(
         *(
             one.decide(model, model.data_view, fit.data.observed, Workers())

@@ -242,16 +242,18 @@ def test_a_fit_has_the_number_that_was_found():
     assert model.n_factors == "auto"  # arguments stay as given
 
 
-def test_training_is_chosen_by_the_number_found():
-    """8 features are few for 5 factors, not for 1: "auto" training follows the resolved number."""
+@pytest.mark.parametrize(("few", "training"), [(7, "predictive"), (8, "bayes")])
+def test_training_does_not_depend_on_the_number_found(few, training, monkeypatch):
+    """8 features are few or not, whatever the number of factors and who chose it."""
+    monkeypatch.setattr("rankfactor.engine.fit.FEW_FEATURES", few)
     rng = np.random.default_rng(0)
     one = rng.standard_normal((150, 1)) + 0.5 * rng.standard_normal((150, 8))
     y = rng.random(150) < 1 / (1 + np.exp(-one[:, 0]))
     settings = {"max_iter": 5, "tol": 1.0, "calibration": "none", "random_state": 0}
     auto = RankFactorClassifier(n_factors="auto", **settings).fit(one, y).posterior_
     given = RankFactorClassifier(n_factors=5, **settings).fit(one, y).posterior_
-    assert (auto.n_factors, auto.training) == (1, "predictive")
-    assert given.training == "bayes"
+    assert auto.n_factors == 1
+    assert auto.training == given.training == training
 
 
 def test_a_given_number_is_not_counted():

@@ -14,8 +14,14 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Gaussian, NoParameters, ObservedArray, Probit
 from rankfactor.model import Model, ViewState
-from rankfactor.posterior.draws import scale_dims
-from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD
+from rankfactor.posterior.draws import ScaleDraws, scale_dims, scale_powers
+from rankfactor.shrinkage import (
+    SHRINKAGE,
+    TPBN,
+    MultiplicativeGamma,
+    NormalARD,
+    ShrinkageByBlock,
+)
 from rankfactor.steps.score import ObservedView
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -56,19 +62,24 @@ def test_what_is_kept_has_its_dimensions(prior):
     assert {name.split("_")[0] for name in values} == {"loading", "coefficient"}
 
 
+def precision_of(prior, values, prefix=""):
+    """Precision of the loadings, shape (..., D, K), from the scales that are kept."""
+    if isinstance(prior, TPBN):
+        return 1 / values[f"{prefix}xi"]
+    if isinstance(prior, MultiplicativeGamma):
+        return values[f"{prefix}phi"] * values[f"{prefix}tau"][..., None, :]
+    alpha = values[f"{prefix}alpha"]
+    alpha = alpha[..., None, :] if prior.scope == "factor" else alpha[..., None]
+    return np.broadcast_to(alpha, (*alpha.shape[:-2], D, K))
+
+
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
 def test_the_order_of_factors_is_that_asked_for(prior):
     """The precision of the reordered entries is the reordered precision."""
     model, scales, order = Model(K, Gaussian(), None, prior), drawn(prior, D), np.array([2, 0, 1])
     values = kept_scales(state_of(model, scales), order)
-    if isinstance(prior, TPBN):
-        precision = 1 / values["loading_xi"]
-    elif isinstance(prior, MultiplicativeGamma):
-        precision = values["loading_phi"] * values["loading_tau"]
-    else:
-        alpha = values["loading_alpha"]
-        precision = np.broadcast_to(alpha if prior.scope == "factor" else alpha[:, None], (D, K))
-    assert_allclose(precision, prior.precision(scales)[:, order], rtol=1e-6)
+    expected = prior.precision(scales)[:, order]
+    assert_allclose(precision_of(prior, values, "loading_"), expected, rtol=1e-6)
 
 
 def test_values_out_of_the_range_of_32_bits_stay_finite():
@@ -96,7 +107,7 @@ def test_draws_follow_their_loadings_to_the_end():
     mean_square = (draws.loadings[:, :, :K].astype(float) ** 2).mean(axis=1)
     # Given a draw, alpha is Gamma(6, 6 mean square) up to a vague prior: log-sd about 0.4.
     assert np.abs(np.log(alpha * mean_square).mean(axis=0)).max() < 0.3
-    turned = draws.reordered(np.array([2, 0, 1]), np.array([1.0, -1.0, 1.0]))
+    turned = draws.transformed(np.eye(K)[:, [2, 0, 1]] * [1.0, -1.0, 1.0])
     assert_array_equal(turned.scales.values["loading_alpha"], alpha[:, [2, 0, 1]])
 
 
@@ -107,8 +118,92 @@ def test_labels_have_theirs():
     draws = model.fit(simulated.X, simulated.y).posterior_.draws
     assert draws.scales.values["coefficient_xi"].shape == (3, 1, K)
     assert draws.scales.dims["coefficient_xi"] == ("row", "factor")
-    turned = draws.reordered(np.array([1, 2, 0]), np.ones(K)).scales.values
+    turned = draws.transformed(np.eye(K)[:, [1, 2, 0]]).scales.values
     assert_array_equal(
         turned["coefficient_xi"], draws.scales.values["coefficient_xi"][..., [1, 2, 0]]
     )
     assert_array_equal(turned["coefficient_phi"], draws.scales.values["coefficient_phi"])
+
+
+UNIT = np.array([0.5, 2.0, 3.0])  # what loadings are multiplied by
+ROW_PRECISION = NormalARD(scope="row")  # belongs to all factors, whatever their units
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+def test_precisions_change_by_the_inverse_square_of_the_unit(prior):
+    scales = drawn(prior, D)
+    kept, powers = prior.kept(scales), prior.kept_powers
+    assert kept.keys() == powers.keys() == prior.kept_dims.keys()
+    assert all("factor" in prior.kept_dims[name] for name, power in powers.items() if power)
+    moved = {
+        name: kept[name] * UNIT**power if power else kept[name] for name, power in powers.items()
+    }
+    expected = prior.precision(scales) / (1.0 if prior == ROW_PRECISION else UNIT**2)
+    assert_allclose(precision_of(prior, moved), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("prior", [one for one in PRIORS if one != MultiplicativeGamma()], ids=repr)
+def test_the_powers_are_those_of_a_prior_that_changes_its_unit(prior):
+    """The Gibbs sampler's own change of unit, which multiplies squares of loadings by u."""
+    scales = drawn(prior, D)
+    stretched = prior.kept(prior.stretched(scales, UNIT**2))
+    for name, value in prior.kept(scales).items():
+        power = prior.kept_powers[name]
+        assert_allclose(stretched[name], value * UNIT**power if power else value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", SHRINKAGE)
+def test_blocks_have_the_powers_of_their_base(name):
+    base = SHRINKAGE[name]()
+    prior = ShrinkageByBlock.of(base, [0, 1, 0, 1, 1])
+    kept = prior.kept(drawn(prior, D))
+    assert kept.keys() == prior.kept_powers.keys() == prior.kept_dims.keys()
+    for own, power in prior.kept_powers.items():
+        assert power == base.kept_powers[own.removesuffix("_0").removesuffix("_1")]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+def test_draws_of_scales_follow_the_scores_unit(prior):
+    """Scores are multiplied by the entries of the matrix, so that loadings are divided by them."""
+    model = Model(K, Gaussian(), None, prior)
+    values = kept_scales(state_of(model, drawn(prior, D)))
+    values = {name: np.stack([value, 2 * value]) for name, value in values.items()}
+    scales = ScaleDraws.of(model, values)
+    assert scales.powers == {name: scale_powers(model)[name] for name in values}
+    order, sign = np.array([2, 0, 1]), np.array([1.0, -1.0, 1.0])
+    moved = scales.transformed(np.eye(K)[:, order] * sign / UNIT)
+    unit = 1.0 if prior == ROW_PRECISION else UNIT**2
+    expected = precision_of(prior, values, "loading_")[..., order] / unit
+    assert_allclose(precision_of(prior, moved.values, "loading_"), expected, rtol=1e-6)
+    assert all(value.dtype == np.float32 for value in moved.values.values())
+    # Back again.
+    back = moved.transformed(np.linalg.inv(np.eye(K)[:, order] * sign / UNIT))
+    for name, value in values.items():
+        assert_allclose(back.values[name], value, rtol=1e-6)
+    # Mixed factors have no scales of their own.
+    assert scales.transformed(np.eye(K) + 0.1).values == {}
+
+
+EXPECTED_POWERS = {
+    "tpbn": {"loading_xi": 2, "loading_phi": 2, "loading_top": 0, "coefficient_xi": 2},
+    "normal": {"loading_alpha": -2, "coefficient_xi": 2},
+    "multiplicative_gamma": {"loading_phi": 0, "loading_tau": -2, "coefficient_xi": 2},
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED_POWERS)
+def test_draws_in_another_unit(name):
+    simulated = simulate(n=40, d=6)
+    engine = Gibbs(n_draws=3, burn_in=1, n_chains=1, n_predict=2)
+    settings = {"shrinkage": name, "engine": engine, "n_factors": K, "max_iter": 3}
+    model = RankFactorClassifier(random_state=0, **settings).fit(simulated.X, simulated.y)
+    draws = model.posterior_.draws
+    moved = draws.transformed(np.diag(1 / UNIT))
+    assert_allclose(moved.loadings[..., :K], draws.loadings[..., :K] * UNIT, rtol=1e-6)
+    assert_array_equal(moved.loadings[..., K:], draws.loadings[..., K:])
+    assert_allclose(moved.coefficients[..., :K], draws.coefficients[..., :K] * UNIT, rtol=1e-6)
+    assert_array_equal(moved.coefficients[..., K], draws.coefficients[..., K])
+    for own, power in EXPECTED_POWERS[name].items():
+        value = draws.scales.values[own]
+        expected = value * UNIT**power if power else value
+        assert_allclose(moved.scales.values[own], expected, rtol=1e-6)

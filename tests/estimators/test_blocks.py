@@ -48,7 +48,7 @@ def shares_of(model, scores):
     k = scores.shape[1]
     found = np.abs(np.corrcoef(scores.T, model.scores_.T)[:k, k:]).argmax(axis=1)
     assert len(set(found)) == k
-    return model.block_shares_.to_numpy()[:, found]
+    return model.r2_by_block_.to_numpy()[:, found]
 
 
 @pytest.mark.parametrize("likelihood", ["margin_rank", "gaussian"])
@@ -57,7 +57,7 @@ def test_a_private_factor_is_found_as_such(likelihood):
     settings = {"n_factors": 6, "shrinkage": "normal", "random_state": 0}
     X = X if likelihood == "margin_rank" else np.log(X)
     model = RankFactorAnalysis(likelihood, blocks=BLOCKS, **settings).fit(X)
-    assert list(model.block_shares_.index) == ["rna", "protein"]
+    assert list(model.r2_by_block_.index) == ["rna", "protein"]
     rna, protein = shares_of(model, scores)
     assert min(rna[0], protein[0]) > 0.2
     assert rna[1] > 0.3
@@ -75,7 +75,7 @@ def test_shares_are_those_of_the_variance():
     X, _ = two_sources()
     model = RankFactorAnalysis("gaussian", n_factors=4, blocks=BLOCKS, random_state=0)
     model.fit(np.log(X))
-    total = model.block_shares_.sum(axis=1)
+    total = model.r2_by_block_.sum(axis=1)
     # What the factors explain of standardised features, by their residuals.
     noise = model.posterior_.noise_variance
     assert_allclose(total, [1 - noise[:40].mean(), 1 - noise[40:].mean()], atol=0.03)
@@ -105,8 +105,8 @@ def test_the_order_and_names_of_blocks_do_not_matter():
     one = small(blocks=["a", "b"] * 6).fit(table, y)
     other = small(blocks=["b", "a"] * 6).fit(table, y)
     assert_array_equal(one.loadings_, other.loadings_)
-    assert_array_equal(one.block_shares_.loc[["a", "b"]], other.block_shares_.loc[["b", "a"]])
-    assert (one.block_shares_.loc["a"] != one.block_shares_.loc["b"]).all()
+    assert_array_equal(one.r2_by_block_.loc[["a", "b"]], other.r2_by_block_.loc[["b", "a"]])
+    assert (one.r2_by_block_.loc["a"] != one.r2_by_block_.loc["b"]).all()
 
 
 def test_blocks_are_given_by_name():
@@ -124,7 +124,7 @@ def test_a_feature_that_does_not_vary_takes_no_part():
     with pytest.warns(UserWarning, match="1 of 13 features are constant"):
         other = small(blocks=["c", *blocks]).fit(table.assign(zero=0.0)[["zero", *table]], y)
     assert_array_equal(one.loadings_, other.loadings_[1:])
-    assert_array_equal(other.block_shares_.loc["c"], np.zeros(3))
+    assert_array_equal(other.r2_by_block_.loc["c"], np.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_blocks_are_saved_and_loaded(engine, tmp_path):
     loaded = load_model(save_model(model.posterior_, tmp_path / "m"))
     assert loaded.model == model.posterior_.model
     assert_array_equal(loaded.blocks, model.blocks_)
-    assert_array_equal(loaded.block_shares, model.block_shares_)
+    assert_array_equal(loaded.r2_by_block, model.r2_by_block_)
     assert_array_equal(
         loaded.decide(table.to_numpy(), Workers())[0][:, 0], model.decision_function(table)
     )

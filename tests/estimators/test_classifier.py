@@ -60,7 +60,8 @@ AUTO = {
 
 
 @pytest.mark.parametrize("case", AUTO)
-def test_default_training_is_predictive_where_there_is_such(case, data):
+def test_default_training_is_predictive_where_there_is_such(case, data, monkeypatch):
+    monkeypatch.setattr("rankfactor.engine.fit.FEW_FEATURES", 19)  # the table has 20
     table, labels = data
     arguments, training = AUTO[case]
     settings = {"max_iter": 3, "calibration": "none", **arguments}
@@ -71,15 +72,17 @@ def test_default_training_is_predictive_where_there_is_such(case, data):
     assert_array_equal(one.decision_function(table), other.decision_function(table))
 
 
-@pytest.mark.parametrize(("n_factors", "training"), [(14, "predictive"), (15, "bayes")])
-def test_default_training_is_joint_where_factors_can_hold_the_table(n_factors, training):
-    simulated = simulate(60, 30)
+@pytest.mark.parametrize("n_factors", [1, 25])
+@pytest.mark.parametrize(("n_features", "training"), [(40, "bayes"), (41, "predictive")])
+def test_default_training_is_joint_where_features_are_few(n_factors, n_features, training):
+    """Whatever the number of factors."""
+    simulated = simulate(60, n_features)
     constant = np.zeros((60, 3))  # counts for nothing
     table = np.column_stack([simulated.X, constant])
     model = RankFactorClassifier(
         n_factors=n_factors, max_iter=2, calibration="none", random_state=0
     )
-    with pytest.warns(UserWarning, match="3 of 33 features are constant"):
+    with pytest.warns(UserWarning, match=f"3 of {n_features + 3} features are constant"):
         model.fit(table, simulated.y)
     assert model.posterior_.training == training
 
@@ -181,9 +184,10 @@ def test_scores_are_what_transform_gives(data):
 
 def test_factors_come_in_order_of_their_share(data):
     table, labels = data
-    shares = small(n_factors=6).fit(table, labels["sick"]).posterior_.shares
-    assert (np.diff(shares) <= 1e-3).all()
-    assert shares.sum() == pytest.approx(1.0)
+    posterior = small(n_factors=6).fit(table, labels["sick"]).posterior_
+    assert (np.diff(posterior.shares) <= 0).all()
+    assert posterior.shares.sum() == pytest.approx(posterior.r2)
+    assert 0.5 < posterior.r2 < 1
 
 
 @pytest.mark.slow
@@ -331,7 +335,10 @@ def test_memory_thins_what_is_kept(data):
     assert 0 < kept < 20
     # Means use all draws all the same.
     roomy = small(engine=Gibbs(n_draws=20, burn_in=5, n_chains=1)).fit(table, labels["sick"])
-    assert_allclose(fitted.loadings_, roomy.loadings_)
+    # Scores, and so the unit of loadings, are those of the mean of the kept draws' parameters.
+    unit = (fitted.loadings_ / roomy.loadings_).mean(axis=0)
+    assert_allclose(fitted.loadings_, roomy.loadings_ * unit, rtol=1e-7)
+    assert_allclose(unit, 1.0, atol=0.05)
 
 
 def test_bad_tables_get_one_sentence(data):

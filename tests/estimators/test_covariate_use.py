@@ -75,7 +75,7 @@ def test_a_block_of_covariates(likelihood):
     names = [*GENES, "age", "batch=y"]
     assert_array_equal(model.posterior_.feature_names, names)
     assert_array_equal(model.blocks_, ["features"] * 20 + ["covariates"] * 2)
-    assert list(model.block_shares_.index) == ["features", "covariates"]
+    assert list(model.r2_by_block_.index) == ["features", "covariates"]
     plain = table[GENES].assign(age=table["age"], **{"batch=y": table["batch"] == "y"})
     expected = small(covariates=None, blocks=list(model.blocks_), likelihood=likelihood).fit(
         plain.astype(float), y
@@ -194,12 +194,12 @@ def test_covariates_of_annotated_data_are_columns_of_obs(use, kind):
 def test_blocks_and_covariates_together():
     table, y = people()
     blocks = {name: "a" if i < 12 else "b" for i, name in enumerate(GENES)}
-    # Scores of joint training hardly correlate, so their shares are parts of a whole.
+    # Shares of a block add up to what the factors explain of it.
     model = small("block", blocks=blocks, max_iter=30, training="bayes").fit(table, y)
-    assert list(model.block_shares_.index) == ["a", "b", "covariates"]
-    assert_allclose(model.block_shares_.to_numpy().sum(axis=1) <= 1.0, True)
+    assert list(model.r2_by_block_.index) == ["a", "b", "covariates"]
+    assert_allclose(model.r2_by_block_.to_numpy().sum(axis=1) <= 1.0, True)
     other = small("regress", blocks=blocks).fit(table, y)
-    assert list(other.block_shares_.index) == ["a", "b"]
+    assert list(other.r2_by_block_.index) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import stats
+from tests.plots import models
 
 from rankfactor.posterior import certainty
 from rankfactor.storage.model_file import load_model
@@ -56,20 +57,52 @@ def test_a_point_at_zero_is_on_no_side() -> None:
     assert certainty.of_normal(np.array([-2.0]), np.zeros(1)).lfsr == [0.0]
 
 
-def test_rates_of_draws_are_taken_against_the_posterior_mean() -> None:
+def test_rates_of_draws_are_taken_against_the_side_of_the_correlation() -> None:
+    """Where factors correlate, that can be another side than the posterior mean's."""
     posterior = load_model(FIXTURES / "gibbs_v1.rankfactor")
     k = posterior.n_factors
     draws = posterior.draws.loadings[:, :, :k]
     rates = certainty.loading_rates(posterior)
-    side = np.sign(posterior.rows.mean[:, :k])
+    structure = posterior.structure[posterior.coding.columns]
+    side = np.sign(structure)
+    assert (side != np.sign(posterior.rows.mean[:, :k])).any()
     np.testing.assert_allclose(rates, 1 - (draws * side > 0).mean(axis=0))
     rows = np.array([4, 0])
     found = certainty.loading_certainty(posterior, rows, 1)
     np.testing.assert_allclose(found.lfsr, rates[rows, 1])
     columns = posterior.coding.columns[rows]
-    np.testing.assert_allclose(found.mean, posterior.standardised_loadings[columns, 1])
+    np.testing.assert_allclose(found.mean, structure[rows, 1])
+    ratio = found.mean / posterior.standardised_loadings[columns, 1]
+    assert ((ratio > 1 / certainty.ALIKE) & (ratio < certainty.ALIKE)).all()
     unit = found.mean / posterior.rows.mean[rows, 1]
-    np.testing.assert_allclose(found.high, np.quantile(draws[:, rows, 1], 0.95, axis=0) * unit)
+    high = np.minimum(np.quantile(draws[:, rows, 1], 0.95, axis=0) * unit, 1.0)
+    np.testing.assert_allclose(found.high, high)
+
+
+def test_intervals_of_loadings_follow_the_pattern_loadings() -> None:
+    """In proportion where the two are alike; else with the pattern loading's own spread."""
+    posterior = models.two_tasks()
+    columns, k = posterior.coding.columns, 1
+    rows = np.arange(len(columns))
+    pattern = posterior.standardised_loadings[columns, k]
+    spread = posterior.standardised_loadings_sd[columns, k]
+    variance = posterior.variance
+    assert variance is not None
+    structure = variance.structure.copy()
+    structure[:, k] = np.clip(1.2 * pattern, -0.99, 0.99)
+    structure[0, k], structure[1, k] = 0.2 * pattern[0], -pattern[1]
+    moved = replace(posterior, variance=replace(variance, structure=structure))
+    found = certainty.loading_certainty(moved, rows, k)
+    np.testing.assert_array_equal(found.mean, structure[:, k])
+    np.testing.assert_allclose(found.sd[:2], spread[:2])
+    np.testing.assert_allclose(found.sd[2:], (spread * structure[:, k] / pattern)[2:])
+    reach = 1.6448536 * found.sd
+    np.testing.assert_allclose(found.low, np.maximum(found.mean - reach, -1.0), rtol=1e-6)
+    np.testing.assert_allclose(found.high, np.minimum(found.mean + reach, 1.0), rtol=1e-6)
+    rate = stats.norm.sf(np.abs(pattern) / spread)
+    rate[1] = 1 - rate[1]  # on the other side
+    np.testing.assert_allclose(found.lfsr, rate, rtol=1e-6)
+    np.testing.assert_allclose(certainty.loading_rates(moved)[:, k], rate, rtol=1e-6)
 
 
 def test_coefficients_after_gibbs_sampling_are_those_of_the_draws() -> None:

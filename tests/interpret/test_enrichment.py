@@ -140,7 +140,7 @@ def test_preranked_is_gseapys_own_answer(planted: Posterior) -> None:
     gseapy = pytest.importorskip("gseapy", reason="gseapy is not installed")
     sets = random_sets(count=8)
     found = preranked(planted, sets, "Factor 1", seed=3, n_permutations=100).set_index("set")
-    loadings = pd.Series(planted.standardised_loadings[:, 0], index=GENES)
+    loadings = pd.Series(planted.structure[:, 0], index=GENES)
     theirs = gseapy.prerank(
         rnk=loadings.sort_values(ascending=False),
         gene_sets={name: sorted(members & set(GENES)) for name, members in sets.items()},
@@ -171,7 +171,7 @@ def test_the_score_is_that_of_the_definition(planted: Posterior) -> None:
     pytest.importorskip("gseapy", reason="gseapy is not installed")
     members = frozenset(GENES[3:40:4])
     found = preranked(planted, {"one": members}, 0, n_permutations=10)
-    loadings = pd.Series(planted.standardised_loadings[:, 0], index=GENES)
+    loadings = pd.Series(planted.structure[:, 0], index=GENES)
     ranked = loadings.sort_values(ascending=False)
     inside = ranked.index.isin(members)
     weights = np.where(inside, ranked.abs(), 0.0)

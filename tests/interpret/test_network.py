@@ -171,7 +171,7 @@ def test_nodes_say_where_they_belong() -> None:
     posterior = two_tasks()
     graph = feature_network(posterior)
     groups = modules(graph).set_index("feature")["module"]
-    loadings = pd.DataFrame(posterior.standardised_loadings, index=posterior.feature_names)
+    loadings = pd.DataFrame(posterior.structure, index=posterior.feature_names)
     for name, values in graph.nodes(data=True):
         home = loadings.loc[name].abs().idxmax()
         assert values["label"] == name

@@ -72,13 +72,13 @@ def test_fitted_direction_is_that_of_the_data():
     posterior, k, higher = group_factor()
     (first, said), *_ = sentences.strongest_factors(posterior, 0)
     assert first == k
-    assert f": higher in {higher}; led by " in said
+    assert f": higher in {higher}; high " in said
     X, labels = models.table()
     # Independently of the model: where the first leading feature is higher.
-    feature = said.split("led by ")[1].split(", ")[0]
+    feature = said.split("; high ")[1].split(", ")[0]
     mean = X.groupby(labels["group"])[feature].mean()
     assert mean.idxmax() == higher
-    assert said.startswith(f"Factor {k + 1} ({100 * posterior.shares[k]:.0f} % of the explained")
+    assert said.startswith(f"Factor {k + 1} ({100 * posterior.shares[k]:.0f} % of the variance)")
 
 
 def coefficients(k, value):
@@ -138,7 +138,9 @@ def test_a_factor_that_only_a_classifier_uses_is_in_use():
     rows.mean[:, 2] *= 1e-4
     mean = np.zeros((4, 3))
     mean[0] = (0.5, 0.0, 5.0)
-    faint = models.with_coefficients(replace(posterior, rows=rows), mean, sd=0.1)
+    # What the table shows of the factor is not known of these loadings: the model says it.
+    faint = replace(posterior, rows=rows, variance=None)
+    faint = models.with_coefficients(faint, mean, sd=0.1)
     assert faint.active.tolist() == [True, True, True]
     assert [k for k, _ in sentences.strongest_factors(faint, 0)] == [2, 0]
     unsure = models.with_coefficients(faint, mean, sd=10.0)
@@ -163,7 +165,7 @@ def test_negative_loadings_are_called_inverse():
         for text in leaders(posterior, k, 5).split(", "):
             name = text.removesuffix(" (inverse)")
             (i,) = [i for i, f in enumerate(posterior.feature_names) if str(f) == name]
-            assert text.endswith(" (inverse)") == (posterior.standardised_loadings[i, k] < 0)
+            assert text.endswith(" (inverse)") == (posterior.structure[i, k] < 0)
 
 
 def test_cautions():

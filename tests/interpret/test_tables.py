@@ -15,6 +15,7 @@ from tests.plots.models import two_tasks as fitted
 from rankfactor.errors import InputError
 from rankfactor.interpret import coefficient_table, factor_table, top_features
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import ALIKE
 from rankfactor.storage.model_file import load_model, save_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -31,15 +32,8 @@ def negated(posterior: Posterior, factor: int) -> Posterior:
     k = posterior.n_factors
     sign = np.ones(k)
     sign[factor] = -1.0
-    order, with_intercept = np.arange(k), np.arange(k + 1)
-    extra = posterior.rows.order - k
-    rows = posterior.rows.reordered(np.arange(k + extra), np.append(sign, np.ones(extra)))
-    classifiers = replace(
-        posterior.classifiers,
-        rows=posterior.classifiers.rows.reordered(with_intercept, np.append(sign, 1.0)),
-    )
-    scores = posterior.scores.reordered(order, sign)
-    return replace(posterior, rows=rows, scores=scores, classifiers=classifiers)
+    variance = posterior.variance.reordered(np.arange(k), sign)
+    return replace(posterior.transformed(np.diag(sign)), variance=variance)
 
 
 def test_the_leading_features_say_in_which_class_they_are_high() -> None:
@@ -65,11 +59,19 @@ def test_ranks_sizes_and_rates() -> None:
     assert "constant" not in set(found["feature"])
     assert found["loading"].abs().is_monotonic_decreasing
     place = [posterior.feature_names.tolist().index(name) for name in found["feature"]]
-    np.testing.assert_allclose(found["loading"], posterior.standardised_loadings[place, 1])
-    np.testing.assert_allclose(found["sd"], posterior.standardised_loadings_sd[place, 1])
-    expected = stats.norm.sf(np.abs(found["loading"]) / found["sd"])
-    np.testing.assert_allclose(found["lfsr"], expected, rtol=1e-9)
-    assert ((found["low"] > 0) | (found["high"] < 0)).tolist() == (found["lfsr"] < 0.05).tolist()
+    np.testing.assert_allclose(found["loading"], posterior.structure[place, 1])
+    np.testing.assert_allclose(found["pattern"], posterior.standardised_loadings[place, 1])
+    spread = posterior.standardised_loadings_sd[place, 1]
+    rate = stats.norm.sf(np.abs(found["pattern"]) / spread)
+    other_side = found["loading"] * found["pattern"] < 0
+    np.testing.assert_allclose(found["lfsr"], np.where(other_side, 1 - rate, rate), rtol=1e-9)
+    # Where correlation and pattern loading are alike, an interval without zero is a clear loading.
+    alike = (found["loading"] / found["pattern"]).between(1 / ALIKE, ALIKE)
+    assert 4 < alike.sum() < 12
+    without_zero = (found["low"] > 0) | (found["high"] < 0)
+    assert without_zero[alike].tolist() == (found["lfsr"] < 0.05)[alike].tolist()
+    assert found["low"].ge(-1).all()
+    assert found["high"].le(1).all()
     assert (np.sign(found["loading"]) == found["sign"]).all()
     pd.testing.assert_frame_equal(found, top_features(posterior, 100, factor="Factor 2"))
     assert top_features(posterior, 3).groupby("factor").size().max() == 3
@@ -173,7 +175,7 @@ def test_factors() -> None:
     posterior = fitted()
     found = factor_table(posterior)
     assert found["factor"].tolist() == posterior.factor_names
-    assert found["share"].sum() == pytest.approx(1)
+    assert found["share"].sum() == pytest.approx(posterior.r2)
     assert found["in_use"].tolist() == posterior.active.tolist()
     every = [top_features(posterior, 12, factor=k) for k in range(3)]
     assert found["n_features"].tolist() == [int((one["lfsr"] < 0.05).sum()) for one in every]

@@ -97,9 +97,7 @@ def test_blocks_of_one_likelihood_are_the_whole_table_under_it(part):
         apart = RankFactorAnalysis(dict.fromkeys(MIXED, part), **settings).fit(X)
     assert_allclose(apart.posterior_.elbo, whole.posterior_.elbo, rtol=1e-9)
     assert_allclose(apart.loadings_, whole.loadings_, atol=1e-6)
-    assert_allclose(
-        apart.block_shares_.loc[whole.block_shares_.index], whole.block_shares_, atol=1e-6
-    )
+    assert_allclose(apart.r2_by_block_.loc[whole.r2_by_block_.index], whole.r2_by_block_, atol=1e-6)
 
 
 @pytest.mark.quick_cases("vb-mixed")
@@ -110,7 +108,10 @@ def test_blocks_of_one_likelihood_are_the_whole_table_under_it(part):
 def test_saved_loaded_and_reported(likelihood, engine, tmp_path):
     model, X, _ = fitted(likelihood=likelihood, engine=engine, training="bayes")
     path = save_model(model, tmp_path / "m.rankfactor")
-    assert model_header(path)["needs"] == ["likelihood_by_block"]  # older versions refuse the file
+    assert model_header(path)["needs"] == [
+        "basis",
+        "likelihood_by_block",
+    ]  # older versions refuse the file
     loaded = load_model(path)
     assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     again = save_model(loaded, tmp_path / "again.rankfactor")
@@ -176,7 +177,9 @@ def test_the_former_name_of_blocks_works():
     model = RankFactorClassifier(views=BLOCKS, training="bayes", **SETTINGS)
     with pytest.warns(FutureWarning, match="views is called blocks now"):
         model.fit(X, y)
-    with pytest.warns(FutureWarning, match="block_shares_"):
+    with pytest.warns(FutureWarning, match="r2_by_block_"):
         assert list(model.view_shares_.index) == ["proteins", "survey", "gases"]
+    with pytest.warns(FutureWarning, match="block_shares_ is called r2_by_block_ now"):
+        assert model.block_shares_.equals(model.r2_by_block_)
     with pytest.raises(InputError, match="leave views out"):
         RankFactorClassifier(views=BLOCKS, blocks=BLOCKS, **SETTINGS).fit(X, y)

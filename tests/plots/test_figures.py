@@ -197,15 +197,13 @@ def test_heat_map_holds_the_loadings_in_readable_order():
     index = {shorten(name): i for i, name in enumerate(posterior.feature_names)}
     factors = np.flatnonzero(posterior.active)
     rows = [index[label] for label in labels]
-    np.testing.assert_allclose(values, posterior.standardised_loadings[np.ix_(rows, factors)])
-    home = (
-        np.abs(values) / np.abs(posterior.standardised_loadings[:, factors]).max(axis=0)
-    ).argmax(axis=1)
+    np.testing.assert_allclose(values, posterior.structure[np.ix_(rows, factors)])
+    home = (np.abs(values) / np.abs(posterior.structure[:, factors]).max(axis=0)).argmax(axis=1)
     assert (np.diff(home) >= 0).all()
     assert "constant" not in labels
     # The largest loading of every factor is there.
     for k in factors:
-        assert int(np.abs(posterior.standardised_loadings[:, k]).argmax()) in rows
+        assert int(np.abs(posterior.structure[:, k]).argmax()) in rows
 
 
 def test_at_most_so_many_features():

@@ -53,7 +53,7 @@ def test_images_are_the_loadings_pixel_by_pixel():
     posterior = models.two_tasks()
     figure = plots.loading_image_figure(posterior, (13, 1), factors=[2, 0])
     drawn = [axes.images[0] for axes in figure.axes if axes.images]
-    loadings = posterior.standardised_loadings
+    loadings = posterior.structure
     for image, k in zip(drawn, (2, 0), strict=False):
         np.testing.assert_array_equal(np.asarray(image.get_array())[:, 0], loadings[:, k])
     # One scale for all.
@@ -66,8 +66,8 @@ def test_models_are_compared_on_one_scale():
     assert figure.get_suptitle() == "Both"
     drawn = [axes.images[0] for axes in figure.axes if axes.images]
     assert len(drawn) == 3  # two of the first, the only one of the second
-    expected = [*models.two_tasks().standardised_loadings[:, :2].T]
-    expected.append(models.one_factor().standardised_loadings[:, 0])
+    expected = [*models.two_tasks().structure[:, :2].T]
+    expected.append(models.one_factor().structure[:, 0])
     for image, loadings in zip(drawn, expected, strict=True):
         np.testing.assert_array_equal(np.asarray(image.get_array())[:, 0], loadings)
     (limits,) = {image.get_clim() for image in drawn}

@@ -49,7 +49,7 @@ def test_the_heat_map_says_its_cells(full):
     names = [plain(name) for name in posterior.feature_names]
     rows = [names.index(name) for name in grid["rows"]]
     columns = [posterior.factor_names.index(name) for name in grid["columns"]]
-    expected = posterior.standardised_loadings[np.ix_(rows, columns)]
+    expected = posterior.structure[np.ix_(rows, columns)]
     np.testing.assert_allclose(grid["values"], expected, atol=6e-3)
 
 

@@ -19,6 +19,7 @@ from tests.report.page import cells, read
 
 from rankfactor.errors import InputError
 from rankfactor.interpret.wording import plain
+from rankfactor.posterior.certainty import ALIKE
 from rankfactor.report import write_report
 
 
@@ -123,18 +124,19 @@ def test_tables_hold_the_posteriors_numbers(full):
         rows = [cells(row) for row in table.one("tbody").all("tr")]
         assert len(rows) == 12  # the constant feature is no part of the model
         seen, sides = [], {}
-        for name, loading, _, interval, lfsr, high_in in rows:
+        for name, loading, _, interval, lfsr, *_, high_in in rows:
             i = names.index(name)
-            value, spread = (
-                posterior.standardised_loadings[i, k],
-                posterior.standardised_loadings_sd[i, k],
-            )
+            value = posterior.structure[i, k]
+            pattern = posterior.standardised_loadings[i, k]
+            spread = posterior.standardised_loadings_sd[i, k]
+            ratio = value / pattern  # of the spreads, too, where the two are alike
+            reach = 1.645 * spread * (ratio if 1 / ALIKE <= ratio <= ALIKE else 1.0)
             seen.append(abs(value))
             assert float(loading.replace("−", "-")) == pytest.approx(value, abs=5.01e-4)
             low, high = (float(end.replace("−", "-")) for end in interval.split(" to "))
-            assert low == pytest.approx(value - 1.645 * spread, abs=6e-3)
-            assert high == pytest.approx(value + 1.645 * spread, abs=6e-3)
-            expected = norm.cdf(-abs(value) / spread)
+            assert low == pytest.approx(max(value - reach, -1.0), abs=6e-3)
+            assert high == pytest.approx(min(value + reach, 1.0), abs=6e-3)
+            expected = norm.cdf(-pattern * np.sign(value) / spread)
             if lfsr == "< 0.001":
                 assert expected < 5e-4
             else:
@@ -144,7 +146,7 @@ def test_tables_hold_the_posteriors_numbers(full):
         assert all(len(said) == 1 for said in sides.values())
         assert len(sides) < 2 or sides[True] != sides[False] or sides[True] == {""}
         assert seen == sorted(seen, reverse=True)
-        assert seen[0] == np.abs(posterior.standardised_loadings[:, k]).max()
+        assert seen[0] == np.abs(posterior.structure[:, k]).max()
 
 
 def test_comparison_table_marks_the_best(full):
@@ -167,7 +169,7 @@ def test_first_section_answers_and_warns(full):
     assert "group: cross-validated AUC 0.91 (sd 0.04 over folds); linear <SVM> 0.93." in cards[0]
     assert "0.02 below linear <SVM>: a difference within the spread over folds" in cards[0]
     assert "0.17 above linear <SVM>: more than the spread over folds" in cards[1]
-    assert re.search(r"Factor \d \(\d+ % of the explained variance\): higher in ", cards[0])
+    assert re.search(r"Factor \d \(\d+ % of the variance\): higher in ", cards[0])
     assert "5 unknown" in cards[1]
     warnings = first.one("div", class_="cautions").text
     assert "not converged" in warnings

@@ -67,11 +67,68 @@ def test_the_tree_is_that_of_the_draws_in_memory(likelihood, tmp_path):
                 assert_array_equal(one[dim].values, values[dim].values)
 
 
+@pytest.mark.parametrize("shrinkage", ["tpbn", "normal", "multiplicative_gamma"])
+def test_scales_have_the_unit_of_their_factors(shrinkage, tmp_path):
+    path = tmp_path / "draws.zarr"
+    model = fitted(path, shrinkage=shrinkage, blocks=["a"] * 4 + ["b"] * 4)
+    expected, found = model.posterior_.to_arviz()["posterior"], open_draws(path)["posterior"]
+    names = [name for name in expected.data_vars if name.startswith(("loading_", "coefficient_"))]
+    assert len(names) > 3
+    units = open_group(path).attrs["unit"]
+    assert max(abs(one - 1) for one in units) > 0.01
+    for name in names:
+        assert_allclose(found[name].values, expected[name].values, rtol=1e-5, err_msg=name)
+
+
+def open_group(path):
+    import zarr
+
+    return zarr.open_group(path, mode="r+")
+
+
+def test_units_orders_and_signs_are_undone_as_they_are_read(tmp_path):
+    """``finish`` says how the scores of the model follow from those of the chains."""
+    path = tmp_path / "d.zarr"
+    fitted(path)
+    group = open_group(path)
+    raw = {name: np.array(group[f"posterior/{name}"]) for name in ("loadings", "loading_xi")}
+    order, sign, unit = np.array([1, 2, 0]), np.array([1.0, -1.0, 1.0]), np.array([0.5, 2.0, 4.0])
+    store = draw_store.DrawStore(
+        path, group.attrs["problem"], 2, SHORT["n_draws"], group.attrs["features"]
+    )
+    store.finish(np.eye(3)[:, order] * sign / unit)
+    found = open_draws(path)["posterior"]
+    assert_allclose(found["loadings"], raw["loadings"][..., order] * sign * unit, rtol=1e-6)
+    assert_allclose(found["loading_xi"], raw["loading_xi"][..., order] * unit**2, rtol=1e-6)
+
+
+def test_a_store_of_an_earlier_version_has_no_units(tmp_path):
+    path = tmp_path / "d.zarr"
+    fitted(path)
+    group = open_group(path)
+    units = np.array(group.attrs["unit"])
+    del group.attrs["unit"]
+    expected = open_draws(path)["posterior"]["loadings"].values
+    group.attrs["unit"] = units.tolist()
+    assert_allclose(open_draws(path)["posterior"]["loadings"], expected * units, rtol=1e-6)
+    del group.attrs["unit"]
+    for name in ("loadings", "loading_xi"):
+        array = group[f"posterior/{name}"]
+        del array.attrs["power"]
+    assert_array_equal(open_draws(path)["posterior"]["loadings"], expected)
+
+
 def test_without_labels(tmp_path):
     model = fitted(tmp_path / "d.zarr", supervised=False)
     expected, found = model.posterior_.to_arviz(), open_draws(tmp_path / "d.zarr")
     assert "coefficients" not in found["posterior"]
-    assert_array_equal(found["posterior"]["loadings"], expected["posterior"]["loadings"])
+    assert_same_loadings(found, expected)
+
+
+def assert_same_loadings(found, expected):
+    """Up to rounding: a store multiplies by the unit in single precision, memory in double."""
+    one, other = (tree["posterior"]["loadings"] for tree in (found, expected))
+    assert_allclose(one, other, rtol=1e-6)
 
 
 def test_all_draws_are_there_where_memory_keeps_two(tmp_path):
@@ -79,7 +136,14 @@ def test_all_draws_are_there_where_memory_keeps_two(tmp_path):
     every = fitted(None)
     found = open_draws(tmp_path / "d.zarr")["posterior"]["loadings"]
     assert len(model.posterior_.draws.chain) < 2 * SHORT["n_draws"]
-    assert_array_equal(found, every.posterior_.to_arviz()["posterior"]["loadings"])
+    # Units are those of the means of the draws in memory, so that the two fits differ in them.
+    expected = every.posterior_.to_arviz()["posterior"]["loadings"]
+    assert_allclose(of_chains(model, found), of_chains(every, expected), rtol=2e-6)
+
+
+def of_chains(model, loadings):
+    """Loadings in the order, sign and unit of the chains."""
+    return np.asarray(loadings, float) @ np.linalg.inv(model.posterior_.draws.basis).T
 
 
 def test_nothing_is_read_before_it_is_used(tmp_path):
@@ -88,9 +152,9 @@ def test_nothing_is_read_before_it_is_used(tmp_path):
     loadings = open_draws(path)["posterior"]["loadings"]
     part = loadings.sel(feature=["gene3", "gene1"], factor="Factor 2").isel(draw=slice(2, 9, 3))
     same = expected["loadings"].sel(feature=["gene3", "gene1"], factor="Factor 2")
-    assert_array_equal(part, same.isel(draw=slice(2, 9, 3)))
+    assert_allclose(part, same.isel(draw=slice(2, 9, 3)), rtol=1e-6)
     backwards = loadings[:, ::-2, :, ::-1]
-    assert_array_equal(backwards, expected["loadings"][:, ::-2, :, ::-1])
+    assert_allclose(backwards, expected["loadings"][:, ::-2, :, ::-1], rtol=1e-6)
     later = open_draws(path)["posterior"]["loadings"]
     shutil.rmtree(path / "posterior" / "loadings" / "c")
     assert np.isnan(later.values).all()
@@ -104,11 +168,9 @@ def test_a_run_that_dies_leaves_what_it_counted(tmp_path):
         fitted(path, progress=Watch(14, MemoryError), engine={"n_chains": 1})
     found = open_draws(path)["posterior"]
     assert found.sizes["draw"] == 8
-    # No end, so no order of the model's: that of the chain, up to which the draws are the same.
+    # No end, so no form of the model's factors: they are those of the chain.
     every = open_draws(tmp_path / "whole.zarr")["posterior"]["loadings"].values[:, :8]
-    assert_allclose(
-        np.sort(np.abs(found["loadings"].values), axis=-1), np.sort(np.abs(every), axis=-1)
-    )
+    assert_allclose(found["loadings"].values, of_chains(whole, every), rtol=1e-6)
     assert whole.posterior_.draws is not None
     again = fitted(path, engine={"n_chains": 1})
     assert_same_tree(open_draws(path), open_draws(tmp_path / "whole.zarr"))

@@ -22,6 +22,8 @@ from rankfactor import (
 )
 from rankfactor.engine.chain import Gibbs
 from rankfactor.estimators import PRESETS
+from rankfactor.interpret import sentences
+from rankfactor.latent import InBasis
 from rankfactor.likelihoods import MarginRank, NoParameters
 from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.workers import Workers
@@ -124,7 +126,8 @@ def test_draws_of_a_likelihood_without_parameters(monkeypatch):
     assert not [name for name in arrays if name.startswith("draws.params")]
     parts = model_file._nested(arrays)
     monkeypatch.setattr(MarginRank, "parameters", NoParameters)
-    draws = model_file._drawn(posterior.model, parts["draws"])
+    draws = model_file._drawn(posterior.model, parts["draws"], parts["basis"])
+    assert_array_equal(draws.basis, posterior.draws.basis)
     assert draws.params == nothing
     assert_array_equal(draws.loadings, posterior.draws.loadings)
 
@@ -357,10 +360,10 @@ def test_what_a_file_needs_of_its_reader(small, tmp_path, monkeypatch):
     mixed = table.assign(sex=["f", "m"] * 30, batch=["x", "y", "z"] * 20)
     model = RankFactorClassifier(n_factors=2, max_iter=5, random_state=0, covariates=["batch"])
     path = save_model(model.fit(mixed, labels).posterior_, tmp_path / "m")
-    assert model_header(path)["needs"] == ["covariates", "indicators"]
-    assert model_header(save_model(small[1], tmp_path / "plain"))["needs"] == []
+    assert model_header(path)["needs"] == ["basis", "covariates", "indicators"]
+    assert model_header(save_model(small[1], tmp_path / "plain"))["needs"] == ["basis"]
     # A reader from before there were indicators would predict something else, and must not.
-    monkeypatch.setattr("rankfactor.storage.model_file.KNOWN", ("covariates",))
+    monkeypatch.setattr("rankfactor.storage.model_file.KNOWN", ("basis", "covariates"))
     for read in (load_model, model_header):
         with pytest.raises(InputError, match=r"needs indicators, written by rankfactor .* install"):
             read(path)
@@ -492,3 +495,77 @@ def test_a_given_number_and_older_files_have_no_count(tmp_path):
     assert load_model(path).factor_count is None
     assert model_header(path)["summary"]["n_factors_by"] is None
     assert load_model(FIXTURES / "linear_v1.rankfactor").factor_count is None
+
+
+@pytest.mark.parametrize("training", ["bayes", "predictive"])
+def test_the_form_of_the_factors_is_kept(training, tmp_path):
+    table, labels = table_and_labels()
+    settings = {"n_factors": 2, "max_iter": 5, "random_state": 0, "training": training}
+    posterior = RankFactorClassifier(**settings).fit(table, labels).posterior_
+    for training_samples in (True, False):
+        path = save_model(posterior, tmp_path / "m", training_samples=training_samples)
+        loaded = load_model(path)
+        assert isinstance(loaded.prior, InBasis)
+        assert loaded.prior.inner == posterior.prior.inner
+        assert_array_equal(loaded.prior.basis, posterior.prior.basis)
+        assert_array_equal(loaded.variance.structure, posterior.variance.structure)
+        assert_array_equal(loaded.variance.r2, posterior.variance.r2)
+        assert loaded.has_standard_form
+        assert loaded.r2 == posterior.r2
+        decision = loaded.decide(table.to_numpy(), Workers())[0]
+        assert_array_equal(decision, posterior.decide(table.to_numpy(), Workers())[0])
+
+
+def test_a_mixture_and_draws_keep_their_coordinates(tmp_path):
+    table, labels = table_and_labels()
+    posterior = RankFactorClassifier(
+        "G-NL-BSVM",
+        experts="per_component",
+        n_components=2,
+        engine=Gibbs(n_draws=3, burn_in=2, n_chains=1, n_predict=2),
+        n_factors=2,
+        max_iter=5,
+        random_state=0,
+    )
+    posterior = posterior.fit(table, labels).posterior_
+    assert np.abs(posterior.draws.basis - np.eye(2)).max() > 1e-3
+    loaded = load_model(save_model(posterior, tmp_path / "m"))
+    assert_array_equal(loaded.prior.basis, posterior.prior.basis)
+    assert_array_equal(loaded.draws.basis, posterior.draws.basis)
+    gates, expected = (one.classifiers.experts.gates for one in (loaded, posterior))
+    assert_array_equal(gates.basis, expected.basis)
+    for one, other in zip(loaded.draws.experts, posterior.draws.experts, strict=True):
+        assert_array_equal(one.gates.basis, other.gates.basis)
+    decision = loaded.decide(table.to_numpy(), Workers())[0]
+    assert_array_equal(decision, posterior.decide(table.to_numpy(), Workers())[0])
+
+
+def test_a_reader_that_does_not_know_other_coordinates_refuses_the_file(
+    small, tmp_path, monkeypatch
+):
+    path = save_model(small[1], tmp_path / "m")
+    known = tuple(one for one in model_file.KNOWN if one != model_file.BASIS)
+    monkeypatch.setattr("rankfactor.storage.model_file.KNOWN", known)
+    for read in (load_model, model_header):
+        with pytest.raises(InputError, match=r"needs basis, written by rankfactor .* install"):
+            read(path)
+
+
+@pytest.mark.parametrize("name", ["linear", "gaussian", "nonlinear", "mixture", "gibbs", "mixed"])
+def test_files_of_earlier_versions_say_so(name):
+    """Loadings and shares are then what the model expects."""
+    posterior = load_model(FIXTURES / f"{name}_v1.rankfactor")
+    assert not posterior.has_standard_form
+    assert not isinstance(posterior.prior, InBasis)
+    assert sentences.cautions(posterior, []).count(sentences.EARLIER) == 1
+    assert np.abs(posterior.structure).max() <= 1 + 1e-12
+    assert (posterior.structure[posterior.coding.columns] != 0).any()
+    assert posterior.shares.sum() == pytest.approx(posterior.r2)
+    assert 0 < posterior.r2 < 1
+    scores, loadings = posterior.scores.mean, posterior.rows.mean[:, : posterior.n_factors]
+    w = ((scores @ loadings.T) ** 2).mean(axis=0)
+    assert posterior.r2 == pytest.approx((w / (w + posterior.noise_variance)).mean())
+
+
+def test_files_of_this_version_do_not(small):
+    assert sentences.EARLIER not in sentences.cautions(small[1], [])

@@ -11,9 +11,6 @@ from __future__ import annotations
 
 from typing import Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LabelLikelihood
 from rankfactor.typing import Floats
@@ -39,8 +36,8 @@ class Classifier(Protocol):
         """Coefficients averaged over samples, shape (R, K + 1): the classifier as a linear one."""
         ...
 
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Self:
-        """The classifier on the scores ``sign * z[order]``."""
+    def transformed(self, matrix: Floats) -> Self:
+        """The classifier on the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
         ...
 
     def flipped(self, sign: Floats) -> Self:

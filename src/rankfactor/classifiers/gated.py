@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.kernels.packed import add_outer, pack, pair_weights, unpack
 from rankfactor.latent.gates import Gates
-from rankfactor.laws.normal import Normal
+from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
 from rankfactor.typing import Floats
@@ -134,13 +133,11 @@ class Gated(NamedTuple):
         cov = np.einsum("g,rgkhl,h->rkl", share, blocks, share, optimize=True)
         return Normal(mean, pack(cov), np.linalg.slogdet(cov)[1])
 
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Gated:
-        """The classifiers on the scores ``sign * z[order]``."""
-        size, n_gates = len(order) + 1, self.gates.n_gates
-        full = np.append(order, len(order))
-        places = (np.arange(n_gates)[:, None] * size + full).ravel()
-        signs = np.tile(np.append(sign, 1.0), n_gates)
-        return Gated(self.gates.reordered(order, sign), self.rows.reordered(places, signs))
+    def transformed(self, matrix: Floats) -> Gated:
+        """The classifiers on the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        every = np.kron(np.eye(self.gates.n_gates), dual(matrix, len(matrix) + 1))
+        rows = self.rows.transformed(np.asarray(every, np.float64))
+        return Gated(self.gates.transformed(matrix), rows)
 
     def flipped(self, sign: Floats) -> Gated:
         """The classifiers whose decisions are ``sign`` (R,) times these."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfactor.laws.normal import Normal
+from rankfactor.laws.normal import Normal, dual
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
 from rankfactor.model import Model, ViewState
@@ -54,10 +53,9 @@ class Linear:
         """The coefficients, which are the same for all samples."""
         return self.rows
 
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Linear:
-        """The classifiers on the scores ``sign * z[order]``."""
-        full, signs = np.append(order, len(order)), np.append(sign, 1.0)
-        return Linear(self.rows.reordered(full, signs))
+    def transformed(self, matrix: Floats) -> Linear:
+        """The classifiers on the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        return Linear(self.rows.transformed(dual(matrix, self.rows.order)))
 
     def flipped(self, sign: Floats) -> Linear:
         """The classifiers whose decisions are ``sign`` (R,) times these."""

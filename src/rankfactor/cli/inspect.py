@@ -52,6 +52,7 @@ def inspect(
 
 
 def _model(path: Path) -> tuple[dict[str, Any], Iterator[str]]:
+    from rankfactor.interpret.sentences import EARLIER
     from rankfactor.storage.model_file import load_model, model_header
 
     # Reading all of it checks the file, too.
@@ -74,9 +75,12 @@ def _model(path: Path) -> tuple[dict[str, Any], Iterator[str]]:
         "training_samples": posterior.left_out is None,
         "codes_sha256": posterior.codes_sha256 or None,
         "shares": posterior.shares.tolist(),
+        "r2": posterior.r2,
+        "standard_form": posterior.has_standard_form,
         "feature_names": posterior.feature_names.tolist(),
     }
-    return content, _model_lines(content, str(posterior.convergence))
+    lines = _model_lines(content, str(posterior.convergence))
+    return content, lines if posterior.has_standard_form else iter([*lines, EARLIER])
 
 
 def _model_lines(content: dict[str, Any], convergence: str) -> Iterator[str]:

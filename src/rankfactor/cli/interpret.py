@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NETWORK_FILE = "network.graphml"
 FILES = {
     "factors.csv": outputs.table_of("a table of factors", "factor", "share"),
+    "factor_correlations.csv": outputs.table_of("a table of correlations", "factor", "Factor 1"),
     "top_features.csv": outputs.LEADERS,
     "edges.csv": outputs.EDGES,
     "modules.csv": outputs.table_of("a table of modules", "feature", "module"),
@@ -52,29 +53,35 @@ def interpret(
 ) -> None:
     """Write what a model says: factors, leading features, coefficients, network, gene sets.
 
-    The folder has factors.csv, top_features.csv, network.graphml, edges.csv and modules.csv; with
-    labels coefficients.csv, with --gmt enrichment.csv.
+    The folder has factors.csv, factor_correlations.csv, top_features.csv, network.graphml,
+    edges.csv and modules.csv; with labels coefficients.csv, with --gmt enrichment.csv.
     """
     from rankfactor import interpret as said
+    from rankfactor.interpret.sentences import EARLIER, explained
+    from rankfactor.interpret.wording import percent
     from rankfactor.storage.files import folder, written_together
     from rankfactor.storage.model_file import load_model
 
     outputs.check_outputs([model, gmt], outputs.in_folder("--out", out, FILES), force=force)
     posterior = load_model(model)
     sets = None if gmt is None else said.read_gmt(gmt)
-    factors = said.factor_table(posterior)
+    tested = None if sets is None else said.enrich(posterior, sets, ignore_case=ignore_case)
+    factors = said.factor_table(posterior, tested)
     graph = said.feature_network(posterior, n_edges=edges)
     groups = said.modules(graph)
     tables: dict[str, pd.DataFrame] = {
         "factors.csv": factors,
+        "factor_correlations.csv": said.factor_correlations(posterior)
+        .rename_axis("factor")
+        .reset_index(),
         "top_features.csv": said.top_features(posterior, top),
         "edges.csv": said.edge_table(graph),
         "modules.csv": groups,
     }
     if posterior.classifiers is not None:
         tables["coefficients.csv"] = said.coefficient_table(posterior)
-    if sets is not None:
-        tables["enrichment.csv"] = said.enrich(posterior, sets, ignore_case=ignore_case)
+    if tested is not None:
+        tables["enrichment.csv"] = tested
     with folder(out), written_together(*(out / name for name in (*tables, NETWORK_FILE))) as parts:
         for part, table in zip(parts, tables.values(), strict=False):
             csv_of(table, part)
@@ -85,6 +92,7 @@ def interpret(
         "files": sorted([*tables, NETWORK_FILE]),
         "model_file": model,
         "convergence": asdict(posterior.convergence),
+        "r2": posterior.r2,
         "factors": used,
         "network": {
             "rule": graph.graph["network_rule"],
@@ -96,21 +104,21 @@ def interpret(
     }
     if not posterior.converged:
         warnings.warn(posterior.convergence.sentence, UserWarning, stacklevel=2)
-    lines = [
-        f"{row['factor']} ({100 * row['share']:.1f} % of the explained variance): "
-        + (f"{row['task']}, {row['direction']}; " if row["task"] else "")
-        + f"led by {row['top_features']}."
+    lines = [explained(posterior)]
+    if not posterior.has_standard_form:
+        lines.append(EARLIER)
+    lines += [
+        f"{row['factor']} ({percent(row['share'])} of the variance): {row['meaning']}."
         for row in used
     ]
     lines.append(f"Network: {graph.graph['network_rule']}")
-    if sets is not None:
-        found = tables["enrichment.csv"]
-        clear = found[found["q"] < _FOUND]
+    if tested is not None:
+        clear = tested[tested["q"] < _FOUND]
         n_table = int((posterior.coding.columns < len(posterior.table_features)).sum())
         background = f"the {n_table} features of the table that vary"
         content["enrichment"] = {
             "background": background,
-            "n_tested_with_overlap": len(found),
+            "n_tested_with_overlap": len(tested),
             "found": clear.drop(columns="features").to_dict("records"),
         }
         lines.append(

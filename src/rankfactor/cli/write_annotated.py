@@ -43,7 +43,7 @@ def write_annotated(
     write_back(
         data,
         scores=posterior.scores.mean,
-        loadings=posterior.loadings[: len(features)],
+        loadings=posterior.structure[: len(features)],
         features=features,
         samples=posterior.sample_names.tolist(),
         # Plain values only: what else there is may have no form in HDF5.

@@ -164,7 +164,8 @@ def write_back(
 ) -> None:
     """Store factors in an AnnData or MuData object, in its usual places.
 
-    ``obsm["X_rankfactor"]`` holds the scores, ``varm["rankfactor_loadings"]`` the loadings and
+    ``obsm["X_rankfactor"]`` holds the scores, ``varm["rankfactor_loadings"]`` the loadings
+    (the command line writes correlations of feature and factor, as reports show them) and
     ``uns["rankfactor"]`` the settings. Samples and features without factors get NaN.
 
     Parameters

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from rankfactor.laws.normal import Normal
+from rankfactor.laws.normal import Normal, with_intercept
 from rankfactor.typing import Floats
 
 
@@ -66,10 +66,7 @@ class Rotated:
 
     def rows(self, law: Normal) -> Normal:
         """Rows of the matched factors; an intercept at their end stays."""
-        order, k = law.order, len(self.matrix)
-        full = np.eye(order)
-        full[:k, :k] = self.matrix
-        return law.transformed(full)
+        return law.transformed(with_intercept(self.matrix, law.order))
 
 
 def matching(loadings: Floats, reference: Floats, rotate: bool) -> Permuted | Rotated:

@@ -4,8 +4,9 @@
    analysis) and the blocks are settled for the table.
 2. Variational Bayes: jointly with the labels, or without them and then predictive training.
 3. Gibbs sampling, where it is asked for, from there.
-4. Factors are put in a readable order; all samples are encoded without their labels.
-5. Classifiers are fitted to these scores, and their probabilities calibrated on hidden labels.
+4. All samples are encoded without their labels; classifiers are fitted to these scores, and their
+   probabilities calibrated on hidden labels.
+5. The factors are put into their standard form (`rankfactor.engine.standard_form`).
 
 The first Ctrl-C ends the stage that is under way and keeps what it has; the others follow.
 """
@@ -44,20 +45,21 @@ from rankfactor.engine.predictive import (
     training_classifier,
     why_not_predictive,
 )
+from rankfactor.engine.standard_form import in_standard_form
 from rankfactor.engine.vb import Fit, Progress, Settings, ascend
 from rankfactor.errors import AUTO, InputError, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture
-from rankfactor.laws.normal import Normal
+from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
 from rankfactor.model import Model, ViewState, with_blocks
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.draws import Draws, certain
-from rankfactor.posterior.posterior import hash_of_codes, readable_order
+from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, thread_count, workers
@@ -110,10 +112,7 @@ class FitSettings:
     progress: Progress | None = None
 
     def trains(self, model: Model, n_features: int) -> str:
-        """The training of a table of so many features: what "auto" comes to, or what was given.
-
-        A number of factors that is not settled yet counts as small.
-        """
+        """The training of a table of so many features: what "auto" comes to, or what was given."""
         if self.training != "auto":
             return self.training
         few = n_features <= FEW_FEATURES
@@ -172,14 +171,9 @@ def fit_posterior(
         result = fitting.ascend()
         draws = fitting.sample(result)
         ctrl_c.hold()
-        # Last of all: a prior may depend on the order in which the factors were fitted.
-        order, sign = order_factors(model, result)
-        draws = None if draws is None else draws.reordered(order, sign)
         # Scores and everything fitted to them are label-free: what a new sample would get.
         scores = encode_samples(model, result.data, pool, prior=result.prior)
         classifiers = fitting.classify(result, draws, scores)
-        if draws is not None:
-            fitting.close_chains(order, sign, classifiers)
         posterior = Posterior(
             model=model,
             plan=plan,
@@ -199,6 +193,9 @@ def fit_posterior(
             codes_sha256=hash_of_codes(observed),
             factor_count=factor_count,
         )
+        # Last of all: a prior may depend on the order in which the factors were fitted.
+        posterior = in_standard_form(posterior, observed, pool)
+        fitting.close_chains(posterior)
     return posterior if settings.gibbs is None else judge_chains(posterior, settings.gibbs)
 
 
@@ -365,12 +362,12 @@ class _Fitting:
         again = fit_again(self.model, self.coding, self.observed, self.ascent, seed, pool)
         return again, None
 
-    def close_chains(
-        self, order: NDArray[np.int64], sign: Floats, classifiers: Classifiers | None
-    ) -> None:
-        """Write the final order of the factors, and the rows' names, to the store of draws."""
-        if self.store is not None:
-            self.store.finish(order, sign, None if classifiers is None else classifiers.row_names())
+    def close_chains(self, posterior: Posterior) -> None:
+        """Write the form of the factors, and the rows' names, to the store of draws."""
+        draws, classifiers = posterior.draws, posterior.classifiers
+        if self.store is not None and draws is not None and draws.basis is not None:
+            names = None if classifiers is None else classifiers.row_names()
+            self.store.finish(dual(draws.basis, len(draws.basis)).T, names)
 
 
 def check_size(model: Model, n_samples: int) -> None:
@@ -401,21 +398,6 @@ def report_constant(n_constant: int, n_features: int) -> None:
             UserWarning,
             stacklevel=4,
         )
-
-
-def order_factors(model: Model, result: Fit) -> tuple[NDArray[np.int64], Floats]:
-    """Put the factors into a readable order, in place; return the order and the signs."""
-    n_factors = result.z.order
-    state = result.data.state
-    noise = model.data.noise_variance(state.params)
-    order, sign = readable_order(state.rows.mean[:, :n_factors], result.z.mean, noise)
-    for item in result.views:
-        extra = item.state.rows.order - n_factors
-        full = np.append(order, np.arange(n_factors, n_factors + extra))
-        item.state.rows = item.state.rows.reordered(full, np.append(sign, np.ones(extra)))
-    result.z = result.z.reordered(order, sign)
-    result.prior = result.prior.reordered(order, sign)
-    return order, sign
 
 
 def joint_rows(result: Fit, draws: Draws | None, scores: Normal) -> Normal | None:

@@ -21,7 +21,7 @@ from rankfactor.errors import InputError
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
-from rankfactor.posterior.draws import scale_dims
+from rankfactor.posterior.draws import scale_dims, scale_powers
 from rankfactor.steps.score import TILE, ObservedView
 from rankfactor.steps.workers import slices
 from rankfactor.storage.archive import kinds_of, plain, stacked, unstacked
@@ -183,18 +183,18 @@ def quantities(model: Model, draw: Draw, log_likelihood: float) -> dict[str, Qua
     k = model.n_factors
     result = {
         "lp": Quantity(np.asarray(log_likelihood), (), group="sample_stats"),
-        "loadings": Quantity(draw.loadings[:, :k], ("feature", "factor"), signed=True),
+        "loadings": Quantity(draw.loadings[:, :k], ("feature", "factor"), True, 1),
     }
     if draw.loadings.shape[1] > k:
         result["feature_mean"] = Quantity(draw.loadings[:, k], ("feature",))
     if draw.coefficients is not None:
         rows = draw.coefficients
         dims = ("row", "component")[: rows.ndim - 1]
-        result["coefficients"] = Quantity(rows[..., :k], (*dims, "factor"), signed=True)
+        result["coefficients"] = Quantity(rows[..., :k], (*dims, "factor"), True, 1)
         result["intercept"] = Quantity(rows[..., k], dims)
     for name, values in draw.params.named().items():
         result[name] = Quantity(values, ("feature", "cut")[: values.ndim])
-    known = scale_dims(model)
+    known, powers = scale_dims(model), scale_powers(model)
     for name, values in draw.scales.items():
-        result[name] = Quantity(values, known[name])
+        result[name] = Quantity(values, known[name], power=powers[name])
     return result

@@ -27,7 +27,7 @@ from rankfactor.classifiers.per_component import assign_block, joined
 from rankfactor.engine.start import principal_components
 from rankfactor.errors import counted
 from rankfactor.latent import ScorePrior, StandardNormal
-from rankfactor.laws.normal import Normal
+from rankfactor.laws.normal import Normal, with_intercept
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.convergence import INTERRUPTED, UNDECIDED, Convergence, by_change
@@ -120,7 +120,7 @@ class Fit:
         gain, found = 0.0, []
         for item in self.views:
             old = item.state
-            rows = old.rows.transformed(whole(turn, old.rows.order))
+            rows = old.rows.transformed(with_intercept(turn, old.rows.order))
             before = item.view.shrinkage.bound(old.scales, old.rows.squares[:, :order])
             scales, bound = turned_scales(item, rows.squares[:, :order])
             gain += bound - before

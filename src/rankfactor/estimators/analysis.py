@@ -44,7 +44,7 @@ class RankFactorAnalysis(FactorModel):
     blocks : None, list or dict, default None
         The block (source, modality) of every feature, in their order or by feature name. Each block
         has shrinkage scales of its own, so that a factor can be switched off in one and not in
-        another, and may have a likelihood of its own; ``block_shares_`` says how much of each block
+        another, and may have a likelihood of its own; ``r2_by_block_`` says how much of each block
         a factor explains.
     covariates : list of str or None, default None
         Columns of X (or of an AnnData's obs) that are not features, such as age, sex or batch; text
@@ -76,15 +76,24 @@ class RankFactorAnalysis(FactorModel):
     Attributes
     ----------
     loadings_ : array, shape (n_features, n_factors)
+        The model's own, of scores of unit variance.
+    structure_ : array, shape (n_features, n_factors)
+        Correlations of features and scores in the training table, between -1 and 1: the loadings
+        that tables, figures and reports show.
     scores_ : array, shape (n_samples, n_factors)
+        Label-free, of unit variance, in the order of what the factors explain.
     elbo_ : float
     n_iter_ : int
     n_active_ : int
         Factors in use.
     blocks_ : array of str, shape (n_features,), or None
         The block of every feature of the model.
-    block_shares_ : DataFrame, blocks x factors
-        Share of each block's variance that each factor has.
+    r2_ : float
+        Share of the variance of the features' ranks that the factors explain.
+    r2_by_factor_ : Series
+        The part of it that each factor explains; they add up to ``r2_``.
+    r2_by_block_ : DataFrame, blocks x factors
+        Share of each block's variance that each factor explains.
     posterior_ : Posterior
     n_features_in_ : int
     feature_names_in_ : array

@@ -205,10 +205,32 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.posterior_.blocks
 
     @property
-    def block_shares_(self) -> pd.DataFrame:
-        """Share of each block's variance that each factor has, blocks x factors."""
+    def r2_(self) -> float:
+        """Share of the variance of the features' ranks that the factors explain."""
+        return self.posterior_.r2
+
+    @property
+    def r2_by_factor_(self) -> pd.Series:
+        """The part of `r2_` that each factor explains; they add up to it."""
         posterior = self.posterior_
-        return pd.DataFrame(posterior.block_shares, posterior.block_names, posterior.factor_names)
+        return pd.Series(posterior.shares, posterior.factor_names, name="r2")
+
+    @property
+    def r2_by_block_(self) -> pd.DataFrame:
+        """Share of each block's variance that each factor explains, blocks x factors."""
+        posterior = self.posterior_
+        return pd.DataFrame(posterior.r2_by_block, posterior.block_names, posterior.factor_names)
+
+    @property
+    def structure_(self) -> Floats:
+        """Correlations of features and factor scores, shape (n_features, n_factors)."""
+        return self.posterior_.structure
+
+    @property
+    def block_shares_(self) -> pd.DataFrame:
+        """Deprecated: the former name of `r2_by_block_`."""
+        warnings.warn("block_shares_ is called r2_by_block_ now.", FutureWarning, stacklevel=2)
+        return self.r2_by_block_
 
     @property
     def views_(self) -> Strings | None:
@@ -218,9 +240,9 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def view_shares_(self) -> pd.DataFrame:
-        """Deprecated: the former name of `block_shares_`."""
-        warnings.warn("view_shares_ is called block_shares_ now.", FutureWarning, stacklevel=2)
-        return self.block_shares_
+        """Deprecated: the former name of `r2_by_block_`."""
+        warnings.warn("view_shares_ is called r2_by_block_ now.", FutureWarning, stacklevel=2)
+        return self.r2_by_block_
 
     @property
     def elbo_(self) -> float:

@@ -7,13 +7,21 @@ give a DataFrame or a networkx graph. docs/interpretation.md says how to read th
 from rankfactor.interpret.enrichment import enrich
 from rankfactor.interpret.genesets import read_gmt
 from rankfactor.interpret.gsea import preranked
+from rankfactor.interpret.meaning import factor_meanings
 from rankfactor.interpret.network import edge_table, feature_network, modules, write_graphml
-from rankfactor.interpret.overview import coefficient_table, factor_table, top_features
+from rankfactor.interpret.overview import (
+    coefficient_table,
+    factor_correlations,
+    factor_table,
+    top_features,
+)
 
 __all__ = [
     "coefficient_table",
     "edge_table",
     "enrich",
+    "factor_correlations",
+    "factor_meanings",
     "factor_table",
     "feature_network",
     "modules",

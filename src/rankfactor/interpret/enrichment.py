@@ -125,7 +125,7 @@ def _queries(posterior: Posterior, factor: int | str | None, n: int, lfsr: float
     for k in shown_factors(posterior, factor):
         order = leading_rows(posterior, k)
         order = order[np.isin(order, inside) & (rates[order, k] < lfsr)]
-        loadings = posterior.rows.mean[order, k]
+        loadings = posterior.structure[posterior.coding.columns[order], k]
         for direction, sign in (("up", 1), ("down", -1)):
             features = row_names(posterior, order[loadings * sign > 0][:n])
             name, words = posterior.factor_names[k], higher_in(effects[k], sign)

@@ -66,7 +66,7 @@ def preranked(
     if n_permutations < 1:
         raise InputError(f"n_permutations must be at least 1, not {n_permutations}.")
     gseapy = need("gseapy", extra="enrichment", path="preranked enrichment")
-    loadings = posterior.standardised_loadings[posterior.coding.columns[rows], k]
+    loadings = posterior.structure[posterior.coding.columns[rows], k]
     ranking = pd.Series(loadings, names).sort_values(ascending=False, kind="stable")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gseapy's own, about its own code

@@ -22,7 +22,7 @@ class LoadingMap(NamedTuple):
     features, factors : int array, list of int
         Numbers of the rows and the columns, in their order.
     values : array, shape (features, factors)
-        Standardised loadings.
+        Loadings: correlations of feature and factor.
     tree : array or None
         Linkage of the rows, as SciPy has it; None without clustering.
     """
@@ -53,7 +53,7 @@ def loading_map(
     # The first of every factor, then the second of every factor, ...: each feature once.
     chosen = list(dict.fromkeys(leaders.T.ravel().tolist()))[:most_features]
     features = posterior.coding.columns[chosen]
-    loadings = posterior.standardised_loadings[:, factors]
+    loadings = posterior.structure[:, factors]
     largest = np.maximum(np.abs(loadings).max(axis=0), np.finfo(float).tiny)
     home = (np.abs(loadings[features]) / largest).argmax(axis=1)
     features = features[np.lexsort((-loadings[features, home], home))]

@@ -66,7 +66,7 @@ def feature_network(
     -------
     networkx.Graph
         Nodes are the features that have a link, by name, with ``label``, ``factor`` (where its
-        standardised loading is largest), ``loading`` (that one) and ``module``; edges have
+        loading is largest), ``loading`` (that one) and ``module``; edges have
         ``correlation``, ``sign`` (1 or -1) and ``weight`` (the size of the correlation). The rule
         is said in ``graph.graph["network_rule"]``.
     """
@@ -107,7 +107,7 @@ def feature_network(
     )
     graph = nx.Graph(network_rule=said, n_considered=len(chosen))
     names = row_names(posterior, chosen)
-    loadings = posterior.standardised_loadings[posterior.coding.columns[chosen]][:, used]
+    loadings = posterior.structure[posterior.coding.columns[chosen]][:, used]
     for i in np.unique(edges[:, :2].astype(int)).tolist():
         home = int(np.abs(loadings[i]).argmax())
         factor, loading = posterior.factor_names[used[home]], float(loadings[i, home])

@@ -9,6 +9,7 @@ import pandas as pd
 
 from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.directions import higher_in, main_effect, task_effects
+from rankfactor.interpret.meaning import factor_meanings
 from rankfactor.interpret.selection import (
     classifiers_of,
     leading_rows,
@@ -44,10 +45,12 @@ def top_features(
     Returns
     -------
     DataFrame
-        factor, rank (from 1), feature, loading (standardised: between -1 and 1), sd, low and high
-        (its 90 % interval), lfsr (posterior probability that the loading is not on the stated
-        side), sign (1 or -1), higher_in (the classes that go with high values of the feature
-        through this factor; empty without labels, and where no coefficient of the factor is clear).
+        factor, rank (from 1), feature, loading (correlation of feature and factor scores, between
+        -1 and 1), pattern (standardised pattern loading: the other factors held fixed; it differs
+        where factors correlate), sd, low and high (90 % interval of the loading), lfsr (posterior
+        probability that the loading is not on the stated side), sign (1 or -1), higher_in (the
+        classes that go with high values of the feature through this factor; empty without labels,
+        and where no coefficient of the factor is clear).
     """
     n = check_count("n", n)
     effects = task_effects(posterior)
@@ -62,6 +65,7 @@ def top_features(
             "rank": np.arange(1, len(rows) + 1),
             "feature": np.array(row_names(posterior, rows), object),
             "loading": found.mean,
+            "pattern": posterior.standardised_loadings[posterior.coding.columns[rows], k],
             **_certainty(found),
             "sign": sign,
             "higher_in": [words[side] for side in sign.tolist()],
@@ -110,17 +114,24 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
     return pd.concat(frames, ignore_index=True)
 
 
-def factor_table(posterior: Posterior) -> pd.DataFrame:
-    """All factors: how much they explain, what they speak for, what leads them.
+def factor_table(posterior: Posterior, tested: pd.DataFrame | None = None) -> pd.DataFrame:
+    """All factors: how much they explain, which classes they favour, which features lead them.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    tested : DataFrame, optional
+        Gene sets found by `enrich`, which the meanings then name.
 
     Returns
     -------
     DataFrame
-        factor, share (of what all factors explain of the features' ranks; of their values with the
-        Gaussian likelihood), in_use, n_features (whose loading is clear: a local false sign
-        rate below 0.05), task (where its clear coefficient is largest; empty if none is clear),
-        direction (in words), top_features (the five with the largest loadings; "(inverse)" after
-        negative ones).
+        factor, share (of the variance of the features' ranks that it explains; of their values with
+        the Gaussian likelihood; shares add up to the R² of all factors), in_use, n_features (whose
+        loading is clear: a local false sign rate below 0.05), task (where its clear coefficient is
+        largest; empty if none is clear), direction (in words), top_features (the five with the
+        largest loadings; "(inverse)" after negative ones), meaning (what it stands for, in one
+        line: `rankfactor.interpret.meaning`).
     """
     effects = [main_effect(one) for one in task_effects(posterior)]
     return pd.DataFrame(
@@ -132,14 +143,32 @@ def factor_table(posterior: Posterior) -> pd.DataFrame:
             "task": ["" if one is None else one.task for one in effects],
             "direction": ["" if one is None else one.in_words() for one in effects],
             "top_features": [leaders(posterior, k) for k in range(posterior.n_factors)],
+            "meaning": factor_meanings(posterior, tested),
         }
     )
+
+
+def factor_correlations(posterior: Posterior) -> pd.DataFrame:
+    """Correlations of the factors' label-free scores, factors x factors.
+
+    Near zero after predictive training, whose factors are made uncorrelated; after joint training
+    those of the fit.
+    """
+    names = posterior.factor_names
+    return pd.DataFrame(posterior.factor_correlations, names, names)
+
+
+def factors_correlate(posterior: Posterior) -> bool:
+    """Whether scores of factors in use correlate so that pattern loadings are worth a look."""
+    used = shown_factors(posterior)
+    return bool((np.abs(np.triu(posterior.factor_correlations, 1))[used][:, used] > 0.1).any())
 
 
 def leaders(posterior: Posterior, factor: int, count: int = 5) -> str:
     """Leading features of a factor; "(inverse)" after those with negative loadings."""
     rows = leading_rows(posterior, factor)[:count]
-    ends = np.where(posterior.rows.mean[rows, factor] < 0, " (inverse)", "").tolist()
+    loadings = posterior.structure[posterior.coding.columns[rows], factor]
+    ends = np.where(loadings < 0, " (inverse)", "").tolist()
     return ", ".join(map("{}{}".format, row_names(posterior, rows), ends))
 
 

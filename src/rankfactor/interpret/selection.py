@@ -52,8 +52,8 @@ def shown_factors(posterior: Posterior, factor: int | str | None = None) -> list
 
 
 def leading_rows(posterior: Posterior, factor: int) -> Integers:
-    """Features in the model by the size of their standardised loading, the largest first."""
-    size = np.abs(posterior.standardised_loadings[posterior.coding.columns, factor])
+    """Features in the model by the size of their correlation with a factor, the largest first."""
+    size = np.abs(posterior.structure[posterior.coding.columns, factor])
     return np.asarray(np.argsort(-size, kind="stable"), np.int64)
 
 

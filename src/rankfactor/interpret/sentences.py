@@ -12,7 +12,8 @@ import pandas as pd
 from rankfactor.__about__ import __version__
 from rankfactor.errors import counted
 from rankfactor.interpret.directions import effects_on
-from rankfactor.interpret.overview import leaders
+from rankfactor.interpret.meaning import clear_features
+from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import joined, number, percent, plain, small
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import CLEAR
@@ -23,6 +24,11 @@ CITATION = (
     "Max-Margin Rank-Likelihood”, ICML 2015."
 )
 
+EARLIER = (
+    "This model was saved by an earlier version of rankfactor: its factors keep the axes of that "
+    "fit, and loadings and shares are those that the model expects, not measured on the table. Fit "
+    "it again for factors in standard form."
+)
 # From this share of the largest class on, accuracy alone misleads.
 _IMBALANCED = 0.7
 _FEW_SAMPLES = 50
@@ -36,28 +42,45 @@ def factor_label(posterior: Posterior, factor: int) -> str:
     return f"{posterior.factor_names[factor]} ({percent(posterior.shares[factor])})"
 
 
-def factor_finding(posterior: Posterior, factor: int, n_leaders: int, direction: str = "") -> str:
-    """Sentence on a factor: its share, where it is higher if that is known, and what leads it."""
-    share = percent(posterior.shares[factor])
-    return plain(
-        f"{posterior.factor_names[factor]} ({share} of the explained variance): "
-        f"{direction and direction + '; '}led by {leaders(posterior, factor, n_leaders)}."
+def explained(posterior: Posterior) -> str:
+    """Sentence on how much the factors explain, and on the largest correlation of two of them."""
+    what = "values" if posterior.model.data.uses_values else "ranks"
+    said = f"The factors explain {percent(posterior.r2)} of the variance of the features' {what}."
+    used = shown_factors(posterior)
+    if len(used) < 2:
+        return said
+    names, apart = posterior.factor_names, np.triu(posterior.factor_correlations, 1)[used][:, used]
+    i, j = np.unravel_index(np.abs(apart).argmax(), apart.shape)
+    if abs(apart[i, j]) < 0.005:
+        return f"{said} Their scores do not correlate."
+    return (
+        f"{said} The largest correlation of two factors' scores is {number(float(apart[i, j]))} "
+        f"({names[used[i]]} and {names[used[j]]})."
     )
+
+
+def factor_finding(posterior: Posterior, factor: int, features: str, direction: str = "") -> str:
+    """Sentence on a factor: its share, where it is higher if that is known, and its features."""
+    share = percent(posterior.shares[factor])
+    said = [direction, features] if direction else [features]
+    return plain(f"{posterior.factor_names[factor]} ({share} of the variance): {'; '.join(said)}.")
 
 
 def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
     """Factor number and sentence of a task's strongest clear factors."""
     clear = [effect for effect in effects_on(posterior, task) if effect.clear]
+    features = clear_features(posterior, 3)
     return [
-        (effect.factor, factor_finding(posterior, effect.factor, 3, effect.in_words()))
-        for effect in clear[:count]
+        (one.factor, factor_finding(posterior, one.factor, features[one.factor], one.in_words()))
+        for one in clear[:count]
     ]
 
 
 def largest_factors(posterior: Posterior, count: int = 5) -> list[tuple[int, str]]:
     """Factor number and sentence of the factors with the largest shares."""
     used = np.flatnonzero(posterior.active)[:count].tolist()
-    return [(k, factor_finding(posterior, k, 5)) for k in used]
+    features = clear_features(posterior)
+    return [(k, factor_finding(posterior, k, features[k])) for k in used]
 
 
 def clear_factors(posterior: Posterior, task: int) -> str:
@@ -153,6 +176,8 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
         )
     if not posterior.active.any():
         found.append("No factor is in use: the model found no structure in this table.")
+    if not posterior.has_standard_form:
+        found.append(EARLIER)
     left_out = len(posterior.feature_names) - len(posterior.coding.columns)
     if left_out:
         found.append(

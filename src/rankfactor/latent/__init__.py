@@ -1,6 +1,6 @@
 """Prior laws of the factor scores, and the local classifiers on them."""
 
-from rankfactor.latent.base import Latent, ScorePrior
+from rankfactor.latent.base import InBasis, Latent, ScorePrior
 from rankfactor.latent.dp_mixture import DPMixture, Mixture
 from rankfactor.latent.gates import Gates
 from rankfactor.latent.mixed_experts import MixedExperts
@@ -12,6 +12,7 @@ __all__ = [
     "LATENT",
     "DPMixture",
     "Gates",
+    "InBasis",
     "Latent",
     "MixedExperts",
     "Mixture",

@@ -5,13 +5,17 @@ given samples, is a `ScorePrior`: the scores see a normal law through it, and it
 them. It is never written to; a step gives a new one.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankfactor.kernels.packed import packed_transform
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.parts import Part
@@ -59,9 +63,14 @@ class ScorePrior(ABC):
         """The prior after what it has learned of all samples is brought up to the scores."""
         return self
 
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Self:
-        """The prior of the scores ``sign * z[order]``."""
-        return self
+    @property
+    def n_used(self) -> int:
+        """Number of components that matter among its samples; 0 where there are none."""
+        return 0
+
+    def transformed(self, matrix: Floats) -> ScorePrior:
+        """The prior of the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        return InBasis(self, np.eye(len(matrix))).transformed(matrix)
 
     def turned(self, matrix: Floats) -> Self:
         """The prior of the scores ``z @ matrix``, where the matrix (K, K) is orthogonal."""
@@ -70,6 +79,56 @@ class ScorePrior(ABC):
     def draw(self, stream: Stream) -> Self:
         """One draw of all that is learned, as laws without variance."""
         return self
+
+
+@dataclass(frozen=True)
+class InBasis(ScorePrior):
+    """A prior of scores in other coordinates: ``z @ basis`` has the law of ``inner``."""
+
+    inner: ScorePrior
+    basis: Floats  # (K, K)
+
+    @cached_property
+    def _precision_factor(self) -> Floats:
+        return packed_transform(self.basis.T)
+
+    def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
+        """Packed precision (n, P) and shift (n, K) of its samples, in arrays of their own."""
+        precision, shift = self.inner.natural(n_samples, n_factors)
+        return precision @ self._precision_factor, shift @ self.basis.T
+
+    def bound(self, z: Normal) -> float:
+        """E[log p(z)] - E[log q(z)], with those of all that the prior has learned."""
+        return self.inner.bound(z.transformed(self.basis))
+
+    def take(self, samples: Index) -> InBasis:
+        """The prior of some of the samples."""
+        return InBasis(self.inner.take(samples), self.basis)
+
+    def fresh(self, n_samples: int) -> InBasis:
+        """The prior of samples of which nothing is known."""
+        return InBasis(self.inner.fresh(n_samples), self.basis)
+
+    def assign(
+        self,
+        z: Normal,
+        evidence: Floats | None = None,
+        stream: Stream | None = None,
+        first: int = 0,
+    ) -> InBasis:
+        """The prior after what it has learned of each sample is brought up to the scores (n, K)."""
+        inner = self.inner.assign(z.transformed(self.basis), evidence, stream, first)
+        return InBasis(inner, self.basis)
+
+    @property
+    def n_used(self) -> int:
+        """Number of components that matter among its samples; 0 where there are none."""
+        return self.inner.n_used
+
+    def transformed(self, matrix: Floats) -> InBasis:
+        """The prior of the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        basis = np.asarray(np.linalg.solve(matrix, self.basis), np.float64)
+        return InBasis(self.inner, basis)
 
 
 class Latent(Part, ABC, family="prior of the scores"):

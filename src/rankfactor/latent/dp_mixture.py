@@ -43,7 +43,6 @@ from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfactor.errors import check_count, check_positive
 from rankfactor.kernels.packed import packed_diagonal
@@ -197,10 +196,6 @@ class Mixture(ScorePrior):
         rate = hyper.scale_rate + 0.5 * (R * moved.distances(z)).sum(axis=0)
         psi = settle(Gamma(hyper.scale_shape + 0.5 * order * sizes, rate), stream, "psi")
         return replace(moved, psi=psi)
-
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Mixture:
-        """The mixture of the scores ``sign * z[order]``."""
-        return replace(self, centres=self.centres.reordered(order, sign))
 
     def turned(self, matrix: Floats) -> Mixture:
         """The mixture of the scores ``z @ matrix``, where the matrix (K, K) is orthogonal."""

@@ -13,7 +13,7 @@ deviations from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,13 @@ class Gates:
     log_share: Floats  # (T,): log weights of the regions, up to a constant
     temper: Floats  # (1,): from 0, every gate open alike, to 1, the mixture's responsibilities
     shared: NDArray[np.bool_]  # (1,): whether a gate that is always open comes first
+    # (K, K): gates see scores z as ``z @ basis``; empty means as they are.
+    basis: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        """Scores as they are where no basis is given."""
+        if not len(self.basis):
+            object.__setattr__(self, "basis", np.eye(self.centres.shape[1]))
 
     @property
     def n_gates(self) -> int:
@@ -47,7 +54,7 @@ class Gates:
 
     def responsibilities(self, z: Floats) -> Floats:
         """R(z) of scores (N, K), shape (N, T)."""
-        mu = self.centres
+        mu, z = self.centres, z @ self.basis
         squares = (z**2).sum(axis=1)[:, None] - 2 * z @ mu.T + (mu**2).sum(axis=1)
         logits = self.log_share + 0.5 * mu.shape[1] * np.log(self.precision)
         return np.asarray(softmax(self.temper[0] * (logits - 0.5 * self.precision * squares), 1))
@@ -57,7 +64,7 @@ class Gates:
 
         Of centres that coincide, the first counts.
         """
-        squares = ((z[:, None, :] - self.centres) ** 2).sum(axis=2)
+        squares = (((z @ self.basis)[:, None, :] - self.centres) ** 2).sum(axis=2)
         sizes = np.bincount(squares.argmin(axis=1), minlength=len(self.centres))
         return int((sizes >= max(USED_SHARE * len(z), 1.0)).sum())
 
@@ -67,8 +74,9 @@ class Gates:
         values = values[:, int(self.shared[0]) :]
         mean = (R * values).sum(axis=1, keepdims=True)
         pull = self.temper[0] * R * (values - mean) * self.precision  # (N, T)
-        return np.asarray(pull @ self.centres - pull.sum(axis=1, keepdims=True) * z)
+        inner = pull @ self.centres - pull.sum(axis=1, keepdims=True) * (z @ self.basis)
+        return np.asarray(inner @ self.basis.T)
 
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Gates:
-        """Gates of the scores ``sign * z[order]``."""
-        return replace(self, centres=self.centres[:, order] * sign)
+    def transformed(self, matrix: Floats) -> Gates:
+        """Gates of the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        return replace(self, basis=np.asarray(np.linalg.solve(matrix, self.basis), np.float64))

@@ -18,10 +18,12 @@ from rankfactor.kernels.packed import (
     add_outer,
     append_one,
     diagonal_positions,
+    pack,
     packed_order,
     packed_size,
     packed_transform,
     pair_weights,
+    unpack,
 )
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.samplers import draw_rows
@@ -29,6 +31,7 @@ from rankfactor.kernels.solve import draw_packed, solve_packed
 from rankfactor.typing import Floats, Index, Reals
 
 _ROWS = 4096  # whose covariances are transformed together
+_SMALL = 32  # order up to which one product with packed covariances is quicker
 
 
 @dataclass(frozen=True)
@@ -157,10 +160,14 @@ class Normal:
         mean = self.mean @ matrix
         if self.is_certain or not self.cov.any():  # a draw has no covariance
             return Normal.certain(mean)
-        factor, cov = packed_transform(matrix), np.empty_like(self.cov)
+        cov = np.empty_like(self.cov)
+        factor = packed_transform(matrix) if self.order <= _SMALL else None
         for first in range(0, len(mean), _ROWS):
             rows = slice(first, first + _ROWS)
-            cov[rows] = self.cov[rows] @ factor  # in double precision
+            if factor is None:
+                cov[rows] = pack(matrix.T @ unpack(self.cov[rows]) @ matrix)
+            else:
+                cov[rows] = self.cov[rows] @ factor  # in double precision
         log_det = self.log_det + 2 * np.linalg.slogdet(matrix)[1]
         return Normal(mean, cov, log_det)
 
@@ -182,6 +189,21 @@ class Normal:
         """Sum of the rows' differential entropies."""
         n, order = self.mean.shape
         return float(0.5 * (n * order * (1.0 + np.log(2 * np.pi)) + self.log_det.sum()))
+
+
+def dual(matrix: Floats, order: int) -> Floats:
+    """What rows (n, order) are multiplied by where scores are multiplied by a matrix (K, K).
+
+    Its inverse, transposed, so that ``a . z`` stays; an intercept at the end of the rows stays.
+    """
+    return with_intercept(np.asarray(np.linalg.inv(matrix).T, np.float64), order)
+
+
+def with_intercept(matrix: Floats, order: int) -> Floats:
+    """A matrix (K, K) for the rows of an order that may end in an intercept, which stays."""
+    full = np.eye(order)
+    full[: len(matrix), : len(matrix)] = matrix
+    return full
 
 
 def _ridged(precision: Reals) -> Reals:

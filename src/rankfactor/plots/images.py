@@ -40,8 +40,8 @@ def loading_image_figure(
     Returns
     -------
     Figure
-        Standardised loadings: red pixels are higher where the factor is higher, blue ones lower.
-        All images share one scale.
+        Correlations of pixel and factor: red pixels are higher where the factor is higher, blue
+        ones lower. All images share one scale.
     """
     if columns < 1:
         raise InputError(f"columns must be at least 1, not {columns}.")
@@ -51,7 +51,7 @@ def loading_image_figure(
     across = min(columns, len(chosen))
     rows = [("", posterior, chosen[i : i + across]) for i in range(0, len(chosen), across)]
     titles = [f"{k + 1} ({percent(posterior.shares[k])})" for k in chosen]
-    label = "Standardised loading; factor (share)"
+    label = "Loading (correlation); factor (share)"
     return _drawn(rows, titles, image_shape, title, label, size=1.25, fontsize=8.5)
 
 
@@ -86,7 +86,7 @@ def compared_images_figure(
         raise InputError(f"most must be at least 1, not {most}.")
     rows = [(name, one, shown_factors(one)[:most]) for name, one in posteriors.items()]
     titles = [percent(one.shares[k]) for _, one, factors in rows for k in factors]
-    label = "Standardised loading; share of the factor above it"
+    label = "Loading (correlation); share of the factor above it"
     return _drawn(rows, titles, image_shape, title, label, size=0.82, fontsize=7.5)
 
 
@@ -110,7 +110,7 @@ def _drawn(
                 f"image_shape {tuple(image_shape)} does not have as many pixels as the table has "
                 f"features, {n_features}."
             )
-        values.append(posterior.standardised_loadings[:n_features, list(factors)])
+        values.append(posterior.structure[:n_features, list(factors)])
     limit = max(float(np.abs(part).max()) for part in values) or 1.0
     named = any(name for name, _, _ in rows)
     height = len(rows) * (size * image_shape[0] / image_shape[1] + 0.3) + 0.75

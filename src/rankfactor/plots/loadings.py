@@ -24,7 +24,7 @@ from rankfactor.posterior import Posterior
 
 
 def share_figure(posterior: Posterior) -> Figure:
-    """Draw the share of every factor in use in the variance of w."""
+    """Draw the share of the table's variance that every factor in use explains."""
     factors = shown_factors(posterior)
     shares = posterior.shares[factors]
     with drawing(5.0, 0.6 + 0.215 * len(factors)) as figure:
@@ -34,7 +34,7 @@ def share_figure(posterior: Posterior) -> Figure:
         axes.bar_label(bars, [percent(float(share)) for share in shares], padding=4, fontsize=8.5)
         name_rows(axes, [posterior.factor_names[k] for k in factors])
         axes.set_xlim(0, 100 * max(float(shares.max()), 1e-3) * 1.14)
-        axes.set_xlabel("Share of the explained variance (%)")
+        axes.set_xlabel("Variance explained (%)")
     return figure
 
 
@@ -98,5 +98,5 @@ def loading_figure(
             axes.tick_params(axis="x", labelsize=6, labelrotation=90)
         axes.set_xlabel("Factor")
         where = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": 0.01}
-        colour_bar(figure, image, axes, "Standardised loading (posterior mean)", **where)
+        colour_bar(figure, image, axes, "Loading (correlation of feature and factor)", **where)
     return figure

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9  # of the intervals
 CLEAR = 0.05  # the local false sign rate below which an effect is called clear
+ALIKE = 3.0  # ratio of a correlation to a pattern loading, and its inverse, up to which they agree
 _TAIL = (1 - LEVEL) / 2
 _BISECTIONS = 60
 _TINY = np.finfo(float).tiny
@@ -84,30 +85,52 @@ def of_mixture(means: Floats, sds: Floats) -> Certainty:
 
 
 def loading_rates(posterior: Posterior) -> Floats:
-    """Local false sign rates of all loadings of the features in the model, shape (d, K)."""
+    """Local false sign rates of all loadings of the features in the model, shape (d, K).
+
+    The sign is that of the correlation with the factor (`Posterior.structure`).
+    """
     k = posterior.n_factors
     mean = posterior.rows.mean[:, :k]
     if posterior.draws is None:
-        return of_normal(mean, np.sqrt(posterior.rows.variance[:, :k])).lfsr
-    draws = posterior.draws.loadings
-    rates = np.empty(mean.shape)
-    for first in range(0, len(mean), 256):  # by blocks: no second array of the draws' size
-        block = draws[:, first : first + 256, :k]
-        rates[first : first + 256] = _wrong_side(block, mean[first : first + 256])
-    return rates
+        rates = of_normal(mean, np.sqrt(posterior.rows.variance[:, :k])).lfsr
+    else:
+        draws = posterior.draws.loadings
+        rates = np.empty(mean.shape)
+        for first in range(0, len(mean), 256):  # by blocks: no second array of the draws' size
+            block = draws[:, first : first + 256, :k]
+            rates[first : first + 256] = _wrong_side(block, mean[first : first + 256])
+    # Where factors correlate, a feature's correlation can be on the other side than its loading.
+    return np.where(_structure(posterior) * mean < 0, 1.0 - rates, rates)
+
+
+def _structure(posterior: Posterior) -> Floats:
+    return posterior.structure[posterior.coding.columns]
 
 
 def loading_certainty(posterior: Posterior, rows: Integers, factor: int) -> Certainty:
-    """Standardised loadings of some features in the model on a factor, shape (rows,) each.
+    """Correlations of some features in the model with a factor, shape (rows,) each.
 
-    The units, ``sd(z_k) / sd(w_i + noise_i)``, are taken at the posterior mean.
+    Their means are `Posterior.structure`. Their spread is, in proportion, that of the pattern
+    loading, whose posterior it is; where the two differ by more than ``ALIKE`` it is the pattern
+    loading's own, in units of ``sd(w_i + noise_i) / sd(z_k)``. Intervals end at -1 and 1.
     """
     law, columns = posterior.rows, posterior.coding.columns[rows]
     mean, sd = law.mean[rows, factor], np.sqrt(law.variance[rows, factor])
     unit = posterior.standardised_loadings_sd[columns, factor] / np.maximum(sd, _TINY)
     if posterior.draws is None:
-        return of_normal(mean, sd).scaled(unit)
-    return of_draws(posterior.draws.loadings[:, rows, factor], mean).scaled(unit)
+        found = of_normal(mean, sd).scaled(unit)
+    else:
+        found = of_draws(posterior.draws.loadings[:, rows, factor], mean).scaled(unit)
+    loading = posterior.structure[columns, factor]
+    ratio = loading / np.where(np.abs(found.mean) > _TINY, found.mean, np.inf)
+    ratio = np.where((ratio >= 1 / ALIKE) & (ratio <= ALIKE), ratio, 1.0)
+    return Certainty(
+        loading,
+        found.sd * ratio,
+        np.clip(loading + (found.low - found.mean) * ratio, -1.0, 1.0),
+        np.clip(loading + (found.high - found.mean) * ratio, -1.0, 1.0),
+        np.where(loading * found.mean < 0, 1.0 - found.lfsr, found.lfsr),
+    )
 
 
 def coefficient_certainty(posterior: Posterior) -> Certainty:

@@ -86,6 +86,15 @@ class Classifiers:
         )
         return classifiers, sign
 
+    def transformed(self, matrix: Floats) -> Classifiers:
+        """The classifiers on the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        return replace(
+            self,
+            rows=Linear(self.rows).transformed(matrix).rows,
+            joint_rows=Linear(self.joint_rows).transformed(matrix).rows,
+            experts=None if self.experts is None else self.experts.transformed(matrix),
+        )
+
     def row_names(self) -> list[str]:
         """One readable name per row: the task, and the class that a positive decision means."""
         names = []

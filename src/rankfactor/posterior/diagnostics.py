@@ -99,7 +99,8 @@ def _mixed_decisions(draws: Draws, scores: Normal) -> Floats:
     result = []
     for mixture, rows, unit in zip(draws.priors, draws.coefficients, units, strict=True):
         z = Normal(scores.mean / unit, scores.cov / unit**2, scores.log_det)
-        R = mixture.gates(z).responsibilities(z.mean)  # (N, T)
+        inner = z if draws.basis is None else z.transformed(draws.basis)
+        R = mixture.gates(inner).responsibilities(inner.mean)  # (N, T)
         local = rows[..., :k].astype(float) @ z.mean.T + rows[..., k:]  # (R, T, N)
         result.append((local * R.T).sum(axis=1))
     return np.array(result)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from rankfactor.classifiers import Classifier, Gated, Linear
 from rankfactor.kernels.packed import packed_size
-from rankfactor.latent import DPMixture, Mixture, ScorePrior, StandardNormal
-from rankfactor.laws.normal import Normal
+from rankfactor.latent import DPMixture, InBasis, Mixture, ScorePrior, StandardNormal
+from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Observed, RowArrays
 from rankfactor.model import Model, View, ViewState
 from rankfactor.steps.encode import encode_samples
@@ -38,24 +38,41 @@ class ScaleDraws:
     dims : dict of tuples of str
         What the other dimensions are: ``"feature"`` or ``"row"`` (and ``"component"``),
         ``"factor"``.
+    powers : dict of int
+        Power of a factor's loadings that a scale changes by with their unit.
     """
 
     values: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     dims: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    powers: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, values: Mapping[str, NDArray[np.float32]]) -> ScaleDraws:
         """The arrays of a model's scales, with their dimensions; there may be none."""
-        dims = scale_dims(model)
-        return cls(dict(values), {name: dims[name] for name in values})
+        dims, powers = scale_dims(model), scale_powers(model)
+        return cls(
+            dict(values),
+            {name: dims[name] for name in values},
+            {name: powers[name] for name in values},
+        )
 
-    def reordered(self, order: NDArray[np.int64]) -> ScaleDraws:
-        """Draws of the factors ``factor[order]``."""
+    def transformed(self, matrix: Floats) -> ScaleDraws:
+        """Draws of the scales of the factors ``z @ matrix``, where the matrix is invertible.
+
+        None are left unless the matrix has one entry a column: order, sign and unit.
+        """
+        order = np.abs(matrix).argmax(axis=0)
+        unit = np.abs(matrix).max(axis=0)
+        if np.count_nonzero(matrix) != len(matrix):
+            return ScaleDraws()
         values = {
-            name: value[..., order] if "factor" in self.dims[name] else value
+            # Loadings are divided by the scores' unit.
+            name: (value[..., order] * unit ** -self.powers[name]).astype(np.float32)
+            if "factor" in self.dims[name]
+            else value
             for name, value in self.values.items()
         }
-        return ScaleDraws(values, self.dims)
+        return ScaleDraws(values, self.dims, self.powers)
 
 
 def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
@@ -69,6 +86,16 @@ def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
         f"{prefix}_{name}": (*(rows if dims[:1] == ("row",) else dims[:1]), *dims[1:])
         for prefix, rows, prior in priors
         for name, dims in prior.kept_dims.items()
+    }
+
+
+def scale_powers(model: Model) -> dict[str, int]:
+    """Power of the loadings' unit by which every scale of a model changes, by name."""
+    priors = [("loading", model.loading_shrinkage), ("coefficient", model.coefficient_shrinkage)]
+    return {
+        f"{prefix}_{name}": power
+        for prefix, prior in priors
+        for name, power in prior.kept_powers.items()
     }
 
 
@@ -100,7 +127,9 @@ class Draws:
     scales : ScaleDraws
         Shrinkage scales of the loadings and the coefficients; none if the draws were rotated.
     priors : tuple of Mixture
-        Prior of the scores at every draw; empty where it is standard normal.
+        Prior of the scores ``z @ basis`` at every draw; empty where it is standard normal.
+    basis : array, shape (K, K), or None
+        None where the priors are those of the scores themselves.
     """
 
     chain: NDArray[np.int64]
@@ -114,34 +143,35 @@ class Draws:
     scales: ScaleDraws = field(default_factory=ScaleDraws)
     experts: tuple[Gated, ...] = ()
     priors: tuple[Mixture, ...] = ()
+    basis: Floats | None = None
 
     def prior(self, number: int) -> ScorePrior:
         """Prior of the scores at a draw."""
-        return self.priors[number] if self.priors else StandardNormal()
+        inner = self.priors[number] if self.priors else StandardNormal()
+        return inner if self.basis is None else InBasis(inner, self.basis)
 
     def state(self, number: int) -> ViewState:
         """The table's view at a draw: certain rows and parameters."""
         return ViewState(certain(self.loadings[number]), self.params[number], None)
 
-    def reordered(self, order: NDArray[np.int64], sign: Floats) -> Draws:
-        """Draws of the factors ``sign * factor[order]``."""
+    def transformed(self, matrix: Floats) -> Draws:
+        """Draws of the factors ``z @ matrix``, where the matrix (K, K) is invertible."""
+        k = len(matrix)
+        inverse = dual(matrix, k)
 
-        def turned(values: NDArray[np.float32]) -> NDArray[np.float32]:
+        def moved(values: NDArray[np.float32]) -> NDArray[np.float32]:
             result = values.copy()
-            result[..., : len(order)] = values[..., order] * sign.astype(np.float32)
+            result[..., :k] = values[..., :k] @ inverse
             return result
 
         return replace(
             self,
-            loadings=turned(self.loadings),
-            coefficients=turned(self.coefficients),
-            classifiers=tuple(
-                rows.reordered(np.append(order, len(order)), np.append(sign, 1.0))
-                for rows in self.classifiers
-            ),
-            scales=self.scales.reordered(order),
-            experts=tuple(one.reordered(order, sign) for one in self.experts),
-            priors=tuple(one.reordered(order, sign) for one in self.priors),
+            loadings=moved(self.loadings),
+            coefficients=moved(self.coefficients),
+            classifiers=tuple(Linear(rows).transformed(matrix).rows for rows in self.classifiers),
+            scales=self.scales.transformed(matrix),
+            experts=tuple(one.transformed(matrix) for one in self.experts),
+            basis=inverse.T if self.basis is None else inverse.T @ self.basis,
         )
 
     def flipped(self, sign: Floats) -> Draws:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
 from rankfactor.features.plan import FeaturePlan
-from rankfactor.latent import Mixture, ScorePrior, StandardNormal
-from rankfactor.laws.normal import Normal
+from rankfactor.latent import ScorePrior, StandardNormal
+from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model
 from rankfactor.posterior import diagnostics
@@ -34,7 +34,8 @@ from rankfactor.posterior.draws import Draws
 from rankfactor.posterior.factor_count import FactorCount
 from rankfactor.posterior.prediction import LINEAR, Prediction
 from rankfactor.posterior.samples import SampleSummary, summarise
-from rankfactor.posterior.shares import ACTIVE_SHARE, factor_shares, loading_units, second_moment
+from rankfactor.posterior.shares import ACTIVE_SHARE, loading_units
+from rankfactor.posterior.variance_explained import VarianceExplained, by_model
 from rankfactor.tasks import positive_classes
 from rankfactor.typing import Floats, Strings
 
@@ -76,6 +77,9 @@ class Posterior(Prediction):
         Hash of the training codes, which tells training tables apart; empty if it is not known.
     left_out : SampleSummary or None
         What is known of training samples that were left out.
+    variance : VarianceExplained or None
+        Correlations of features and factors in the training table, and the variance explained;
+        None in a model file of an earlier version, whose factors have the axes of their fit.
     factor_count : FactorCount or None
         How parallel analysis chose the number of factors; None if the number was given.
     """
@@ -97,6 +101,7 @@ class Posterior(Prediction):
     training: str = "bayes"
     codes_sha256: str = ""
     left_out: SampleSummary | None = None
+    variance: VarianceExplained | None = None
     factor_count: FactorCount | None = None
 
     def __repr__(self) -> str:
@@ -134,10 +139,8 @@ class Posterior(Prediction):
         classifiers = self.classifiers
         tasks = () if classifiers is None else classifiers.tasks
         class_index = np.zeros((0, 0), np.int64) if classifiers is None else classifiers.class_index
-        n_components = 0
-        if isinstance(self.prior, Mixture):
-            n_components = self.prior.assign(self.scores).n_used
-        elif classifiers is not None and classifiers.experts is not None:
+        n_components = self.prior.assign(self.scores).n_used
+        if not n_components and classifiers is not None and classifiers.experts is not None:
             n_components = classifiers.experts.gates.n_used(self.scores.mean)
         return summarise(self.scores, tasks, class_index, n_components)
 
@@ -213,20 +216,72 @@ class Posterior(Prediction):
         return [] if self.blocks is None else list(dict.fromkeys(self.blocks.tolist()))
 
     @property
-    def block_shares(self) -> Floats:
-        """Share of each block's variance that each factor has, shape (blocks, K).
+    def has_standard_form(self) -> bool:
+        """Whether the factors have their standard form; those of earlier versions do not."""
+        return self.variance is not None
 
-        The mean of the squared standardised loadings of the features of the block that are in the
-        model; zero for a block that has none. Factors of predictive training correlate somewhat, so
-        that the shares of a block may then add up to a little more than 1.
+    @cached_property
+    def _explained(self) -> VarianceExplained:
+        if self.variance is not None:
+            return self.variance
+        loadings = self.rows.mean[:, : self.n_factors]
+        return by_model(loadings, self.samples.moment, self.noise_variance)
+
+    @property
+    def shares(self) -> Floats:
+        """Share of the variance of the features' ranks that each factor explains, shape (K,).
+
+        They add up to `r2`; of values in place of ranks with the Gaussian likelihood. A factor
+        that explains nothing may have a share slightly below zero.
         """
-        squares = (self.rows.mean[:, : self.n_factors] * self._units) ** 2
+        return np.asarray(self._explained.r2.mean(axis=0))
+
+    @property
+    def r2(self) -> float:
+        """Share of the variance of the features' ranks that all factors explain together."""
+        return float(self.shares.sum())
+
+    @property
+    def r2_by_block(self) -> Floats:
+        """Share of the variance of each block that each factor explains, shape (blocks, K).
+
+        The shares of a block add up to its R^2; zero for a block without features in the model.
+        """
         shares = np.zeros((len(self.block_names), self.n_factors))
         for number, name in enumerate(self.block_names):
             chosen = np.asarray(self.blocks)[self.coding.columns] == name
             if chosen.any():
-                shares[number] = squares[chosen].mean(axis=0)
+                shares[number] = self._explained.r2[chosen].mean(axis=0)
         return shares
+
+    @property
+    def factor_correlations(self) -> Floats:
+        """Correlations of the label-free scores of the training samples, shape (K, K).
+
+        Zero for a factor whose scores do not vary.
+        """
+        mean, moment = self.samples.mean, self.samples.moment
+        covariance = moment - np.outer(mean, mean)
+        sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        sd = np.where(sd > 1e-12, sd, np.inf)
+        correlations = covariance / np.outer(sd, sd)
+        np.fill_diagonal(correlations, 1.0)
+        return np.asarray(correlations)
+
+    def transformed(self, matrix: Floats) -> Posterior:
+        """The same model with scores ``z @ matrix``, where the matrix (K, K) is invertible.
+
+        Decisions, probabilities and everything else that depends on w stay what they are.
+        """
+        return replace(
+            self,
+            rows=self.rows.transformed(dual(matrix, self.rows.order)),
+            scores=self.scores.transformed(matrix),
+            prior=self.prior.transformed(matrix),
+            classifiers=self.classifiers and self.classifiers.transformed(matrix),
+            draws=self.draws and self.draws.transformed(matrix),
+            variance=None,
+        )
 
     @property
     def n_factors(self) -> int:
@@ -255,9 +310,10 @@ class Posterior(Prediction):
 
     @property
     def standardised_loadings(self) -> Floats:
-        """Loadings in units of a feature's total spread, shape (D, K), between -1 and 1.
+        """Pattern loadings in units of a feature's total spread, shape (D, K).
 
-        ``a_ik sd(z_k) / sd(w_i + noise_i)``: comparable across features of any kind.
+        ``a_ik sd(z_k) / sd(w_i + noise_i)``: how a feature changes with a factor, the others held
+        fixed. Where factors do not correlate, they are what the model says of `structure`.
         """
         return self._all_features(self.rows.mean[:, : self.n_factors] * self._units)
 
@@ -267,10 +323,14 @@ class Posterior(Prediction):
         return self._all_features(np.sqrt(self.rows.variance[:, : self.n_factors]) * self._units)
 
     @property
-    def shares(self) -> Floats:
-        """Share of each factor in the squared standardised loadings, shape (K,)."""
-        loadings = self.rows.mean[:, : self.n_factors]
-        return factor_shares(loadings, self.samples.moment, self.noise_variance)
+    def structure(self) -> Floats:
+        """Correlations of all features with the factors' scores, shape (D, K): what is reported.
+
+        Those of normal scores of the ranks (of values, with the Gaussian likelihood) and label-free
+        scores in the training table; in model files of earlier versions, those that the model
+        expects.
+        """
+        return self._all_features(self._explained.structure)
 
     @property
     def active(self) -> NDArray[np.bool_]:
@@ -278,7 +338,7 @@ class Posterior(Prediction):
 
         A classifier uses a factor if its coefficient is clear (`rankfactor.posterior.certainty`).
         """
-        used = self.shares >= ACTIVE_SHARE
+        used = (self.shares >= ACTIVE_SHARE * self.r2) & (self.shares > 0)
         if self.classifiers is not None:
             used = used | clear_coefficients(self).any(axis=0)
         return np.asarray(used)
@@ -338,18 +398,6 @@ class Posterior(Prediction):
             After variational Bayes, or without the extra: ``pip install rankfactor[arviz]``.
         """
         return diagnostics.to_arviz(self)
-
-
-def readable_order(
-    loadings: Floats, scores: Floats, noise: Floats
-) -> tuple[NDArray[np.int64], Floats]:
-    """Order (K,) by decreasing share, and signs (K,) that make each factor's loadings skew upwards.
-
-    Neither depends on the labels or on the order of samples and features.
-    """
-    order = np.argsort(-factor_shares(loadings, second_moment(scores), noise), kind="stable")
-    sign = np.where((loadings[:, order] ** 3).sum(axis=0) < 0, -1.0, 1.0)
-    return order, sign
 
 
 def hash_of_codes(observed: Observed) -> str:

@@ -27,6 +27,8 @@ class SampleSummary:
     Attributes
     ----------
     n_samples : int
+    mean : array, shape (K,)
+        Mean of the mean label-free scores.
     moment : array, shape (K, K)
         Second moment of the mean label-free scores.
     spread : array, shape (K (K + 1) / 2,)
@@ -46,6 +48,7 @@ class SampleSummary:
     """
 
     n_samples: int
+    mean: Floats  # of the mean scores, shape (K,)
     moment: Floats  # second moment of the mean scores, shape (K, K)
     spread: Floats  # mean posterior covariance of the scores, packed, shape (K (K + 1) / 2,)
     sd: Floats  # standard deviation of the mean scores, shape (K,)
@@ -76,6 +79,7 @@ def summarise(
             higher.append(np.sign(gap))
     return SampleSummary(
         len(scores.mean),
+        scores.mean.mean(axis=0),
         second_moment(scores.mean),
         scores.cov.mean(axis=0),
         scores.mean.std(axis=0),

@@ -26,13 +26,11 @@ def loading_units(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
     return np.asarray(np.sqrt(np.diag(moment) / variance[:, None]))
 
 
-def factor_shares(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
-    """Share of each factor in the squares of all standardised loadings, shape (K,)."""
-    return shares_of(loadings, moment, variance_of(loadings, moment) + noise)
-
-
 def shares_of(loadings: Floats, moment: Floats, variance: Floats) -> Floats:
-    """`factor_shares` at the features' total variance, shape (d,)."""
+    """Share of each factor in the squares of all standardised loadings, shape (K,).
+
+    ``variance`` (d,) is the features' total variance.
+    """
     power = np.diag(moment) * ((1.0 / variance) @ loadings**2)
     return np.asarray(power / max(power.sum(), np.finfo(float).tiny))
 

@@ -52,12 +52,12 @@ def digits(count: int) -> Callable[[float], str]:
 # Columns of all frames by their name there.
 _COLUMNS = {
     "factor": Column("Factor"),
-    "share": Column("Share (%)", digits(1)),
+    "share": Column("Variance (%)", digits(1)),
     "n_features": Column("Clear features", digits(0)),
     "task": Column("Task"),
     "class": Column("Class"),
     "direction": Column("Direction"),
-    "top_features": Column("Led by"),
+    "meaning": Column("What it stands for"),
     "coefficient": Column("Coefficient", digits(3)),
     "low": Column("Low", digits(3)),
     "high": Column("High", digits(3)),
@@ -98,17 +98,15 @@ def table_of(frame: pd.DataFrame, names: Sequence[str], name: str, caption: str)
     return Table(name, caption, columns, rows)
 
 
-def factor_overview(posterior: Posterior) -> Table:
-    """All factors in use: share, clear features, what they speak for."""
-    frame = factor_table(posterior).iloc[shown_factors(posterior)]
+def factor_overview(posterior: Posterior, tested: pd.DataFrame | None = None) -> Table:
+    """All factors in use: share, clear features, what they stand for."""
+    frame = factor_table(posterior, tested).iloc[shown_factors(posterior)]
     frame = frame.assign(share=100 * frame["share"])
-    caption = "Factors in use. Share: of what all factors explain. Clear features: see Methods."
-    tasks = []
-    if posterior.classifiers is not None:
-        caption += " Task: where its coefficient is largest."
-        tasks = ["task", "direction"]
-    columns = ["factor", "share", "n_features", *tasks, "top_features"]
-    return table_of(frame, columns, "factors", caption)
+    caption = (
+        "Factors in use. Variance: what a factor explains of the variance of all features. Clear "
+        "features: see Methods. High and low name the features that lead a factor and are clear."
+    )
+    return table_of(frame, ["factor", "share", "n_features", "meaning"], "factors", caption)
 
 
 def coefficients_in_full(posterior: Posterior) -> Table:
@@ -138,6 +136,7 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
             {
                 "name": plain(row["feature"]),
                 "loading": cell(row["loading"], digits(3)),
+                "pattern": cell(row["pattern"], digits(3)),
                 "interval": Cell(
                     f"{number(row['low'])} to {number(row['high'])}",
                     f"{kept(row['low'])}|{kept(row['high'])}",

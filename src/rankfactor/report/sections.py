@@ -21,7 +21,7 @@ from rankfactor.interpret.overview import (
     training_responsibilities,
 )
 from rankfactor.interpret.selection import row_classes, shown_factors
-from rankfactor.interpret.sentences import clear_factors
+from rankfactor.interpret.sentences import clear_factors, explained
 from rankfactor.interpret.wording import joined, number, percent, plain
 from rankfactor.plots import (
     coefficient_figure,
@@ -137,7 +137,7 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
             f"Coefficients of {plain(part.name)} with 90 % intervals, factor by factor. "
             f"{clear_factors(posterior, task)}",
             "Coefficients with 90 % intervals. Filled: clear (see Methods). Colours are those of "
-            "the classes. In parentheses, the factor's share of the explained variance.",
+            "the classes. In parentheses, the variance that the factor explains.",
             tips,
         )
         figures.append((plain(part.name), figure))
@@ -193,9 +193,9 @@ def share_overview(posterior: Posterior) -> InlineFigure:
     return inline_figure(
         share_figure(posterior),
         "fig-shares",
-        "Share of every factor in use in the explained variance; the largest is "
+        "Share of the features' variance that every factor in use explains; the largest is "
         f"{posterior.factor_names[k]} with {percent(posterior.shares[k])}.",
-        "Share of each factor in the variance that the factors explain together.",
+        "What each factor explains of the variance of all features. " + explained(posterior),
     )
 
 

@@ -21,6 +21,7 @@ from markupsafe import Markup
 from rankfactor.__about__ import __version__
 from rankfactor.interpret import enrich, sentences
 from rankfactor.interpret.accuracy import Score, Validation, scores_by_task, verdict
+from rankfactor.interpret.overview import factors_correlate
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
 from rankfactor.report import page_tables, sections
@@ -119,12 +120,12 @@ def write_report(
             if task not in {card["name"] for card in cards}
         ),
         largest=largest,
-        says_inverse=any("(inverse)" in text for part in found for _, text in part),
         tables=page_tables.factor_tables(posterior, {k for part in found for k, _ in part[:1]}),
         comparison=scores,
         comparison_figure=sections.comparison_overview(comparison, scores),
         accuracy_figures=sections.accuracy_figures(posterior, decisions),
         tested=tested,
+        correlated=factors_correlate(posterior),
         n_sets=len(gene_sets or ()),
         cautions=[
             *validation.flaws,

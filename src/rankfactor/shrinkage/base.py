@@ -55,6 +55,14 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
         """
         return {}
 
+    @property
+    def kept_powers(self) -> dict[str, int]:
+        """The power of a factor's unit by which each of them changes, where rows are in that unit.
+
+        Loadings change by the first power, their variances by the second.
+        """
+        return {}
+
     def kept(self, scales: Scales) -> dict[str, Floats]:
         """The values of these scales at a draw."""
         return {}

@@ -110,13 +110,21 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
     @property
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
         """Scales of rows under the base's name, those that a block's rows share by its number."""
-        dims: dict[str, tuple[str, ...]] = {}
-        for name, axes in self.base.kept_dims.items():
+        return {name: self.base.kept_dims[own] for name, own in self._kept_names}
+
+    @property
+    def kept_powers(self) -> dict[str, int]:
+        """The base's powers of a factor's unit, under the same names."""
+        return {name: self.base.kept_powers[own] for name, own in self._kept_names}
+
+    @property
+    def _kept_names(self) -> Iterator[tuple[str, str]]:
+        """Names of the scales that are kept, and the base's names of them."""
+        for own, axes in self.base.kept_dims.items():
             if axes[:1] == ("row",):
-                dims[name] = axes
+                yield own, own
             else:
-                dims |= {f"{name}_{block}": axes for block in range(self.n_blocks)}
-        return dims
+                yield from ((f"{own}_{block}", own) for block in range(self.n_blocks))
 
     def kept(self, scales: BlockScales) -> dict[str, Floats]:
         """The values of these scales at a draw."""

@@ -87,6 +87,11 @@ class MultiplicativeGamma(ScopedShrinkage[MultiplicativeGammaScales]):
         """
         return {"phi": ("row", "factor"), "tau": ("factor",)}
 
+    @property
+    def kept_powers(self) -> dict[str, int]:
+        """A factor's precision changes by the inverse square of the unit."""
+        return {"phi": 0, "tau": -2}
+
     def kept(self, scales: MultiplicativeGammaScales) -> dict[str, Floats]:
         """Both at a draw."""
         return {"phi": scales.phi.mean, "tau": scales.tau}

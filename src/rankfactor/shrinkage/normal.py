@@ -64,6 +64,11 @@ class NormalARD(ScopedShrinkage[NormalScales]):
         """The precisions."""
         return {"alpha": (self.scope,)}
 
+    @property
+    def kept_powers(self) -> dict[str, int]:
+        """Precisions of a factor change by the inverse square of the unit."""
+        return {"alpha": -2 if self.scope == "factor" else 0}
+
     def kept(self, scales: NormalScales) -> dict[str, Floats]:
         """The precisions at a draw."""
         return {"alpha": scales.alpha.mean.ravel()}

@@ -105,6 +105,11 @@ class TPBN(ScopedShrinkage[TPBNScales]):
         top: tuple[str, ...] = () if self.scope == "factor" else ("row",)
         return {"xi": ("row", "factor"), "phi": (self.scope,), "top": top}
 
+    @property
+    def kept_powers(self) -> dict[str, int]:
+        """Variances change by the square of the unit; rates of all factors stay."""
+        return {"xi": 2, "phi": 2 if self.scope == "factor" else 0, "top": 0}
+
     def kept(self, scales: TPBNScales) -> dict[str, Floats]:
         """All three at a draw."""
         phi, top = scales.phi.mean.ravel(), scales.top.mean.ravel()

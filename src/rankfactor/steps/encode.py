@@ -26,14 +26,15 @@ precision whatever that of the fit: differences stay near 1e-14, far below ``tol
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.kernels.packed import times
 from rankfactor.kernels.solve import solve_packed
-from rankfactor.latent import ScorePrior
-from rankfactor.laws.normal import Normal
+from rankfactor.latent import InBasis, ScorePrior
+from rankfactor.laws.normal import Normal, dual
 from rankfactor.laws.products import Rows
 from rankfactor.model import Model
 from rankfactor.steps.acceleration import Anderson
@@ -173,18 +174,26 @@ def encode_samples(
 ) -> Normal:
     """Label-free scores of all samples of ``data``, shape (N, K).
 
-    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it.
+    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it. Scores
+    in other coordinates than their prior's are found in the prior's, whose unit the tolerance has.
     """
     n = data.observed.shape[1]
     now = model.latent if prior is None else prior
+    if isinstance(now, InBasis):
+        state, inverse = data.state, np.asarray(np.linalg.inv(now.basis), np.float64)
+        rows = state.rows.transformed(dual(now.basis, state.rows.order))
+        inner = ObservedView(data.view, data.observed, replace(state, rows=rows))
+        return encode_samples(model, inner, pool, block, now.inner).transformed(inverse)
     if not isinstance(now, ScorePrior):
         raise ValueError(f"{type(now).__name__} has a state: give that of the fit as prior.")
     if n == 0:
         return now.fresh(0).law(0, model.n_factors)
-    rows = lay_out([data])
+    laid_out = lay_out([data])
 
     def encode_block(samples: slice) -> Normal:
-        return encode([data], now, samples, model.n_factors, tol=TOL, max_steps=STEPS, rows=rows)
+        return encode(
+            [data], now, samples, model.n_factors, tol=TOL, max_steps=STEPS, rows=laid_out
+        )
 
     parts = pool.map(encode_block, slices(n, block))
     return Normal(

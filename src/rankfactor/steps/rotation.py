@@ -121,13 +121,6 @@ def _values(side: _Side, k: int, m: int, angles: Floats) -> Any:
     )
 
 
-def whole(turn: Floats, order: int) -> Floats:
-    """The rotation of rows (order,) that end in an intercept, which stays."""
-    full = np.eye(order)
-    full[: len(turn), : len(turn)] = turn
-    return full
-
-
 def turned_scales(item: ObservedView, squares: Floats) -> tuple[Any, float]:
     """Scales brought up to rows with other squares (rows, K), and the prior's bound there."""
     prior, scales = item.view.shrinkage, item.state.scales

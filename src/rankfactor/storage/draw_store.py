@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
 from rankfactor.storage.problem import check_same
+from rankfactor.typing import Floats
 
 FORMAT = "rankfactor draws 1"
 CHUNK_BYTES = 4_000_000  # of all quantities together
@@ -41,6 +42,7 @@ class Quantity(NamedTuple):
     values: NDArray[Any]
     dims: tuple[str, ...]
     signed: bool = False  # does it change its sign with the factor?
+    power: int = 0  # of the unit of a factor's loadings, which it changes by
     group: str = "posterior"
 
 
@@ -106,11 +108,18 @@ class DrawStore:
             check_same(f"{path} holds draws", "path", self.group.attrs["problem"], problem)
         self.records = [ChainRecord(self, number) for number in range(n_chains)]
 
-    def finish(
-        self, order: NDArray[np.int64], sign: NDArray[Any], rows: Sequence[str] | None = None
-    ) -> None:
-        """Write the names of the rows, and the model's factors: ``sign * factor[order]``."""
-        parts: dict[str, Any] = {"order": order.tolist(), "sign": sign.tolist()}
+    def finish(self, matrix: Floats, rows: Sequence[str] | None = None) -> None:
+        """Write the names of the rows, and what the model's factors are of those in the store.
+
+        Scores of the model are ``z @ matrix``, which has one entry a column: order, sign and unit.
+        """
+        order = np.abs(matrix).argmax(axis=0)
+        entry = matrix[order, np.arange(len(order))]
+        parts: dict[str, Any] = {
+            "order": order.tolist(),
+            "sign": np.sign(entry).tolist(),
+            "unit": (1.0 / np.abs(entry)).tolist(),  # what loadings are multiplied by
+        }
         self.group.attrs.update(parts if rows is None else {**parts, "rows": list(rows)})
 
     def prepare(self, quantities: Quantities) -> None:
@@ -136,7 +145,7 @@ class DrawStore:
                     fill_value=np.nan,
                     compressors=None,  # draws do not compress
                     dimension_names=("chain", "draw", *one.dims),
-                    attributes={"signed": one.signed},
+                    attributes={"signed": one.signed, "power": one.power},
                 )
             self.chunk = chunk
 
@@ -216,10 +225,12 @@ def open_draws(path: str | os.PathLike[str]) -> Any:
     n_factors = group["posterior/loadings"].shape[-1]
     order = np.array(attributes.get("order", range(n_factors)), np.int64)
     sign = np.array(attributes.get("sign", [1.0] * n_factors), np.float32)
+    # Stores of earlier versions have no units.
+    unit = np.array(attributes.get("unit", [1.0] * n_factors), np.float32)
     datasets = {}
     for name in ("posterior", "sample_stats"):
         variables = {
-            key: _lazy(xr, array, order, sign).isel(draw=slice(count))
+            key: _lazy(xr, array, order, sign, unit).isel(draw=slice(count))
             for key, array in group[name].arrays()
         }
         sizes = {dim: size for one in variables.values() for dim, size in one.sizes.items()}
@@ -233,13 +244,14 @@ def open_draws(path: str | os.PathLike[str]) -> Any:
     return xr.DataTree.from_dict(datasets)
 
 
-def _lazy(xr: Any, array: Any, order: Any, sign: Any) -> Any:
-    """Variable of a Zarr array whose factors are turned as they are read."""
+def _lazy(xr: Any, array: Any, order: Any, sign: Any, unit: Any) -> Any:
+    """Variable of a Zarr array whose factors are put into the model's form as they are read."""
     from xarray.backends import BackendArray
     from xarray.core import indexing
 
     dims = array.metadata.dimension_names
-    by_factor, signed = dims[-1] == "factor", bool(array.attrs["signed"])
+    by_factor, power = dims[-1] == "factor", int(array.attrs.get("power", 0))
+    change = (sign if array.attrs["signed"] else np.ones_like(sign)) * unit**power
 
     class Turned(BackendArray):  # type: ignore[misc, unused-ignore]
         shape, dtype = array.shape, array.dtype
@@ -252,6 +264,6 @@ def _lazy(xr: Any, array: Any, order: Any, sign: Any) -> Any:
             if not by_factor:
                 return array.oindex[key]
             values = array.oindex[(*key[:-1], order[key[-1]])]
-            return values * sign[key[-1]] if signed else values
+            return values * change[key[-1]]
 
     return xr.Variable(dims, indexing.LazilyIndexedArray(Turned()))

@@ -21,7 +21,7 @@ from rankfactor.classifiers import Gated
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.plan import FeaturePlan
-from rankfactor.latent import Gates, Mixture, ScorePrior
+from rankfactor.latent import Gates, InBasis, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LikelihoodByBlock
 from rankfactor.model import Model
@@ -31,6 +31,7 @@ from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.draws import Draws, ScaleDraws
 from rankfactor.posterior.factor_count import METHOD, FactorCount
 from rankfactor.posterior.samples import SampleSummary
+from rankfactor.posterior.variance_explained import VarianceExplained
 from rankfactor.storage.archive import (
     Arrays,
     Format,
@@ -50,8 +51,9 @@ FORMAT = Format(
 COVARIATES, INDICATORS = "covariates", "indicators"
 NO_SAMPLES = "sample_summary"  # in place of the training samples
 BY_BLOCK = "likelihood_by_block"
-KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK)
-_SUMMARISED = ("moment", "spread", "sd", "higher")
+BASIS = "basis"  # coordinates of the scores other than those of their prior
+KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK, BASIS)
+_SUMMARISED = ("mean", "moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 
 
@@ -171,8 +173,13 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
     if left_out is None:
         parts |= {"sample_names": posterior.sample_names, "scores": posterior.scores}
     parts |= {"coding": posterior.coding, "params": posterior.params}
-    if isinstance(posterior.prior, Mixture):
-        parts["prior"] = _laws(posterior.prior)
+    prior = posterior.prior
+    if isinstance(prior, InBasis):
+        parts[BASIS], prior = prior.basis, prior.inner
+    if isinstance(prior, Mixture):
+        parts["prior"] = _laws(prior)
+    if posterior.variance is not None:
+        parts["variance"] = posterior.variance
     if posterior.factor_count is not None:
         parts["factor_count"] = posterior.factor_count
     if classifiers is not None:
@@ -193,7 +200,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "prior": stacked([_laws(one) for one in draws.priors]),
             "scales": draws.scales.values,
         }
-    needs: list[str] = []
+    needs: list[str] = [BASIS] if BASIS in parts else []
     summary = _summary(posterior)
     header: dict[str, Any] = {
         "format": FORMAT.name,
@@ -301,6 +308,8 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
         adjustment = Adjustment(adjustment["use"].replace("view", "block"), columns, regression)
     latent = model.latent
     prior = latent if isinstance(latent, ScorePrior) else _mixture(latent, parts["prior"])
+    basis = parts.get(BASIS)
+    variance = parts.get("variance")
     posterior = Posterior(
         model=model,
         plan=FeaturePlan.stored(
@@ -320,11 +329,12 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
         sd_w=parts["sd_w"],
         n_active=parts["n_active"],
         convergence=_convergence(header),
-        draws=_drawn(model, parts["draws"]) if header["draws"] else None,
-        prior=prior,
+        draws=_drawn(model, parts["draws"], basis) if header["draws"] else None,
+        prior=prior if basis is None else InBasis(prior, basis),
         training=str(header.get("training", "bayes")),
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
+        variance=None if variance is None else VarianceExplained(**variance),
         factor_count=_factor_count(parts),
     )
     if "convergence" not in header and posterior.draws is not None:
@@ -338,7 +348,8 @@ def _left_out(header: dict[str, Any], parts: dict[str, Any]) -> SampleSummary | 
     said = header.get(NO_SAMPLES)
     if said is None:
         return None
-    samples = parts["samples"]
+    # Files of earlier versions have no mean, which is nearly zero.
+    samples = {"mean": np.zeros(len(parts["samples"]["sd"])), **parts["samples"]}
     return SampleSummary(
         n_samples=int(said["n_samples"]),
         counts=tuple(samples[f"counts_{number}"] for number in range(len(header["tasks"]))),
@@ -368,7 +379,7 @@ def _convergence(header: dict[str, Any]) -> Convergence:
     return Convergence(CONVERGED if header["converged"] else NOT_CONVERGED, "", older)
 
 
-def _drawn(model: Model, parts: dict[str, Any]) -> Draws:
+def _drawn(model: Model, parts: dict[str, Any], basis: Any) -> Draws:
     n_draws, n_chosen = len(parts["chain"]), len(parts["chosen"])
 
     def several(count: int, *names: str) -> list[dict[str, Any]]:
@@ -384,6 +395,7 @@ def _drawn(model: Model, parts: dict[str, Any]) -> Draws:
         scales=ScaleDraws.of(model, parts.get("scales", {})),
         experts=tuple(_built_experts(one) for one in several(n_chosen, "gates", "experts")),
         priors=tuple(_mixture(model.latent, one["prior"]) for one in several(n_draws, "prior")),
+        basis=basis,
     )
 
 

@@ -1,0 +1,103 @@
+"""What a factor stands for, in one line made from evidence.
+
+A line names the leading features whose loadings are clear, those that rise and those that fall
+with the factor; the classes in which the factor is higher, where its coefficient is clear; the
+block that most of what it explains lies in, where a table has blocks; and the gene sets that its
+features overlap with, where sets were tested. Without such evidence it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.interpret.directions import Effect, task_effects
+from rankfactor.interpret.selection import leading_rows, row_names
+from rankfactor.interpret.wording import joined, percent, plain, small
+from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import CLEAR, loading_rates
+from rankfactor.typing import Floats
+
+N_LEADERS = 5
+_WEAK = 0.5  # of the leading correlation: features below are not named
+_MOSTLY = 0.6  # of what a factor explains, from which a block is named alone
+_SMALL_Q = 0.05
+
+
+def factor_meanings(posterior: Posterior, tested: pd.DataFrame | None = None) -> list[str]:
+    """One line a factor, in their order.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    tested : DataFrame, optional
+        What `rankfactor.interpret.enrich` found.
+    """
+    effects, features = task_effects(posterior), clear_features(posterior)
+    return [
+        "; ".join(
+            [
+                features[k],
+                *_classes(effects[k]),
+                *_block(posterior, k),
+                *_sets(posterior.factor_names[k], tested),
+            ]
+        )
+        for k in range(posterior.n_factors)
+    ]
+
+
+def clear_features(posterior: Posterior, count: int = N_LEADERS) -> list[str]:
+    """Leading features of every factor in words, those that are clear: "high a and b and low c"."""
+    rates = loading_rates(posterior)
+    return [_features(posterior, k, rates[:, k], count) for k in range(posterior.n_factors)]
+
+
+def _features(posterior: Posterior, factor: int, rates: Floats, count: int) -> str:
+    rows = leading_rows(posterior, factor)
+    loadings = posterior.structure[posterior.coding.columns[rows], factor]
+    size = np.abs(loadings)
+    kept = (rates[rows] < CLEAR) & (size >= _WEAK * size[0]) & (size > 0)
+    rows, loadings = rows[kept][:count], loadings[kept][:count]
+    if not len(rows):
+        return "no feature with a clear loading"
+    names = [plain(name) for name in row_names(posterior, rows)]
+    sides = [
+        (word, [name for name, one in zip(names, loadings, strict=True) if one * sign > 0])
+        for word, sign in (("high", 1), ("low", -1))
+    ]
+    return joined([f"{word} {joined(side)}" for word, side in sides if side])
+
+
+def _classes(effects: Sequence[Effect]) -> list[str]:
+    return [f"{one.in_words()} ({plain(one.task)})" for one in effects if one.clear]
+
+
+def _block(posterior: Posterior, factor: int) -> list[str]:
+    names = posterior.block_names
+    if not names:
+        return []
+    every = np.asarray(posterior.blocks)[posterior.coding.columns]
+    sizes = np.array([(every == name).sum() for name in names])
+    explained = np.maximum(posterior.r2_by_block[:, factor] * sizes, 0.0)
+    if not explained.sum():
+        return []
+    shares = explained / explained.sum()
+    first = int(shares.argmax())
+    if shares[first] >= _MOSTLY:
+        return [f"{percent(shares[first])} of it in block {plain(names[first])}"]
+    named = [plain(names[i]) for i in np.argsort(-shares, kind="stable")[:2]]
+    return [f"shared by blocks {joined(named)}"]
+
+
+def _sets(factor: str, tested: pd.DataFrame | None) -> list[str]:
+    if tested is None:
+        return []
+    found = tested[(tested["factor"] == factor) & (tested["q"] < _SMALL_Q)]
+    said = []
+    for direction, part in found.groupby("direction", sort=False):
+        best = part.sort_values(["q", "p"], kind="stable").iloc[0]
+        said.append(f"{direction}: {plain(best['set'])} (q = {small(best['q'])})")
+    return said
