@@ -100,23 +100,25 @@ def variance_explained(
     )
 
     def sums(tile: slice) -> tuple[Floats, Floats]:
-        n_rows = tile.stop - tile.start
+        p, n_rows = pattern[tile], tile.stop - tile.start
         total, count = np.zeros((2, n_rows))
-        cross, gain, first, second = np.zeros((4, n_rows, k))
+        cross, fitted, first, second = np.zeros((4, n_rows, k))
         for samples in slices(len(z), BLOCK):
             x, near = normal.tile(tile, samples), z[samples]  # x is zero where missing
             known = is_known(observed.tile(tile, samples)).astype(float)
-            residual = x - (pattern[tile] @ near.T) * known
             total += (x**2).sum(axis=1)
             count += known.sum(axis=1)
             cross += x @ near
-            gain += (x + residual) @ near
+            fitted += ((p @ near.T) * known) @ near
             first += known @ near
             second += known @ near**2
-        spread = np.maximum(second - first**2 / np.maximum(count, 1.0)[:, None], 0.0)
         tiny = np.finfo(float).tiny
+        spread = np.maximum(second - first**2 / np.maximum(count, 1.0)[:, None], 0.0)
         structure = cross / np.sqrt(np.maximum(total[:, None] * spread, tiny))
-        return structure, pattern[tile] * gain / np.maximum(total, tiny)[:, None]
+        # The best multiple, from 0 to 1, of the reconstruction p . z.
+        scale = (p * cross).sum(axis=1) / np.maximum((p * fitted).sum(axis=1), tiny)
+        c = np.clip(scale, 0.0, 1.0)[:, None]
+        return structure, c * p * (2.0 * cross - c * fitted) / np.maximum(total, tiny)[:, None]
 
     parts = pool.map(sums, item.tiles())
     structure, r2 = (np.concatenate(part) for part in zip(*parts, strict=True))

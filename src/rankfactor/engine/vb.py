@@ -34,7 +34,7 @@ from rankfactor.posterior.convergence import INTERRUPTED, UNDECIDED, Convergence
 from rankfactor.posterior.shares import ACTIVE_SHARE, second_moment, shares_of, variance_of
 from rankfactor.steps.acceleration import Momentum
 from rankfactor.steps.fused import update_fused
-from rankfactor.steps.rotation import find_rotation, turned_scales, varimax, whole
+from rankfactor.steps.rotation import find_rotation, turned_scales, varimax
 from rankfactor.steps.row import update_view, view_bound
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores
 from rankfactor.steps.workers import Workers, slices

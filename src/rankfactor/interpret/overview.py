@@ -46,8 +46,8 @@ def top_features(
     -------
     DataFrame
         factor, rank (from 1), feature, loading (correlation of feature and factor scores, between
-        -1 and 1), pattern (standardised pattern loading: the other factors held fixed; it differs
-        where factors correlate), sd, low and high (90 % interval of the loading), lfsr (posterior
+        -1 and 1), pattern (pattern loading: the other factors held fixed; it differs where factors
+        correlate), sd, low and high (90 % interval of the loading), lfsr (posterior
         probability that the loading is not on the stated side), sign (1 or -1), higher_in (the
         classes that go with high values of the feature through this factor; empty without labels,
         and where no coefficient of the factor is clear).
@@ -65,7 +65,7 @@ def top_features(
             "rank": np.arange(1, len(rows) + 1),
             "feature": np.array(row_names(posterior, rows), object),
             "loading": found.mean,
-            "pattern": posterior.standardised_loadings[posterior.coding.columns[rows], k],
+            "pattern": posterior.pattern[posterior.coding.columns[rows], k],
             **_certainty(found),
             "sign": sign,
             "higher_in": [words[side] for side in sign.tolist()],

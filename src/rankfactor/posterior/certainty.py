@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9  # of the intervals
 CLEAR = 0.05  # the local false sign rate below which an effect is called clear
-ALIKE = 3.0  # ratio of a correlation to a pattern loading, and its inverse, up to which they agree
+ALIKE = 3.0  # ratio of a correlation to a model loading, and its inverse, up to which they agree
 _TAIL = (1 - LEVEL) / 2
 _BISECTIONS = 60
 _TINY = np.finfo(float).tiny
@@ -110,9 +110,9 @@ def _structure(posterior: Posterior) -> Floats:
 def loading_certainty(posterior: Posterior, rows: Integers, factor: int) -> Certainty:
     """Correlations of some features in the model with a factor, shape (rows,) each.
 
-    Their means are `Posterior.structure`. Their spread is, in proportion, that of the pattern
-    loading, whose posterior it is; where the two differ by more than ``ALIKE`` it is the pattern
-    loading's own, in units of ``sd(w_i + noise_i) / sd(z_k)``. Intervals end at -1 and 1.
+    Their means are `Posterior.structure`. Their spread is, in proportion, that of the model's
+    loading, whose posterior it is; where the two differ by more than ``ALIKE`` it is the model's
+    own, in units of ``sd(w_i + noise_i) / sd(z_k)``. Intervals end at -1 and 1.
     """
     law, columns = posterior.rows, posterior.coding.columns[rows]
     mean, sd = law.mean[rows, factor], np.sqrt(law.variance[rows, factor])

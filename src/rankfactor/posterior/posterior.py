@@ -310,10 +310,10 @@ class Posterior(Prediction):
 
     @property
     def standardised_loadings(self) -> Floats:
-        """Pattern loadings in units of a feature's total spread, shape (D, K).
+        """Loadings of the model in units of a feature's total spread, shape (D, K).
 
-        ``a_ik sd(z_k) / sd(w_i + noise_i)``: how a feature changes with a factor, the others held
-        fixed. Where factors do not correlate, they are what the model says of `structure`.
+        ``a_ik sd(z_k) / sd(w_i + noise_i)``: what the model says of `pattern`. They are shrunken,
+        and somewhat too large where the noise of a pseudo-likelihood is too small.
         """
         return self._all_features(self.rows.mean[:, : self.n_factors] * self._units)
 
@@ -321,6 +321,15 @@ class Posterior(Prediction):
     def standardised_loadings_sd(self) -> Floats:
         """Posterior standard deviations of the standardised loadings, shape (D, K)."""
         return self._all_features(np.sqrt(self.rows.variance[:, : self.n_factors]) * self._units)
+
+    @property
+    def pattern(self) -> Floats:
+        """Pattern loadings, shape (D, K): `structure` with the other factors held fixed.
+
+        ``structure = pattern @ factor_correlations``, so both are the same where factors do not
+        correlate.
+        """
+        return np.asarray(self.structure @ np.linalg.pinv(self.factor_correlations))
 
     @property
     def structure(self) -> Floats:
