@@ -341,5 +341,6 @@ def test_all_draws_of_a_mixture_on_disk(small, tmp_path):
     tree = model.posterior_.to_arviz()["posterior"]
     for name in ("coefficients", "intercept", "coefficient_xi"):
         assert stored[name].dims == tree[name].dims
-        assert_allclose(stored[name].values, tree[name].values)
+        # A store multiplies by the unit in single precision.
+        assert_allclose(stored[name].values, tree[name].values, rtol=1e-6)
     assert list(stored["row"].values) == list(tree["row"].values)
