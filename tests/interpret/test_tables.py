@@ -60,13 +60,14 @@ def test_ranks_sizes_and_rates() -> None:
     assert found["loading"].abs().is_monotonic_decreasing
     place = [posterior.feature_names.tolist().index(name) for name in found["feature"]]
     np.testing.assert_allclose(found["loading"], posterior.structure[place, 1])
-    np.testing.assert_allclose(found["pattern"], posterior.standardised_loadings[place, 1])
-    spread = posterior.standardised_loadings_sd[place, 1]
-    rate = stats.norm.sf(np.abs(found["pattern"]) / spread)
-    other_side = found["loading"] * found["pattern"] < 0
+    pattern = np.linalg.solve(posterior.factor_correlations, posterior.structure[place].T)[1]
+    np.testing.assert_allclose(found["pattern"], pattern)
+    model, spread = posterior.standardised_loadings[place, 1], posterior.standardised_loadings_sd
+    rate = stats.norm.sf(np.abs(model) / spread[place, 1])
+    other_side = found["loading"] * model < 0
     np.testing.assert_allclose(found["lfsr"], np.where(other_side, 1 - rate, rate), rtol=1e-9)
-    # Where correlation and pattern loading are alike, an interval without zero is a clear loading.
-    alike = (found["loading"] / found["pattern"]).between(1 / ALIKE, ALIKE)
+    # Where correlation and model loading are alike, an interval without zero is a clear loading.
+    alike = (found["loading"] / model).between(1 / ALIKE, ALIKE)
     assert 4 < alike.sum() < 12
     without_zero = (found["low"] > 0) | (found["high"] < 0)
     assert without_zero[alike].tolist() == (found["lfsr"] < 0.05)[alike].tolist()
