@@ -58,8 +58,8 @@ class Settings:
     tol : float
         Relative change of the ELBO at which the fit has converged.
     n_restarts : int
-        Starting points tried; the first is the principal components as they are, the others are
-        rotated at random. The fit with the highest ELBO is kept.
+        Starting points tried; the first is the varimax rotation of the principal components, the
+        others are rotated at random. The fit with the highest ELBO is kept.
     block : int
         Samples worked on together; changes the result by rounding only.
     warns : bool

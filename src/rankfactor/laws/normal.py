@@ -160,6 +160,11 @@ class Normal:
         mean = self.mean @ matrix
         if self.is_certain or not self.cov.any():  # a draw has no covariance
             return Normal.certain(mean)
+        log_det = self.log_det + 2 * np.linalg.slogdet(matrix)[1]
+        if np.count_nonzero(matrix) == len(matrix):  # order, sign and unit
+            order = np.abs(matrix).argmax(axis=0)
+            moved = self.reordered(order, matrix[order, np.arange(len(order))])
+            return Normal(mean, moved.cov.astype(self.cov.dtype, copy=False), log_det)
         cov = np.empty_like(self.cov)
         factor = packed_transform(matrix) if self.order <= _SMALL else None
         for first in range(0, len(mean), _ROWS):
@@ -168,7 +173,6 @@ class Normal:
                 cov[rows] = pack(matrix.T @ unpack(self.cov[rows]) @ matrix)
             else:
                 cov[rows] = self.cov[rows] @ factor  # in double precision
-        log_det = self.log_det + 2 * np.linalg.slogdet(matrix)[1]
         return Normal(mean, cov, log_det)
 
     def put(self, rows: Index, part: Normal) -> None:

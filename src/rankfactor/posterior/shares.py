@@ -6,7 +6,7 @@ import numpy as np
 
 from rankfactor.typing import Floats
 
-# A factor counts as active if it has at least this share of the squared standardised loadings.
+# A factor counts as active if it has at least this share of what all factors explain.
 ACTIVE_SHARE = 0.02
 
 
