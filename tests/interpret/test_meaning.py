@@ -148,7 +148,7 @@ def test_of_a_fit_with_blocks(blocks: Posterior) -> None:
 def sets_found() -> pd.DataFrame:
     columns = ["factor", "direction", "set", "p", "q"]
     rows = [
-        ("Factor 1", "up", "WORSE", 0.002, 0.01),
+        ("Factor 1", "up", "A WORSE", 0.002, 0.01),
         ("Factor 1", "up", "BEST <set>", 1e-9, 1e-7),
         ("Factor 1", "down", "FALLING", 0.001, 0.02),
         ("Factor 2", "up", "UNCLEAR", 0.04, 0.2),
