@@ -9,7 +9,7 @@ from rankfactor.__about__ import __version__
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
-    from rankfactor.data import Dataset, load_alzheimer, read_table
+    from rankfactor.data import Dataset, load_alzheimer, load_bfi, read_table
     from rankfactor.engine.chain import Gibbs
     from rankfactor.errors import InputError
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier

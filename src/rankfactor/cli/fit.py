@@ -66,7 +66,6 @@ def fit(
     from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.interpret.sentences import factors_in_words
-    from rankfactor.report import write_report
     from rankfactor.storage.model_file import model_header, save_model
 
     wanted = (
@@ -126,8 +125,14 @@ def fit(
             "settings": everything,
         }
         save_model(kept, out, provenance=provenance)
-    page = partial(write_report, posterior=kept, title=f"{name} of {table.name}")
-    page = partial(page, source=str(table), warnings=told, settings=everything)
+
+    def page(path: Path) -> None:
+        # Here, not above: matplotlib takes a second to import.
+        from rankfactor.report import write_report
+
+        title = f"{name} of {table.name}"
+        write_report(path, kept, title=title, source=str(table), warnings=told, settings=everything)
+
     copy = partial(write_annotated, table=table, posterior=posterior, settings=everything)
     failures = []
     for what, path, write in (("report", report, page), ("annotated table", annotated, copy)):

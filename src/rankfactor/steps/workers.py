@@ -29,7 +29,9 @@ class Workers:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """``[function(item) for item in items]``."""
-        if self._pool is None:
+        items = list(items)
+        # A single item is not worth the time that another thread takes to wake up.
+        if self._pool is None or len(items) < 2:
             return [function(item) for item in items]
         return list(self._pool.map(function, items))
 
