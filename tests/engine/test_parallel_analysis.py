@@ -6,6 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import norm, rankdata
+from sklearn.exceptions import ConvergenceWarning
+from tests.simulate import simulate
 
 from rankfactor import RankFactorAnalysis, RankFactorClassifier
 from rankfactor.engine import parallel_analysis
@@ -265,3 +267,13 @@ def test_a_given_number_is_not_counted():
 def test_other_words_and_numbers_are_refused(wrong):
     with pytest.raises(InputError, match="n_factors must be a whole number"):
         RankFactorAnalysis(n_factors=wrong).fit(table(30, 5, 1))
+
+
+@pytest.mark.parametrize(("n_factors", "margin"), [("auto", 0.2), (3, 0.05)])
+def test_few_features_have_a_larger_margin_where_the_number_is_chosen(n_factors, margin):
+    """With a given number, a larger margin would keep every factor."""
+    X = simulate(n=60, d=8, seed=0).X
+    model = RankFactorAnalysis(n_factors=n_factors, max_iter=2, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X)
+    assert model.posterior_.model.data.margin == margin

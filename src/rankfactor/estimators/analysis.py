@@ -9,6 +9,7 @@ from typing import Any, Self
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.vb import Settings
+from rankfactor.errors import AUTO
 from rankfactor.estimators.base import FactorModel, LikelihoodArgument
 from rankfactor.features.plan import Blocks
 from rankfactor.likelihoods import MarginRank
@@ -34,8 +35,9 @@ class RankFactorAnalysis(FactorModel):
         switch off.
     margin : float or "auto", default "auto"
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
-        keep more and weaker factors, smaller ones fewer. "auto" is 0.05, and larger for a table of
-        fewer than 40 features, as in `RankFactorClassifier`.
+        keep more and weaker factors, smaller ones fewer. "auto" is 0.05; where the number of
+        factors is chosen, too, it is larger for a table of fewer than 40 features, as in
+        `RankFactorClassifier`. With a given number it would keep every factor.
         ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
         Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
@@ -140,6 +142,12 @@ class RankFactorAnalysis(FactorModel):
         self.n_threads = n_threads
         self.progress = progress
         self.views = views
+
+    @property
+    def _margin(self) -> float | str:
+        """The margin that is asked of the likelihood."""
+        given = self.n_factors != AUTO and self.margin == "auto"
+        return MarginRank.margin if given else self.margin
 
     def _build_model(self) -> Model:
         return Model(

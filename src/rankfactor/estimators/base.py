@@ -113,10 +113,16 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return likelihood
         kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)
         # Every argument of ours that the part has a field for.
-        known = {field.name for field in fields(kind)} & {"margin", "max_cuts"}
-        if self.margin == "auto" and not kind.has_auto_margin:
+        given = {"margin": self._margin, "max_cuts": self.max_cuts}
+        known = {field.name for field in fields(kind)} & given.keys()
+        if self._margin == "auto" and not kind.has_auto_margin:
             known -= {"margin"}
-        return kind(**{name: getattr(self, name) for name in known})  # type: ignore[no-any-return]
+        return kind(**{name: given[name] for name in known})  # type: ignore[no-any-return]
+
+    @property
+    def _margin(self) -> float | str:
+        """The margin that is asked of the likelihood."""
+        return self.margin
 
     def _shrinkage_part(self) -> AnyShrinkage:
         if isinstance(self.shrinkage, str):
