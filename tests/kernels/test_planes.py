@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from rankfactor.kernels.packed import pack, pair_places
 from rankfactor.kernels.planes import plane_values, table_points, turn_plane
+
+PLACE = pair_places(4)
 
 
 def moments(n=40, order=4, seed=0):
-    """Second moments (K, K, rows) of rows with a covariance."""
+    """Second moments of rows with a covariance, full (rows, K, K) and packed (P, rows)."""
     rng = np.random.default_rng(seed)
     factor = rng.standard_normal((n, order, order))
-    return np.ascontiguousarray((factor @ factor.transpose(0, 2, 1)).transpose(1, 2, 0))
+    full = factor @ factor.transpose(0, 2, 1)
+    return full, np.ascontiguousarray(pack(full).T)
 
 
 def plane(order, k, m, angle):
@@ -23,21 +27,21 @@ def plane(order, k, m, angle):
 
 @pytest.mark.parametrize(("k", "m"), [(0, 1), (1, 3), (2, 0)])
 def test_turn_plane_rotates_second_moments(k, m):
-    second, turn = moments(), plane(4, k, m, 0.7)
-    expected = np.einsum("ka,klr,lb->abr", turn, second, turn)
-    turn_plane(second, k, m, 0.7)
-    assert_allclose(second, expected, atol=1e-12)
+    (full, second), turn = moments(), plane(4, k, m, 0.7)
+    turn_plane(second, PLACE, k, m, 0.7)
+    assert_allclose(second, pack(turn.T @ full @ turn).T, atol=1e-12)
 
 
 def test_plane_values_are_those_of_the_rotated_moments():
-    second, angles = moments(), np.linspace(-1.5, 1.5, 7)
-    unit = np.random.default_rng(1).uniform(0.1, 10, (4, second.shape[2]))
+    (_, second), angles = moments(), np.linspace(-1.5, 1.5, 7)
+    unit = np.random.default_rng(1).uniform(0.1, 10, (4, second.shape[1]))
     table = -np.log(1.0 + table_points())
-    found = plane_values(second[1, 1], second[1, 2], second[2, 2], unit[1], unit[2], table, angles)
+    own = [second[PLACE[pair]] for pair in ((1, 1), (1, 2), (2, 2))]
+    found = plane_values(*own, unit[1], unit[2], table, angles)
     for angle, value in zip(angles, found, strict=True):
         turned = second.copy()
-        turn_plane(turned, 1, 2, angle)
-        ratios = np.stack([turned[1, 1] * unit[1], turned[2, 2] * unit[2]])
+        turn_plane(turned, PLACE, 1, 2, angle)
+        ratios = np.stack([turned[PLACE[1, 1]] * unit[1], turned[PLACE[2, 2]] * unit[2]])
         assert_allclose(value, -np.log(1.0 + ratios).sum(), rtol=1e-4)
 
 

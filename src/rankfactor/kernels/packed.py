@@ -51,6 +51,14 @@ def places(order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return first, last
 
 
+def pair_places(order: int) -> NDArray[np.int64]:
+    """Position of every pair (k, m) within a packed row, shape (order, order)."""
+    place = np.zeros((order, order), np.int64)
+    first, last = places(order)
+    place[first, last] = place[last, first] = np.arange(len(first))
+    return place
+
+
 def unpack(packed: Reals) -> Floats:
     """Full symmetric matrices, shape (n, K, K), of packed rows, shape (n, P)."""
     order = packed_order(packed.shape[1])

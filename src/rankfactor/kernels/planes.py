@@ -67,19 +67,24 @@ def plane_values(kk, kl, ll, unit_k, unit_l, table, angles):  # type: ignore[no-
 
 
 @njit(**STRICT)
-def turn_plane(second, k, l, angle):  # type: ignore[no-untyped-def]  # noqa: E741
-    """Rotate second moments (K, K, rows) in the plane of factors k and l, in place."""
+def turn_plane(second, place, k, l, angle):  # type: ignore[no-untyped-def]  # noqa: E741
+    """Rotate packed second moments (P, rows) in the plane of factors k and l, in place.
+
+    ``place`` (order, order) has the positions of all pairs.
+    """
     c, s = np.cos(angle), np.sin(angle)
-    order, _, n = second.shape
-    for m in range(order):
+    n = second.shape[1]
+    for m in range(len(place)):
         if m in (k, l):
             continue
+        one, other = second[place[m, k]], second[place[m, l]]
         for i in range(n):
-            x, y = second[m, k, i], second[m, l, i]
-            second[m, k, i] = second[k, m, i] = c * x + s * y
-            second[m, l, i] = second[l, m, i] = c * y - s * x
+            x, y = one[i], other[i]
+            one[i] = c * x + s * y
+            other[i] = c * y - s * x
+    own, between, other = second[place[k, k]], second[place[k, l]], second[place[l, l]]
     for i in range(n):
-        x, y, between = second[k, k, i], second[l, l, i], second[k, l, i]
-        second[k, k, i] = c * c * x + 2.0 * c * s * between + s * s * y
-        second[l, l, i] = x + y - second[k, k, i]
-        second[k, l, i] = second[l, k, i] = (c * c - s * s) * between + c * s * (y - x)
+        x, y, both = own[i], other[i], between[i]
+        own[i] = c * c * x + 2.0 * c * s * both + s * s * y
+        other[i] = x + y - own[i]
+        between[i] = (c * c - s * s) * both + c * s * (y - x)

@@ -29,14 +29,16 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankfactor.kernels.packed import unpack
+from rankfactor.kernels.packed import add_outer_columns, pair_places
 from rankfactor.kernels.planes import plane_values, table_points, turn_plane
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.steps.score import ObservedView
 from rankfactor.typing import Floats
 
 ANGLES = np.linspace(-0.5, 0.5, 13)[1:] * np.pi  # tried in every plane
+STILL = 5  # of these, no rotation
 FINER, FINER_ROUNDS = np.array([-0.6, -0.2, 0.2, 0.6]), 3  # then around the best of them
 SETTLE = 10  # updates of the scales at rotated rows
 LEAST_GAIN = 1.0  # of the ELBO for which a plane is rotated: less is within the noise of the axes
@@ -61,32 +63,34 @@ def varimax(loadings: Floats) -> Floats:
 class _Side(NamedTuple):
     """A view's rows as rotations see them."""
 
-    second: Floats  # (K, K, rows): E[a a^T]
+    second: Floats  # (P, rows): E[a a^T], packed
+    place: NDArray[np.int64]  # (order, order): where the pairs are
     unit: Floats  # (K, rows)
     table: Floats  # (TABLE_SIZE,): g
 
 
 def find_rotation(views: Sequence[ObservedView], n_factors: int) -> Floats:
     """Rotation (K, K) by one sweep over all planes."""
-    sides = [_side(item, n_factors) for item in views]
+    sides = [_side(item) for item in views]
     turn = np.eye(n_factors)
     for k, m in combinations(range(n_factors), 2):
         angle, gain = _best_angle(sides, k, m)
         if gain < LEAST_GAIN:
             continue
         for side in sides:
-            turn_plane(side.second, k, m, angle)
+            turn_plane(side.second, side.place, k, m, angle)
         c, s = np.cos(angle), np.sin(angle)
         turn[:, [k, m]] = turn[:, [k, m]] @ np.array([[c, -s], [s, c]])
     return turn
 
 
-def _side(item: ObservedView, n_factors: int) -> _Side:
-    rows, scales = item.state.rows, item.state.scales
-    second = unpack(rows.second)[:, :n_factors, :n_factors]
-    prior = item.view.shrinkage
-    unit = np.ascontiguousarray(prior.unit(scales).T, np.float64)
-    return _Side(np.ascontiguousarray(second.transpose(1, 2, 0)), unit, _profile_table(prior))
+def _side(item: ObservedView) -> _Side:
+    rows, prior = item.state.rows, item.view.shrinkage
+    cov = np.ascontiguousarray(rows.cov.T)
+    second = np.empty(cov.shape)
+    add_outer_columns(np.ascontiguousarray(rows.mean.T), cov, second)
+    unit = np.ascontiguousarray(prior.unit(item.state.scales).T, np.float64)
+    return _Side(second, pair_places(rows.order), unit, _profile_table(prior))
 
 
 @lru_cache(maxsize=32)
@@ -101,8 +105,9 @@ def _best_angle(sides: Sequence[_Side], k: int, m: int) -> tuple[float, float]:
         return np.asarray(sum(_values(side, k, m, angles) for side in sides))
 
     found = values(ANGLES)
-    at = int(np.argmin(np.abs(ANGLES)))
-    still, best = float(found[at]), int(found.argmax())
+    still, best = float(found[STILL]), int(found.argmax())
+    if best == STILL and _top(found[STILL - 1 : STILL + 2]) - still < 0.5 * LEAST_GAIN:
+        return 0.0, 0.0
     angle, value, width = float(ANGLES[best]), float(found[best]), float(ANGLES[1] - ANGLES[0])
     for _ in range(FINER_ROUNDS):
         near = angle + width * FINER
@@ -114,11 +119,16 @@ def _best_angle(sides: Sequence[_Side], k: int, m: int) -> tuple[float, float]:
     return angle, value - still
 
 
+def _top(three: Floats) -> float:
+    """Largest value of the parabola through a maximum and its two neighbours."""
+    left, middle, right = three.tolist()
+    bend = 2.0 * middle - left - right
+    return float(middle + (right - left) ** 2 / (8.0 * bend)) if bend > 0 else float(middle)
+
+
 def _values(side: _Side, k: int, m: int, angles: Floats) -> Any:
-    second, unit = side.second, side.unit
-    return plane_values(
-        second[k, k], second[k, m], second[m, m], unit[k], unit[m], side.table, angles
-    )
+    own, between, other = (side.second[side.place[pair]] for pair in ((k, k), (k, m), (m, m)))
+    return plane_values(own, between, other, side.unit[k], side.unit[m], side.table, angles)
 
 
 def turned_scales(item: ObservedView, squares: Floats) -> tuple[Any, float]:
