@@ -78,16 +78,16 @@ def test_the_policy_stops_requests(page):
 def test_tables_sort_by_value_and_filter(page):
     table = "#factors table >> nth=0"
     shares = [
-        float(text) for text in column(page, "#factors .data", 2)[: models.two_tasks().active.sum()]
+        float(text) for text in column(page, "#factors .data", 3)[: models.two_tasks().active.sum()]
     ]
     heading = page.locator("#factors th", has_text="Variance").first
     heading.get_by_role("button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
-    rows = page.locator(table).locator("tbody tr td:nth-child(2)").all_inner_texts()
+    rows = page.locator(table).locator("tbody tr td:nth-child(3)").all_inner_texts()
     assert [float(text) for text in rows] == sorted(shares)
     heading.get_by_role("button").press("Enter")
     assert heading.get_attribute("aria-sort") == "descending"
-    rows = page.locator(table).locator("tbody tr td:nth-child(2)").all_inner_texts()
+    rows = page.locator(table).locator("tbody tr td:nth-child(3)").all_inner_texts()
     assert [float(text) for text in rows] == sorted(shares, reverse=True)
     host = page.locator("#factors .host").first
     host.get_by_role("searchbox").fill("factor 2")

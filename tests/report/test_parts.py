@@ -82,7 +82,7 @@ def test_data_tables_have_numbers_to_sort_by(full):
     rows = table.one("tbody").all("tr")
     assert len(rows) == posterior.active.sum()
     for k, row in zip(np.flatnonzero(posterior.active), rows, strict=True):
-        value = row.all("td")[1].attributes["data-value"]
+        value = row.all("td")[2].attributes["data-value"]
         assert float(value) == pytest.approx(100 * posterior.shares[k], rel=1e-5)
 
 

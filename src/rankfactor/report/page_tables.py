@@ -106,7 +106,7 @@ def factor_overview(posterior: Posterior, tested: pd.DataFrame | None = None) ->
         "Factors in use. Variance: what a factor explains of the variance of all features. Clear "
         "features: see Methods. High and low name the features that lead a factor and are clear."
     )
-    return table_of(frame, ["factor", "share", "n_features", "meaning"], "factors", caption)
+    return table_of(frame, ["factor", "meaning", "share", "n_features"], "factors", caption)
 
 
 def coefficients_in_full(posterior: Posterior) -> Table:

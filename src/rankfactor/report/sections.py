@@ -21,7 +21,7 @@ from rankfactor.interpret.overview import (
     training_responsibilities,
 )
 from rankfactor.interpret.selection import row_classes, shown_factors
-from rankfactor.interpret.sentences import clear_factors, explained
+from rankfactor.interpret.sentences import clear_factors
 from rankfactor.interpret.wording import joined, number, percent, plain
 from rankfactor.plots import (
     coefficient_figure,
@@ -195,7 +195,7 @@ def share_overview(posterior: Posterior) -> InlineFigure:
         "fig-shares",
         "Share of the features' variance that every factor in use explains; the largest is "
         f"{posterior.factor_names[k]} with {percent(posterior.shares[k])}.",
-        "What each factor explains of the variance of all features. " + explained(posterior),
+        "What each factor explains of the variance of all features.",
     )
 
 
