@@ -3,9 +3,8 @@
 Names are imported on first use, so that the command line starts quickly.
 """
 
-from importlib import import_module
-
 from rankfactor.__about__ import __version__
+from rankfactor.lazy import importer
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
@@ -52,12 +51,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its home on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rankfactor' has no attribute {name!r}")
-    value: object = getattr(import_module(f"rankfactor.{_HOMES[name]}"), name)
-    return value
+__getattr__ = importer(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

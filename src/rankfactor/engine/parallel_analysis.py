@@ -54,7 +54,7 @@ from scipy.linalg.blas import ssyrk
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from rankfactor.kernels.codes import MISSING
+from rankfactor.kernels.codes import is_known
 from rankfactor.likelihoods import Observed
 from rankfactor.posterior.factor_count import FactorCount
 from rankfactor.steps.workers import Workers
@@ -221,9 +221,9 @@ def _normal_scores(
 ) -> tuple[Floats, Mask]:
     """Normal scores (rows, samples), zero where missing, and which values are observed."""
     tile: NDArray[Any] = observed.tile(rows, samples)
+    seen = is_known(tile)
     if tile.dtype.kind != "f":  # codes of levels
-        return np.array(scores.tile(rows, samples), np.float64), tile != MISSING
-    seen = ~np.isnan(tile)
+        return np.array(scores.tile(rows, samples), np.float64), seen
     ranks = rankdata(np.where(seen, tile, np.inf), axis=1) - 0.5  # missing values come last
     share = ranks / np.maximum(seen.sum(axis=1, keepdims=True), 1)
     return np.where(seen, ndtri(np.where(seen, share, 0.5)), 0.0), seen

@@ -23,9 +23,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfactor.kernels.codes import is_known
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed
-from rankfactor.likelihoods.base import is_known
 from rankfactor.model import ViewState
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.shares import loading_units, second_moment

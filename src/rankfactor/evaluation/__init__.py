@@ -3,7 +3,7 @@
 Names are imported on first use: a fit on the command line needs none of the baselines.
 """
 
-from importlib import import_module
+from rankfactor.lazy import importer
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
@@ -22,12 +22,7 @@ _HOMES = {
 __all__ = ["ChooseFactors", "Evaluation", "cross_validate", "named_models"]
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its home on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rankfactor.evaluation' has no attribute {name!r}")
-    value: object = getattr(import_module(f"rankfactor.evaluation.{_HOMES[name]}"), name)
-    return value
+__getattr__ = importer(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

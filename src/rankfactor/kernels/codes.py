@@ -4,6 +4,8 @@ A value is above cut j exactly when its code exceeds j. The cuts are observed va
 increasing transform of a feature (applied to the cuts too) changes no code.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -51,6 +53,11 @@ def code_sparse(data, indices, indptr, columns, cuts, n_cuts, out):  # type: ign
         out[i, :] = _code(0.0, cuts, n_cuts, i)
         for place in range(indptr[columns[i]], indptr[columns[i] + 1]):
             out[i, indices[place]] = _code(data[place], cuts, n_cuts, i)
+
+
+def is_known(tile: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries of a tile, codes or values, are not missing."""
+    return np.asarray(tile != MISSING if tile.dtype == np.uint8 else ~np.isnan(tile))
 
 
 def level_counts(codes: NDArray[np.uint8], n_levels: int) -> Integers:

@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
@@ -226,11 +225,6 @@ class ObservedArray(Observed):
     def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
         """Some rows and samples."""
         return self.array[rows, samples]
-
-
-def is_known(tile: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which observations of a table's tile, codes or values, are not missing."""
-    return np.asarray(tile != MISSING if tile.dtype == np.uint8 else ~np.isnan(tile))
 
 
 @dataclass(frozen=True)
