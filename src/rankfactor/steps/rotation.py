@@ -106,8 +106,6 @@ def _best_angle(sides: Sequence[_Side], k: int, m: int) -> tuple[float, float]:
 
     found = values(ANGLES)
     still, best = float(found[STILL]), int(found.argmax())
-    if best == STILL and _top(found[STILL - 1 : STILL + 2]) - still < 0.5 * LEAST_GAIN:
-        return 0.0, 0.0
     angle, value, width = float(ANGLES[best]), float(found[best]), float(ANGLES[1] - ANGLES[0])
     for _ in range(FINER_ROUNDS):
         near = angle + width * FINER
@@ -117,13 +115,6 @@ def _best_angle(sides: Sequence[_Side], k: int, m: int) -> tuple[float, float]:
             angle, value = float(near[best]), float(found[best])
         width *= float(FINER[1] - FINER[0])
     return angle, value - still
-
-
-def _top(three: Floats) -> float:
-    """Largest value of the parabola through a maximum and its two neighbours."""
-    left, middle, right = three.tolist()
-    bend = 2.0 * middle - left - right
-    return float(middle + (right - left) ** 2 / (8.0 * bend)) if bend > 0 else float(middle)
 
 
 def _values(side: _Side, k: int, m: int, angles: Floats) -> Any:
