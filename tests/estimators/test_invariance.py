@@ -117,7 +117,9 @@ def test_a_sample_without_a_label_counts_for_the_factors_only():
     # unsupervised. (Those of predictive training do not: it weighs the labels more.)
     labels[2:] = np.nan
     labels[:2] = [0, 1]
-    nearly = small(training="bayes", margin=unsupervised.margin).fit(X, labels)
+    nearly = small(training="bayes", margin=unsupervised.posterior_.model.data.margin).fit(
+        X, labels
+    )
     assert_allclose(nearly.loadings_, unsupervised.loadings_, atol=0.05)
 
 
