@@ -32,8 +32,8 @@ def scree_figure(posterior: Posterior) -> Figure:
     count = posterior.factor_count
     if count is None:
         raise InputError(
-            "the number of factors of this model was given, so there are no eigenvalues to draw: "
-            'fit it with n_factors="auto".'
+            "the number of factors of this model was given, so it has no eigenvalues: fit it with "
+            'n_factors="auto".'
         )
     shown = min(len(count.eigenvalues), max(_FEWEST, 2 * count.common + 2))
     # Missing values can make small eigenvalues negative, which a log scale cannot show.
