@@ -123,7 +123,7 @@ _EXCLUDED = {
 }
 # These come first in the help, in this order.
 _FIRST = (
-    "covariate_use", "n_factors", "training", "label_weight", "class_weight", "margin", "max_cuts",
+    "covariate_use", "n_factors", "training", "residual", "label_weight", "class_weight", "margin", "max_cuts",
     "likelihood", "classifier", "shrinkage",
 )  # fmt: skip
 _DIFFERENT: dict[str, dict[str, Any]] = {
@@ -142,8 +142,13 @@ _DIFFERENT: dict[str, dict[str, Any]] = {
         "cross-validation within the training samples; auto: by parallel analysis on the ranks.",
     },
     "training": {
-        "help": "bayes: jointly; predictive: factors that predict, usually more accurate; auto: "
-        "predictive where the model has it."
+        "help": "label-free: factors of the table alone; bayes: of table and labels jointly; "
+        "predictive: factors that predict; auto: by the size of the table."
+    },
+    "residual": {
+        "kind": choice("auto", "yes", "no"),
+        "help": "Whether decisions also use what the factors leave of each feature; auto: after "
+        "label-free training.",
     },
     "class_weight": {
         "kind": list[str],

@@ -29,6 +29,8 @@ def classifier_settings(
             value = _engine(options)
         elif name == "class_weight":
             value = _class_weight(value or (), tasks)
+        elif name == "residual" and value != AUTO:
+            value = str(value) == "yes"
         elif opt.ESTIMATOR[name][0].__metadata__[0].metavar == opt.AUTO and value != "auto":
             value = _number(value)
             if value is None:

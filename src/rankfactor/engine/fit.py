@@ -2,10 +2,12 @@
 
 1. The likelihood learns its coding; an "auto" margin, an "auto" number of factors (by parallel
    analysis) and the blocks are settled for the table.
-2. Variational Bayes: jointly with the labels, or without them and then predictive training.
+2. Variational Bayes: jointly with the labels, without them, or without them and then predictive
+   training.
 3. Gibbs sampling, where it is asked for, from there.
-4. All samples are encoded without their labels; classifiers are fitted to these scores, and their
-   probabilities calibrated on hidden labels.
+4. All samples are encoded without their labels; classifiers are fitted to these scores, and to what
+   the factors leave of the table where decisions have two parts. Their probabilities are calibrated
+   on hidden labels.
 5. The factors are put into their standard form (`rankfactor.engine.standard_form`).
 
 The first Ctrl-C ends the stage that is under way and keeps what it has; the others follow.
@@ -22,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.classifiers import Classifier, Gated, fit_classifier
+from rankfactor.classifiers import Classifier, Gated, TwoPartFit, fit_classifier
+from rankfactor.classifiers.labels import signed_of
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.calibration import (
     ENOUGH,
@@ -69,6 +72,8 @@ from rankfactor.typing import Floats
 DEFAULT_PREDICTIVE = Predictive()
 # Of so few features the factors leave next to nothing out that labels could ask for.
 FEW_FEATURES = 40
+# From so many samples on, factors that labels have shaped are worth what they cost.
+MANY_SAMPLES = 500
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 
 
@@ -89,11 +94,13 @@ class FitSettings:
     ----------
     ascent : Settings
         Of variational Bayes.
-    training : {"auto", "bayes", "predictive"}
+    training : {"auto", "bayes", "label-free", "predictive"}
     predictive : Predictive
         Settings of predictive training.
     gibbs : Gibbs or None
         None is variational Bayes.
+    residual : {"auto", True, False}
+        Whether decisions have a second part, what the factors leave of the table.
     calibration : {"refit", "cross-validation", "none"}
     seed : int
     n_threads : int or None
@@ -106,17 +113,35 @@ class FitSettings:
     training: str = "bayes"
     predictive: Predictive = DEFAULT_PREDICTIVE
     gibbs: Gibbs | None = None
+    residual: bool | str = False
     calibration: str = "none"
     seed: int = 0
     n_threads: int | None = None
     progress: Progress | None = None
 
-    def trains(self, model: Model, n_features: int) -> str:
-        """The training of a table of so many features: what "auto" comes to, or what was given."""
+    def trains(self, model: Model, n_samples: int, n_features: int) -> str:
+        """The training of a table of this size: what "auto" comes to, or what was given."""
         if self.training != "auto":
             return self.training
-        few = n_features <= FEW_FEATURES
-        return "bayes" if few or why_not_predictive(model, self.gibbs) else "predictive"
+        if n_features <= FEW_FEATURES or self.gibbs is not None or model.latent.n_components:
+            return "bayes"
+        many = n_samples >= MANY_SAMPLES or model.experts is not None
+        return "predictive" if many and why_not_predictive(model, None) is None else "label-free"
+
+    def has_residual(self, model: Model, training: str) -> bool:
+        """Whether decisions have a second part; "auto" is where factors have seen no labels."""
+        if self.residual == AUTO:
+            return training == "label-free" and why_no_residual(model, self.gibbs) is None
+        return bool(self.residual)
+
+
+def why_no_residual(model: Model, gibbs: Gibbs | None) -> str | None:
+    """What keeps decisions from having a second part, and what to do; None if nothing does."""
+    if gibbs is not None:
+        return "decisions of two parts have no Gibbs sampler: use engine='vb' or residual=False."
+    if model.n_components is not None:
+        return "nonlinear decisions have one part: use a linear model or residual=False."
+    return None
 
 
 def fit_posterior(
@@ -163,7 +188,7 @@ def fit_posterior(
             ranked = model.data.normal_scores(observed)
             factor_count = count_factors(observed, ranked, settings.seed, pool, named)
             model = replace(model, n_factors=factor_count.n_factors)
-        training = settings.trains(model, len(coding.columns))
+        training = settings.trains(model, n, len(coding.columns))
         model = with_blocks(model, plan.blocks, coding.columns)
         fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
         # A folder that cannot be used is refused before any work is done.
@@ -215,6 +240,7 @@ class _Fitting:
     ) -> None:
         self.model, self.coding, self.observed, self.labels = model, coding, observed, labels
         self.settings, self.pool, self.ctrl_c = settings, pool, ctrl_c
+        self.training = training
         self.predictive = settings.predictive if training == "predictive" else None
         self.rows = None if labels is None else ObservedArray(labels.signed)
         self.rng = np.random.default_rng(settings.seed)
@@ -238,8 +264,8 @@ class _Fitting:
 
     def ascend(self) -> Fit:
         """Variational Bayes and, where it is asked for, predictive training."""
-        progress, trains = self.settings.progress, self.predictive is not None
-        seen = None if trains else self.rows
+        progress = self.settings.progress
+        seen = self.rows if self.training == "bayes" else None
         result = ascend(
             self.model, self.coding, self.observed, seen, self.ascent, self.rng, self.pool, progress
         )
@@ -297,6 +323,8 @@ class _Fitting:
         """Classifiers on label-free scores (N, K), with calibrated probabilities."""
         if self.labels is None or self.rows is None:
             return None
+        if self.settings.has_residual(self.model, self.training):
+            return self._classify_two_part(result, scores)
         fitted = fit_classifier(
             self.model, self.rows, scores, self.pool, prior=result.prior, seed=self.rng
         )
@@ -311,7 +339,13 @@ class _Fitting:
         if not self._calibrates(draws) or result.convergence.interrupted:
             return classifiers
         try:
-            return self._calibrated(classifiers, result, fitted, scores)
+            refit, enough = self._refit(result, fitted, scores)
+            # The coefficients alone take no time; anything else is not begun after Ctrl-C.
+            quick = self.training != "predictive" and self.settings.calibration == "refit"
+            if self.ctrl_c.came and not quick:
+                raise KeyboardInterrupt
+            first = classifiers.decide(scores)[0][:, 0]
+            return self._calibrated(classifiers, refit, first, enough)
         except KeyboardInterrupt:
             result.convergence = Convergence(
                 INTERRUPTED, criterion=f"the fit itself is {result.convergence}"
@@ -330,19 +364,35 @@ class _Fitting:
         own = draws is not None and self.model.label.normalised and linear
         return self.settings.calibration != "none" and not own
 
+    def _classify_two_part(self, result: Fit, scores: Normal) -> Classifiers:
+        """Classifiers of two parts on label-free scores (N, K), calibrated in no time."""
+        assert self.labels is not None
+        assert self.model.label is not None
+        precision = self.model.label_view.intercept_precision
+        shared = TwoPartFit(
+            self.model.data, self.model.label, self.observed, scores, precision, self.pool
+        )
+        tasks, class_index, signed, _ = self.labels
+        fitted = shared.fit(signed, signed)
+        first, _ = shared.decide(fitted)
+        classifiers = Classifiers(
+            tasks, fitted.rows, fitted.rows, class_index, residual=shared.with_share(fitted)
+        )
+        if self.settings.calibration == "none" or result.convergence.interrupted:
+            return classifiers
+
+        def refit(hidden: ObservedArray) -> tuple[Floats, Floats]:
+            return shared.decide(shared.fit(signed_of(hidden), signed, fitted.weights))
+
+        return self._calibrated(classifiers, refit, first[:, 0])
+
     def _calibrated(
-        self, classifiers: Classifiers, result: Fit, fitted: Classifier, scores: Normal
+        self, classifiers: Classifiers, refit: Refit, first: Floats, enough: int | None = None
     ) -> Classifiers:
         """The classifiers with scales at which hidden training labels are most probable."""
         assert self.labels is not None
         assert self.model.label is not None
-        refit, enough = self._refit(result, fitted, scores)
-        # The coefficients alone take no time; anything else is not begun after Ctrl-C.
-        quick = self.predictive is None and self.settings.calibration == "refit"
-        if self.ctrl_c.came and not quick:
-            raise KeyboardInterrupt
         tasks, class_index, signed, groups = self.labels
-        first = classifiers.decide(scores)[0][:, 0]
         with self.ctrl_c.holding(False):
             scale = calibrate(
                 self.model.label, tasks, class_index, signed, refit, first, enough, groups

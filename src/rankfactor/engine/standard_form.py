@@ -5,7 +5,7 @@ invertible F, if the prior of z goes along (`rankfactor.latent.base.InBasis`). T
 to make factors readable:
 
 1. *Scores of unit variance*: label-free posterior means have standard deviation 1 on the training
-   samples. A factor whose scores vary less than ``LEAST_SPREAD`` of the largest is switched off; it
+   samples. A factor whose scores vary less than a tenth of the largest is switched off; it
    keeps its unit.
 2. *Axes.* After joint training they are those of the fit, where rotations made the loadings sparse
    under the priors; the scores' small correlations are part of the result. Predictive training
@@ -23,6 +23,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfactor.classifiers.two_part import in_use
 from rankfactor.kernels.codes import is_known
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed
@@ -35,7 +36,6 @@ from rankfactor.steps.score import BLOCK, ObservedView
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
 
-LEAST_SPREAD = 0.1
 LEAST_EIGENVALUE = 1e-6  # of correlations that are made uncorrelated
 
 
@@ -45,7 +45,7 @@ def in_standard_form(posterior: Posterior, observed: Observed, pool: Workers) ->
     moved = posterior.transformed(_coordinates(posterior.scores, oblique))
     if oblique:
         structure = variance_explained(moved, observed, pool).structure
-        used = _in_use(moved.scores.mean)
+        used = in_use(moved.scores.mean)
         turn = np.eye(len(used))
         turn[np.ix_(used, used)] = varimax(structure[:, used])
         moved = moved.transformed(turn)
@@ -66,14 +66,9 @@ def readable_order(found: VarianceExplained) -> tuple[NDArray[np.int64], Floats]
     return order, np.where(leading < 0, -1.0, 1.0)
 
 
-def _in_use(scores: Floats) -> NDArray[np.bool_]:
-    spread = scores.std(axis=0)
-    return np.asarray((spread >= LEAST_SPREAD * spread.max()) & (spread > 0))
-
-
 def _coordinates(scores: Normal, uncorrelated: bool) -> Floats:
     """F, shape (K, K), of scores (N, K)."""
-    used = _in_use(scores.mean)
+    used = in_use(scores.mean)
     sd = np.where(used, scores.mean.std(axis=0), 1.0)
     if not uncorrelated or used.sum() < 2:
         return np.diag(1.0 / sd)
@@ -90,7 +85,7 @@ def variance_explained(
     """Correlations with the factors, and what they explain of the coded training table."""
     model, k = posterior.model, posterior.n_factors
     mean = posterior.scores.mean
-    sd = np.where(_in_use(mean), mean.std(axis=0), np.inf)
+    sd = np.where(in_use(mean), mean.std(axis=0), np.inf)
     z = (mean - mean.mean(axis=0)) / sd  # (N, K); zero for a factor that is switched off
     loadings = posterior.rows.mean[:, :k]
     pattern = loadings * loading_units(loadings, second_moment(mean), posterior.noise_variance)

@@ -10,10 +10,16 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.fit import DEFAULT_PREDICTIVE, FitSettings, Labels, fit_posterior
+from rankfactor.engine.fit import (
+    DEFAULT_PREDICTIVE,
+    FitSettings,
+    Labels,
+    fit_posterior,
+    why_no_residual,
+)
 from rankfactor.engine.predictive import Predictive, why_not_predictive
 from rankfactor.engine.vb import Settings
-from rankfactor.errors import InputError
+from rankfactor.errors import AUTO, InputError
 from rankfactor.estimators.base import LikelihoodArgument, registered
 from rankfactor.estimators.deciding import Deciding
 from rankfactor.estimators.label_weight import choose_label_weight
@@ -32,7 +38,7 @@ from rankfactor.tasks import (
 )
 from rankfactor.typing import Floats
 
-TRAINING = ("auto", "bayes", "predictive")
+TRAINING = ("auto", "bayes", "label-free", "predictive")
 CALIBRATION = ("refit", "cross-validation", "none")
 
 
@@ -64,15 +70,20 @@ class RankFactorClassifier(Deciding):
     class_weight : None, "balanced" or dict, default None
         Weight of the labels of a class; with several label columns also a dictionary from the
         column's name to any of these.
-    training : {"auto", "bayes", "predictive"}, default "auto"
-        "bayes" is joint mean field; afterwards the coefficients are fitted once more to the
-        label-free scores, which are what new samples have. "predictive" fits factors to the table
-        alone and then changes them so that label-free scores separate the classes: more accurate
-        on average (docs/defaults.md). ``elbo_`` is then the table's, without labels. "auto" is
-        "bayes" for a table of at most 40 features, whose factors leave next to nothing out, else
-        "predictive" where the model has it: not under Gibbs
-        sampling, with ``experts="per_component"`` or the ordinary rank likelihood.
-        ``posterior_.training`` says which it was.
+    training : {"auto", "bayes", "label-free", "predictive"}, default "auto"
+        "label-free" fits factors to the table alone and classifiers to their scores, and to what
+        the factors leave of the table (``residual``). "bayes" is joint mean field; afterwards the
+        coefficients are fitted once more to the label-free scores, which are what new samples
+        have. "predictive" fits factors to the table and then changes them so that label-free
+        scores separate the classes; ``elbo_`` is then the table's, without labels. "auto" is
+        "bayes" for a table of at most 40 features, whose factors leave next to nothing out, and
+        under Gibbs sampling; "predictive" from 500 samples on where the model has it; else
+        "label-free" (docs/defaults.md). ``posterior_.training`` says which it was.
+    residual : "auto" or bool, default "auto"
+        Whether decisions have a second part beside the factors: one weight a feature for what the
+        factors leave of it, so that a class that is not among the leading factors is still told.
+        "auto" is True after label-free training of a linear model; not under Gibbs sampling.
+        ``residual_share_`` says how much of a decision it carries.
     label_weight : float or "auto", default 3.0
         How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
         cross-validation within the training data, which costs twelve fits more.
@@ -133,8 +144,11 @@ class RankFactorClassifier(Deciding):
     coef_, intercept_ : array, shapes (n_rows, n_factors) and (n_rows,)
         Coefficients that predict, fitted to label-free scores. One row for two classes, else one
         per class; label columns one after another.
+    residual_share_ : array, shape (n_rows,)
+        How much of each decision's variance over the training samples the residual carries, in
+        place of the factors; zero where decisions have one part.
     joint_coef_ : array, shape (n_rows, n_factors)
-        Coefficients of the joint fit; ``coef_`` after predictive training, which has none.
+        Coefficients of the joint fit; ``coef_`` after other training, which has none.
     loadings_ : array, shape (n_features, n_factors)
         The model's own, of scores of unit variance.
     structure_ : array, shape (n_features, n_factors)
@@ -180,6 +194,7 @@ class RankFactorClassifier(Deciding):
         max_cuts: int = MarginRank.max_cuts,
         class_weight: ClassWeight = None,
         training: str = "auto",
+        residual: bool | str = "auto",
         label_weight: float | str = Predictive.label_weight,
         experts: str = "mixed",
         n_components: int = MixedExperts.n_components,
@@ -206,6 +221,7 @@ class RankFactorClassifier(Deciding):
         self.max_cuts = max_cuts
         self.class_weight = class_weight
         self.training = training
+        self.residual = residual
         self.label_weight = label_weight
         self.experts = experts
         self.n_components = n_components
@@ -253,11 +269,19 @@ class RankFactorClassifier(Deciding):
                     f"label_weight must be a number or 'auto', not {self.label_weight!r}."
                 )
             predictive = Predictive(self.label_weight)
+        if self.residual not in (AUTO, True, False):
+            raise InputError(f"residual must be 'auto', True or False, not {self.residual!r}.")
         settings = self._settings(
-            training=self.training, predictive=predictive, calibration=self.calibration
+            training=self.training,
+            predictive=predictive,
+            residual=self.residual,
+            calibration=self.calibration,
         )
         missing = why_not_predictive(model, settings.gibbs)
         if missing is not None and self.training == "predictive":
+            raise InputError(missing)
+        missing = why_no_residual(model, settings.gibbs)
+        if missing is not None and self.residual is True:
             raise InputError(missing)
         return settings
 
@@ -294,7 +318,7 @@ class RankFactorClassifier(Deciding):
         if groups is not None:
             index = getattr(table.given, "index", pd.RangeIndex(len(table.sample_names)))
             together = group_numbers(groups, index)
-        training = settings.trains(model, table.values.shape[1])
+        training = settings.trains(model, *table.values.shape)
         if self.label_weight == "auto" and training == "predictive":
             self.label_weight_ = choose_label_weight(
                 self, table.given, tasks, class_index, self._seed(), together
@@ -322,6 +346,11 @@ class RankFactorClassifier(Deciding):
     def intercept_(self) -> Floats:
         """Intercepts that predict, shape (n_rows,)."""
         return self._fitted.rows.mean[:, -1]
+
+    @property
+    def residual_share_(self) -> Floats:
+        """Share of every row's decision that the residual carries, shape (n_rows,)."""
+        return self.posterior_.residual_share
 
     @property
     def joint_coef_(self) -> Floats:

@@ -211,6 +211,19 @@ def _class_cautions(posterior: Posterior) -> list[str]:
     return found
 
 
+def residual_sentence(posterior: Posterior) -> str:
+    """How decisions of two parts are made, and how much of them the factors carry."""
+    assert posterior.classifiers is not None
+    names = posterior.classifiers.row_names()
+    shares = zip(names, 1.0 - posterior.residual_share, strict=True)
+    carried = joined([f"{percent(share)} ({name})" for name, share in shares])
+    return (
+        "A decision has two parts: the factor scores, and one weight a feature for what the "
+        f"factors leave of it. The factors carry {carried} of the variance of decisions over the "
+        "training samples."
+    )
+
+
 def methods(posterior: Posterior, seed: object) -> list[str]:
     """Paragraphs that say what was done."""
     model = posterior.model
@@ -234,12 +247,16 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
                 "Factors are fitted to the table, then changed so that scores which have not seen "
                 f"a label tell {tasks} apart by a {label} (predictive training)."
             )
+        if posterior.training == "label-free":
+            how = f"Factors are fitted to the table alone, without {tasks}."
         local = "" if posterior.classifiers.experts is None else "of local classifiers "
         shown = "" if posterior.left_out else "; scores shown here are label-free too"
         said.append(
             f"{how} Coefficients {local}are then fitted once more to label-free scores, the scores "
             f"that a new sample gets{shown}."
         )
+        if posterior.classifiers.residual is not None:
+            said.append(residual_sentence(posterior))
     seeded = "" if seed is None else f", seed {seed}"
     clear = (
         "A feature or a factor is called clear if the posterior probability that its loading or "

@@ -401,8 +401,16 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
         """Coding of a training table, shape (samples, features), NaN where missing."""
 
     @abstractmethod
-    def normal_scores(self, observed: Observed) -> Observed:
-        """Centred values of roughly unit variance for the starting point, zero where missing."""
+    def normal_scores(self, observed: Observed, levels: Floats | None = None) -> Observed:
+        """Centred values of roughly unit variance, zero where missing.
+
+        ``levels`` are those of the training table (`score_levels`), for new samples; by default
+        they are learned from the observations themselves.
+        """
+
+    def score_levels(self, observed: Observed) -> Floats:
+        """What `normal_scores` learns from a table, shape (d, L); here nothing."""
+        return np.zeros((observed.shape[0], 0))
 
     def start(self, coding: Any, observed: Observed, loadings: Floats) -> Params:
         """Parameters at the starting loadings, shape (features, K)."""

@@ -334,11 +334,23 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
             codings.append(replace(coding, columns=columns[coding.columns]))
         return BlockCoding(tuple(codings))
 
-    def normal_scores(self, observed: Observed) -> BlockObserved:
-        """Centred values of roughly unit variance for the starting point."""
+    def score_levels(self, observed: Observed) -> Floats:
+        """What `normal_scores` learns, shape (d, L); rows of blocks with fewer levels end in 0."""
         assert isinstance(observed, BlockObserved)
-        scores = zip(self.parts, observed.parts, strict=True)
-        return BlockObserved(tuple(part.normal_scores(one) for part, one in scores))
+        each = [
+            part.score_levels(one) for part, one in zip(self.parts, observed.parts, strict=True)
+        ]
+        width = max(one.shape[1] for one in each)
+        return np.vstack([np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in each])
+
+    def normal_scores(self, observed: Observed, levels: Floats | None = None) -> BlockObserved:
+        """Centred values of roughly unit variance, zero where missing."""
+        assert isinstance(observed, BlockObserved)
+        each: list[Any] = [None] * len(self.parts)
+        if levels is not None:
+            each = np.split(levels, observed.block_ends[:-1])
+        scores = zip(self.parts, observed.parts, each, strict=True)
+        return BlockObserved(tuple(part.normal_scores(one, own) for part, one, own in scores))
 
     def start(self, coding: Any, observed: Observed, loadings: Floats) -> BlockParams:
         """Parameters at the starting loadings, shape (features, K)."""

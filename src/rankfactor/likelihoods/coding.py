@@ -115,14 +115,19 @@ class CutLikelihood(DataLikelihood[Params]):
         """Cuts of every feature that varies."""
         return self.coding.learn(values, self.most_cuts)
 
-    def normal_scores(self, observed: Observed) -> Observed:
-        """Normal quantile of every level's middle rank, scaled to unit variance."""
+    def score_levels(self, observed: Observed) -> Floats:
+        """Normal quantile of every level's middle rank, scaled to unit variance, shape (d, L)."""
         codes = observed.tile(slice(None), slice(None))
         counts = level_counts(codes, self.most_cuts + 1)
         share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         middle = np.cumsum(share, axis=1) - 0.5 * share
-        table = np.where(share > 0, ndtri(np.clip(middle, 1e-6, 1 - 1e-6)), 0.0)
+        # A level without training samples lies at its place between the others.
+        table = ndtri(np.clip(middle, 1e-6, 1 - 1e-6))
         table -= (share * table).sum(axis=1, keepdims=True)
         spread = np.sqrt((share * table**2).sum(axis=1, keepdims=True))
-        np.divide(table, spread, where=spread > 0, out=table)
+        return np.asarray(np.divide(table, spread, where=spread > 0, out=table))
+
+    def normal_scores(self, observed: Observed, levels: Floats | None = None) -> Observed:
+        """The score of every entry's level."""
+        table = self.score_levels(observed) if levels is None else levels
         return Mapped(observed, lambda rows, tile: look_up(tile, table[rows]))

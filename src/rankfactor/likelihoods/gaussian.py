@@ -137,7 +137,7 @@ class StandardisedLikelihood(DataLikelihood[Noise]):
         """Mean and standard deviation of every feature that varies."""
         return Scaling.learn(values)
 
-    def normal_scores(self, observed: Observed) -> Observed:
+    def normal_scores(self, observed: Observed, levels: Floats | None = None) -> Observed:
         """The standardised values themselves, zero where missing."""
         return Mapped(observed, lambda _, tile: np.nan_to_num(tile, nan=0.0))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.classifiers import Classifier, Gated, Linear
+from rankfactor.classifiers import Classifier, Gated, Linear, Residual
 from rankfactor.laws.normal import Normal
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats
@@ -34,6 +34,8 @@ class Classifiers:
     scale : array, shape (n_tasks,)
         What decisions are multiplied by before they become probabilities
         (`rankfactor.engine.calibration`); empty means 1 for all.
+    residual : Residual or None
+        The second part of decisions: what the factors leave of the table.
     """
 
     tasks: tuple[Task, ...]
@@ -42,6 +44,7 @@ class Classifiers:
     class_index: NDArray[np.int64]
     experts: Gated | None = None
     scale: Floats = field(default_factory=lambda: np.ones(0))
+    residual: Residual | None = None
 
     def __post_init__(self) -> None:
         """Scales of 1 where none are given."""
@@ -50,11 +53,11 @@ class Classifiers:
 
     @property
     def classifier(self) -> Classifier:
-        """What decides: linear or behind gates."""
+        """What decides on the scores: linear or behind gates."""
         return Linear(self.rows) if self.experts is None else self.experts
 
     def decide(self, z: Normal) -> tuple[Floats, Floats]:
-        """Mean and variance of every row's decision for scores (N, K), each (N, rows)."""
+        """Mean and variance of what the scores (N, K) add to every row's decision, (N, rows)."""
         return self.classifier.decide(z)
 
     def rows_of(self, task: int) -> slice:
@@ -83,6 +86,7 @@ class Classifiers:
             joint_rows=self.joint_rows.flipped(sign),
             class_index=class_index,
             experts=None if self.experts is None else self.experts.flipped(sign),
+            residual=None if self.residual is None else self.residual.flipped(sign),
         )
         return classifiers, sign
 
@@ -93,6 +97,7 @@ class Classifiers:
             rows=Linear(self.rows).transformed(matrix).rows,
             joint_rows=Linear(self.joint_rows).transformed(matrix).rows,
             experts=None if self.experts is None else self.experts.transformed(matrix),
+            residual=None if self.residual is None else self.residual.transformed(matrix),
         )
 
     def row_names(self) -> list[str]:

@@ -10,7 +10,12 @@ mixture's). With g_n the gradient of a decision, averaged along the way from 0 t
 
     f_n = base_n + sum_i phi_in,     phi_in = g_n^T V_n s_in,
 
-exactly where decisions are linear, whose gradient is beta everywhere. Behind gates the average is
+exactly where decisions are linear, whose gradient is beta everywhere. A decision of two parts
+(`rankfactor.classifiers.two_part`) is linear in the scores and in the normal scores s,
+
+    f_n = ( beta - sum_i known_in gamma_i l_i ) . z_n + sum_i gamma_i s_in + const,
+
+so gamma_i s_in is added to phi_in, and g_n is the bracket. Behind gates the average is
 taken at a few points (Gauss and Legendre), and what they leave out is part of the base, as is what
 the encoder's tolerance leaves. A missing entry has tau = rho = 0, so it adds nothing.
 """
@@ -22,7 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from rankfactor.classifiers import Classifier
+from rankfactor.classifiers import Classifier, Residual
+from rankfactor.classifiers.two_part import feature_tiles
+from rankfactor.kernels.codes import is_known
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
@@ -64,7 +71,12 @@ class Explanation:
 
 
 def contributions(
-    model: Model, item: ObservedView, prior: ScorePrior, classifier: Classifier, pool: Workers
+    model: Model,
+    item: ObservedView,
+    prior: ScorePrior,
+    classifier: Classifier,
+    pool: Workers,
+    residual: Residual | None = None,
 ) -> tuple[Floats, Floats]:
     """Decisions (N, R), and what every feature in the model adds to them, shape (R, N, d)."""
     z = encode_samples(model, item, pool, prior=prior)
@@ -72,6 +84,10 @@ def contributions(
     n_rows = len(classifier.rows.mean)
     values = np.zeros((n_rows, len(z.mean), len(rows.mean)))
     gradients = [_mean_gradient(classifier, z, row, n_rows) for row in range(n_rows)]
+    decisions = classifier.decide(z)[0]
+    if residual is not None:
+        decisions = decisions + residual.decide(model.data, item.observed, z, pool)[0]
+        _add_residual(model, item, residual, gradients, values)
 
     def explain(samples: slice) -> None:
         near = z.take(samples)
@@ -85,10 +101,23 @@ def contributions(
                 if item.view.has_intercept:
                     second = part.pairs[:, : near.with_one().cov.shape[1]]
                     added -= tau * (second[:, split_intercept(second.shape[1])[1]] @ lead.T)
-                values[row, samples, where] = added.T
+                values[row, samples, where] += added.T
 
     pool.map(explain, slices(len(z.mean), BLOCK))
-    return classifier.decide(z)[0], values
+    return decisions, values
+
+
+def _add_residual(
+    model: Model, item: ObservedView, residual: Residual, gradients: list[Floats], values: Floats
+) -> None:
+    """Add gamma s to the values (R, N, d), and take gamma L from the gradients, in place."""
+    ranked = model.data.normal_scores(item.observed, residual.levels)
+    for tile in feature_tiles(item.observed):
+        known = is_known(item.observed.tile(tile, slice(None)))
+        s = ranked.tile(tile, slice(None))
+        for row, gamma in enumerate(residual.weights[:, tile]):
+            values[row, :, tile] += (gamma[:, None] * s).T
+            gradients[row] -= (gamma[:, None] * known).T @ residual.loadings[tile]
 
 
 def _mean_gradient(classifier: Classifier, z: Normal, row: int, n_rows: int) -> Floats:

@@ -72,7 +72,8 @@ class Posterior(Prediction):
     prior : ScorePrior
         Prior of the scores, which encodes new samples; nothing in it is of a training sample.
     training : str
-        How the labels shaped the factors: "bayes" (jointly) or "predictive".
+        How the labels shaped the factors: "bayes" (jointly), "predictive" or "label-free" (not at
+        all).
     codes_sha256 : str
         Hash of the training codes, which tells training tables apart; empty if it is not known.
     left_out : SampleSummary or None
@@ -351,6 +352,18 @@ class Posterior(Prediction):
         if self.classifiers is not None:
             used = used | clear_coefficients(self).any(axis=0)
         return np.asarray(used)
+
+    @property
+    def residual_share(self) -> Floats:
+        """Share of every row's decision that the residual carries, shape (rows,).
+
+        Of the variance over the training samples; the rest is the factors'. Zero where decisions
+        have no second part.
+        """
+        if self.classifiers is None:
+            raise InputError("this model was fitted without labels, so it has no decisions.")
+        residual = self.classifiers.residual
+        return np.zeros(len(self.classifiers.rows.mean)) if residual is None else residual.share
 
     @property
     def n_components_used(self) -> int:

@@ -20,7 +20,7 @@ from rankfactor.errors import InputError
 from rankfactor.features.plan import FeaturePlan
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Coding, RowArrays
+from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.draws import Draws
@@ -145,9 +145,11 @@ class Prediction:
 
         ``values`` has the model's columns: what `rankfactor.features.matching.model_values` gives.
         """
-        view = self.model.data_view
+        return self._encode(self.coding.observe(values), pool)
+
+    def _encode(self, observed: Observed, pool: Workers) -> Normal:
         state = ViewState(self.rows, self.params, None)
-        item = ObservedView(view, self.coding.observe(values), state)
+        item = ObservedView(self.model.data_view, observed, state)
         return encode_samples(self.model, item, pool, prior=self.prior)
 
     def component_weights(self, values: Any, pool: Workers) -> Floats:
@@ -164,8 +166,8 @@ class Prediction:
         view, observed = self.model.data_view, self.coding.observe(values)
         if self.draws is None:
             item = ObservedView(view, observed, ViewState(self.rows, self.params, None))
-            classifier = self._classifiers.classifier
-            return contributions(self.model, item, self.prior, classifier, pool)
+            classifier, residual = self._classifiers.classifier, self._classifiers.residual
+            return contributions(self.model, item, self.prior, classifier, pool, residual)
         parts = [
             contributions(self.model, ObservedView(view, observed, state), prior, classifier, pool)
             for state, prior, classifier in self.draws.deciders()
@@ -178,11 +180,15 @@ class Prediction:
 
         Averaged over draws where there are any.
         """
-        classifiers = self._classifiers
-        if self.draws is None:
-            return classifiers.decide(self.encode(values, pool))
-        observed = self.coding.observe(values)
-        return self.draws.decide(self.model, self.model.data_view, observed, pool)
+        classifiers, observed = self._classifiers, self.coding.observe(values)
+        if self.draws is not None:
+            return self.draws.decide(self.model, self.model.data_view, observed, pool)
+        z = self._encode(observed, pool)
+        mean, variance = classifiers.decide(z)
+        if classifiers.residual is None:
+            return mean, variance
+        more, spread = classifiers.residual.decide(self.model.data, observed, z, pool)
+        return mean + more, variance + spread
 
     def probabilities(self, decision: tuple[Floats, Floats]) -> list[Floats]:
         """Class probabilities of every task, shape (N, n_classes) each, at its scale."""

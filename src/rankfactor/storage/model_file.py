@@ -17,7 +17,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from rankfactor.__about__ import __version__
-from rankfactor.classifiers import Gated
+from rankfactor.classifiers import Gated, Residual
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.plan import FeaturePlan
@@ -52,7 +52,8 @@ COVARIATES, INDICATORS = "covariates", "indicators"
 NO_SAMPLES = "sample_summary"  # in place of the training samples
 BY_BLOCK = "likelihood_by_block"
 BASIS = "basis"  # coordinates of the scores other than those of their prior
-KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK, BASIS)
+RESIDUAL = "residual"  # the second part of decisions
+KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK, BASIS, RESIDUAL)
 _SUMMARISED = ("mean", "moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 
@@ -187,6 +188,8 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         parts["joint_coefficients"] = classifiers.joint_rows
         if classifiers.experts is not None:
             parts |= _experts(classifiers.experts)
+        if classifiers.residual is not None:
+            parts[RESIDUAL] = classifiers.residual
         if left_out is None:
             parts["label_codes"] = classifiers.class_index
         parts["probability_scale"] = classifiers.scale
@@ -200,7 +203,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "prior": stacked([_laws(one) for one in draws.priors]),
             "scales": draws.scales.values,
         }
-    needs: list[str] = [BASIS] if BASIS in parts else []
+    needs = [one for one in (BASIS, RESIDUAL) if one in parts]
     summary = _summary(posterior)
     header: dict[str, Any] = {
         "format": FORMAT.name,
@@ -299,6 +302,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
             None if model.n_components is None else _built_experts(parts),
             # Files written before probabilities were calibrated have none.
             parts.get("probability_scale", np.ones(n_tasks)),
+            Residual(**parts[RESIDUAL]) if RESIDUAL in parts else None,
         )
     # Files written before there were covariates or indicators do not name them.
     adjustment, indicators = header.get(COVARIATES), header.get(INDICATORS)

@@ -1,0 +1,415 @@
+r"""A decision of two parts: the factor scores, and what the factors leave of the table.
+
+    f_n = beta . z_n + gamma . r_n + c,     r_in = s_in - l_i . (z_n - zbar),
+
+s_in the normal score of an entry (`DataLikelihood.normal_scores`), l_i the regression of feature i
+on the scores, and r_in = 0 where the entry is missing. Label-free factors describe the leading
+directions of a table; a class that is not among them shows in the residual r.
+
+The prior is that of a linear decision on standardised scores and on normal scores, missing ones
+being filled in by the factors,
+
+    f = b . z~ + gamma . s + c,     b ~ N(0, v_z / (p K)),     gamma ~ N(0, v_s / (p d)),
+
+in units in which both kernels, z~ z~^T / K and s s^T / d, have a mean diagonal of 1 over the
+training samples, v_z + v_s = 1. Since gamma . s = gamma . L (z - zbar) + gamma . r it is the same
+decision, with beta = b / sd(z) + L^T gamma. The prior's precision p and the two weights are fixed:
+choosing them by hidden labels was no better (docs/decisions.md).
+
+With A (n, K + d) both parts of the labelled samples in units of the prior, w ~ N(0, I / p) and
+f = A w + c. Where n < K + d everything happens in the span of the samples: A A^T = U D U^T gives
+coordinates U D^1/2 (n, n), and weights x there stand for w = A^T U D^-1/2 x. The prior outside of
+the span stays as it is, so the variance of any linear map T w of the weights is
+
+    T T^T / p - M ( I / p - Cov(x) ) M^T,     M = T A^T U D^-1/2.
+
+Sites of the labels, their variances included, and the law of x are iterated in turn, as in every
+classifier here. What is kept for new samples is one number a feature and row, and its variance;
+correlations among gamma are not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from rankfactor.classifiers.linear import Linear
+from rankfactor.kernels.codes import is_known
+from rankfactor.kernels.packed import pack
+from rankfactor.laws.normal import Normal, dual
+from rankfactor.likelihoods import DataLikelihood, LabelLikelihood, Observed
+from rankfactor.steps.workers import Workers, slices
+from rankfactor.typing import Floats, Integers
+
+PRECISION = 0.3  # p
+SCORE_SHARE = 0.25  # v_z
+LEAST_SPREAD = 0.1  # of the largest: scores that vary less belong to a factor that is switched off
+TOL, STEPS = 5e-3, 200  # change of a decision, whose margin is 1, below which the fit stops
+BRIEF_STEPS = 15  # from weights that were fitted to almost the same labels
+MOST_DIRECTIONS = 1500  # of the span; larger ones are cut to their leading directions
+_TILE_ENTRIES = 2**18
+_SUBSPACE_STEPS = 3
+
+
+def in_use(scores: Floats) -> NDArray[np.bool_]:
+    """Which factors, by the spread of their mean scores (N, K), are not switched off."""
+    spread = scores.std(axis=0)
+    return np.asarray((spread >= LEAST_SPREAD * spread.max()) & (spread > 0))
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The part of decisions that is not in the factors.
+
+    Attributes
+    ----------
+    levels : array, shape (d, L)
+        What normal scores of new samples need (`DataLikelihood.score_levels`).
+    loadings : array, shape (d, K)
+        Regression of the normal scores on the factor scores.
+    centre : array, shape (K,)
+        Mean factor scores of the training samples.
+    weights, variance : array, shape (R, d)
+        Mean and variance of gamma.
+    share : array, shape (R,)
+        Share of a decision's variance over the training samples that the residual carries: that of
+        gamma . r over the sum of both parts'.
+    """
+
+    levels: Floats
+    loadings: Floats
+    centre: Floats
+    weights: Floats
+    variance: Floats
+    share: Floats
+
+    def decide(
+        self, likelihood: DataLikelihood[Any], observed: Observed, z: Normal, pool: Workers
+    ) -> tuple[Floats, Floats]:
+        """Mean and variance of gamma . r of samples with scores (N, K), each (N, R)."""
+        found = self._sums(likelihood, observed, z.mean, self.weights, self.variance, pool)
+        return found[..., 0], found[..., 1]
+
+    def _sums(
+        self,
+        likelihood: DataLikelihood[Any],
+        observed: Observed,
+        z: Floats,
+        first: Floats,
+        second: Floats,
+        pool: Workers,
+    ) -> Floats:
+        """Sums over features of first r and of second r^2, shape (N, R, 2)."""
+        ranked = likelihood.normal_scores(observed, self.levels)
+
+        def add(tile: slice) -> Floats:
+            r = self.tile(ranked, observed, z, tile, slice(None))
+            return np.stack([r.T @ first[:, tile].T, (r**2).T @ second[:, tile].T], axis=-1)
+
+        return pool.sum(add, feature_tiles(observed))
+
+    def tile(
+        self, ranked: Observed, observed: Observed, z: Floats, tile: slice, samples: slice
+    ) -> Floats:
+        """The residual of some features and samples, shape (rows, samples), 0 where missing."""
+        known = is_known(observed.tile(tile, samples))
+        fitted = self.loadings[tile] @ (z - self.centre).T
+        return np.asarray(known * (ranked.tile(tile, samples) - fitted))
+
+    def transformed(self, matrix: Floats) -> Residual:
+        """The same part beside the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        loadings = self.loadings @ dual(matrix, len(matrix))
+        return replace(self, loadings=loadings, centre=self.centre @ matrix)
+
+    def flipped(self, sign: Floats) -> Residual:
+        """The part of decisions that are ``sign`` (R,) times these."""
+        return replace(self, weights=self.weights * sign[:, None])
+
+
+def feature_tiles(observed: Observed) -> list[slice]:
+    """Features worked on together: few where samples are many."""
+    length = max(_TILE_ENTRIES // max(observed.shape[1], 1), 1)
+    starts = (0, *observed.block_ends[:-1])
+    return [
+        slice(start + tile.start, start + tile.stop)
+        for start, end in zip(starts, observed.block_ends, strict=True)
+        for tile in slices(end - start, length)
+    ]
+
+
+class TwoPart(NamedTuple):
+    """A fitted decision of two parts."""
+
+    rows: Normal  # (R, K + 1): beta and c
+    residual: Residual
+    weights: list[Floats]  # of every row in the coordinates of its span: where a refit starts
+
+
+class _Span(NamedTuple):
+    """Labelled samples in coordinates with a standard prior."""
+
+    samples: Integers  # (n,)
+    coordinates: Floats  # (n, q)
+    back: Floats | None  # U D^-1/2, (n, q); None where the coordinates are A itself
+
+
+class TwoPartFit:
+    """What fits of one table to several sets of labels share.
+
+    Parameters
+    ----------
+    likelihood : DataLikelihood
+    label : LabelLikelihood
+    observed : Observed, shape (d, N)
+    z : Normal, shape (N, K)
+        Label-free scores.
+    intercept_precision : float
+    pool : Workers
+    """
+
+    def __init__(
+        self,
+        likelihood: DataLikelihood[Any],
+        label: LabelLikelihood,
+        observed: Observed,
+        z: Normal,
+        intercept_precision: float,
+        pool: Workers,
+    ) -> None:
+        self.likelihood, self.label, self.observed, self.z = likelihood, label, observed, z
+        self.intercept_precision, self.pool = intercept_precision, pool
+        self.levels = likelihood.score_levels(observed)
+        self.ranked = likelihood.normal_scores(observed, self.levels)
+        self.tiles = feature_tiles(observed)
+        mean = z.mean
+        used = in_use(mean)
+        self.unit = np.where(used, mean.std(axis=0), np.inf)
+        self.centre = mean.mean(axis=0)
+        scaled = (mean - self.centre) / self.unit  # (N, K)
+        self.loadings, total = self._regress(scaled[:, used], used)
+        self.score_weight = np.sqrt(SCORE_SHARE / max(int(used.sum()), 1))
+        self.feature_weight = np.sqrt((1.0 - SCORE_SHARE) / max(total, np.finfo(float).tiny))
+        self.scores = self.score_weight * scaled  # the first K columns of A
+        self._spans: dict[bytes, _Span] = {}
+
+    def _regress(self, scaled: Floats, used: NDArray[np.bool_]) -> tuple[Floats, float]:
+        """L (d, K), and the sum over features of the mean squared filled-in normal score."""
+        n, k = scaled.shape
+        ridge = 1e-6 * np.eye(k)
+        gram = scaled.T @ scaled / n + ridge
+
+        def some(tile: slice) -> Floats:
+            known = is_known(self.observed.tile(tile, slice(None)))
+            s = self.ranked.tile(tile, slice(None))
+            loadings = np.zeros((len(s), len(used)))
+            full = known.all(axis=1)
+            if k:
+                loadings[np.ix_(full, used)] = np.linalg.solve(gram, scaled.T @ s[full].T / n).T
+                for row in np.flatnonzero(~full):
+                    z = scaled[known[row]]
+                    system = z.T @ z / len(z) + ridge
+                    loadings[row, used] = np.linalg.solve(system, z.T @ s[row, known[row]] / len(z))
+            return loadings
+
+        loadings = np.concatenate(self.pool.map(some, self.tiles)) / self.unit
+        self.loadings = loadings
+        squares = self.pool.map(lambda tile: (self._filled(tile) ** 2).sum(), self.tiles)
+        return loadings, float(np.sum(squares)) / n
+
+    def _filled(self, tile: slice, samples: Integers | slice = slice(None)) -> Floats:
+        """Normal scores of some features and samples, filled in by the factors, (rows, n)."""
+        s = self.ranked.tile(tile, samples)
+        known = is_known(self.observed.tile(tile, samples))
+        if known.all():
+            return np.asarray(s)
+        fitted = self.loadings[tile] @ (self.z.mean[samples] - self.centre).T
+        return np.asarray(np.where(known, s, fitted))
+
+    def _features(self, samples: Integers, tile: slice) -> Floats:
+        """Columns of A that belong to some features, shape (n, rows)."""
+        return np.asarray(self.feature_weight * self._filled(tile, samples).T)
+
+    def span(self, known: NDArray[np.bool_]) -> _Span:
+        """Coordinates of the samples whose labels are known, (N,)."""
+        key = known.tobytes()
+        if key not in self._spans:
+            self._spans[key] = self._make_span(np.flatnonzero(known))
+        return self._spans[key]
+
+    def _make_span(self, samples: Integers) -> _Span:
+        n, size = len(samples), self.z.order + self.observed.shape[0]
+        scores = self.scores[samples]
+        if size <= min(n, MOST_DIRECTIONS):
+            parts = self.pool.map(lambda tile: self._features(samples, tile), self.tiles)
+            return _Span(samples, np.hstack([scores, *parts]), None)
+        if n <= MOST_DIRECTIONS:
+
+            def square(tile: slice) -> Floats:
+                part = self._features(samples, tile)
+                return np.asarray(part @ part.T)
+
+            gram = scores @ scores.T + self.pool.sum(square, self.tiles)
+            values, vectors = np.linalg.eigh(gram)
+        else:
+            values, vectors = self._leading(samples)
+        keep = values > 1e-10 * values.max(initial=0.0)
+        root = np.sqrt(values[keep])
+        return _Span(samples, vectors[:, keep] * root, vectors[:, keep] / root)
+
+    def _leading(self, samples: Integers) -> tuple[Floats, Floats]:
+        """Leading eigenvalues and eigenvectors of A A^T, by subspace iteration."""
+        scores = self.scores[samples]
+        start = np.random.default_rng(0).normal(size=(len(samples), MOST_DIRECTIONS))
+
+        def product(Q: Floats) -> Floats:
+            def some(tile: slice) -> Floats:
+                part = self._features(samples, tile)
+                return np.asarray(part @ (part.T @ Q))
+
+            return np.asarray(scores @ (scores.T @ Q) + self.pool.sum(some, self.tiles))
+
+        Q = np.linalg.qr(product(start))[0]
+        for _ in range(_SUBSPACE_STEPS - 1):
+            Q = np.linalg.qr(product(Q))[0]
+        values, vectors = np.linalg.eigh(Q.T @ product(Q))
+        return values, Q @ vectors
+
+    def fit(self, signed: Floats, whole: Floats, start: list[Floats] | None = None) -> TwoPart:
+        """The decision of signed label weights (R, N).
+
+        Parameters
+        ----------
+        signed : array, shape (R, N)
+            Zero where a label is missing or hidden.
+        whole : array, shape (R, N)
+            The same before any label was hidden: its spans are shared by all fits.
+        start : list of array, optional
+            Weights of a fit to almost the same labels.
+        """
+        laws = []
+        for row, weights in enumerate(signed):
+            span = self.span(whole[row] != 0)
+            begin, steps = (None, STEPS) if start is None else (start[row], BRIEF_STEPS)
+            given = weights[span.samples]
+            laws.append(solve(self.label, given, span, self.intercept_precision, begin, steps))
+        spans = [self.span(one != 0) for one in whole]
+        return self._decision(spans, laws)
+
+    def _decision(self, spans: list[_Span], laws: list[tuple[Floats, Floats]]) -> TwoPart:
+        """Both parts of laws in the coordinates of their spans."""
+        gamma, variance = self._gamma(spans, laws)
+        k = self.z.order
+        means, covs = [], []
+        # The weights of the scores: T = diag(1 / unit) on A's first columns, L^T on the others.
+        of_scores = np.diag(self.score_weight / self.unit)
+        of_features = self.feature_weight * self.loadings.T  # (K, d)
+        for span, (mean, cov) in zip(spans, laws, strict=True):
+            beta = self._maps(span, of_scores, of_features)  # M, (K, q)
+            inside = np.eye(len(mean) - 1) / PRECISION - cov[:-1, :-1]
+            prior = of_scores @ of_scores.T + of_features @ of_features.T
+            law = np.empty((k + 1, k + 1))
+            law[:k, :k] = prior / PRECISION - beta @ inside @ beta.T
+            law[:k, k] = law[k, :k] = beta @ cov[:-1, -1]
+            law[k, k] = cov[-1, -1]
+            centred = np.eye(k + 1)
+            centred[k, :k] = -self.centre  # c is that of scores which are not centred
+            means.append(centred @ np.append(beta @ mean[:-1], mean[-1]))
+            covs.append(centred @ law @ centred.T)
+        packed = np.array(covs)
+        tiny = np.finfo(float).tiny
+        log_det = np.linalg.slogdet(packed + tiny * np.eye(k + 1))[1]
+        rows = Normal(np.array(means), pack(packed), log_det)
+        residual = Residual(
+            self.levels, self.loadings, self.centre, gamma, variance, np.zeros(len(laws))
+        )
+        return TwoPart(rows, residual, [mean for mean, _ in laws])
+
+    def _maps(self, span: _Span, of_scores: Floats, of_features: Floats) -> Floats:
+        """T A^T U D^-1/2 for a map T = [of_scores, of_features] (m, K + d), shape (m, q)."""
+        if span.back is None:
+            return np.hstack([of_scores, of_features])
+        back, samples = span.back, span.samples
+        total = of_scores @ (self.scores[samples].T @ back)
+
+        def some(tile: slice) -> Floats:
+            return np.asarray(of_features[:, tile] @ (self._features(samples, tile).T @ back))
+
+        return np.asarray(total + self.pool.sum(some, self.tiles))
+
+    def _gamma(
+        self, spans: list[_Span], laws: list[tuple[Floats, Floats]]
+    ) -> tuple[Floats, Floats]:
+        """Mean and variance of gamma, each (R, d)."""
+        k, weight = self.z.order, self.feature_weight
+
+        def some(tile: slice) -> Floats:
+            found = []
+            for span, (mean, cov) in zip(spans, laws, strict=True):
+                if span.back is None:
+                    place = slice(k + tile.start, k + tile.stop)
+                    found.append((weight * mean[place], weight**2 * np.diag(cov)[place]))
+                    continue
+                M = weight * (self._features(span.samples, tile).T @ span.back)  # (rows, q)
+                inside = np.eye(M.shape[1]) / PRECISION - cov[:-1, :-1]
+                left = weight**2 / PRECISION - np.einsum("iq,iq->i", M @ inside, M)
+                found.append((M @ mean[:-1], np.maximum(left, 0.0)))
+            return np.array(found)  # (R, 2, rows)
+
+        both = np.concatenate(self.pool.map(some, self.tiles), axis=2)
+        return both[:, 0], both[:, 1]
+
+    def decide(self, fitted: TwoPart) -> tuple[Floats, Floats]:
+        """Mean and variance of every row's decision at the training samples, each (N, R)."""
+        mean, variance = Linear(fitted.rows).decide(self.z)
+        more, spread = fitted.residual.decide(self.likelihood, self.observed, self.z, self.pool)
+        return mean + more, variance + spread
+
+    def with_share(self, fitted: TwoPart) -> Residual:
+        """The second part, with the share of each row's variance that it carries."""
+        inside = (self.z.mean @ fitted.rows.mean[:, :-1].T).var(axis=0)
+        more, _ = fitted.residual.decide(self.likelihood, self.observed, self.z, self.pool)
+        outside = more.var(axis=0)
+        share = outside / np.maximum(inside + outside, np.finfo(float).tiny)
+        return replace(fitted.residual, share=share)
+
+
+def solve(
+    label: LabelLikelihood,
+    signed: Floats,
+    span: _Span,
+    intercept_precision: float,
+    start: Floats | None = None,
+    max_steps: int = STEPS,
+) -> tuple[Floats, Floats]:
+    """Mean (q + 1,) and covariance of the weights and the intercept of one label row.
+
+    ``signed`` (n,) are weights of the span's samples, zero where a label is hidden.
+    """
+    known = signed != 0
+    X = np.column_stack([span.coordinates[known], np.ones(known.sum())])
+    given = signed[None, known]
+    size = X.shape[1]
+    prior = np.full(size, PRECISION)
+    prior[-1] = intercept_precision
+    f, var_f = np.zeros(len(X)), (X**2 / prior).sum(axis=1)
+    if start is not None:
+        f = X @ start
+        var_f = np.full(len(X), 0.1)
+    mean, factor = np.zeros(size), None
+    for _ in range(max_steps):
+        (tau, rho), _ = label.label_sites(given, f[None], var_f[None])
+        P = (X * tau.T).T @ X
+        P[np.diag_indices(size)] += prior
+        factor = cho_factor(P, lower=True)
+        mean = cho_solve(factor, X.T @ rho[0])
+        half = solve_triangular(factor[0], X.T, lower=True)
+        var_f = (half**2).sum(axis=0)
+        old, f = f, X @ mean
+        if np.abs(f - old).max(initial=0.0) < TOL:
+            break
+    assert factor is not None
+    return mean, cho_solve(factor, np.eye(size))
