@@ -48,11 +48,11 @@ def twin(fit, signed, label):
         rows = known[:, i]
         gram = zs[rows].T @ zs[rows] / rows.sum() + 1e-6 * np.eye(zs.shape[1])
         L[i] = np.linalg.solve(gram, zs[rows].T @ s[rows, i] / rows.sum())
-    filled = np.where(known, s, zs @ L.T)
-    a = np.sqrt(two_part.SCORE_SHARE / zs.shape[1])
-    b = np.sqrt((1 - two_part.SCORE_SHARE) / ((filled**2).sum() / n))
-    A = np.column_stack([a * zs, b * filled, np.ones(n)])
-    prior = np.append(np.full(A.shape[1] - 1, two_part.PRECISION), INTERCEPT)
+    r = np.where(known, s - zs @ L.T, 0.0)
+    v = n / (2 * n + 40)
+    a, b = np.sqrt((1 - v) / zs.shape[1]), np.sqrt(v / ((r**2).sum() / n))
+    A = np.column_stack([a * zs, b * r, np.ones(n)])
+    prior = np.append(np.ones(A.shape[1] - 1), INTERCEPT)
     f, v = np.zeros(n), (A**2 / prior).sum(axis=1)
     for _ in range(two_part.STEPS):
         (tau, rho), _ = label.label_sites(signed, f[None], v[None])
@@ -86,10 +86,11 @@ def test_missing_entries_add_nothing():
     part, observed, z, signed = made(missing=0.3)
     found = shared(part, observed, z).fit(signed, signed)
     ranked = part.normal_scores(observed, found.residual.levels)
-    whole = slice(0, observed.shape[0])
-    r = found.residual.tile(ranked, observed, z.mean, whole, slice(None))
-    assert (r[observed.tile(whole, slice(None)) == 255] == 0).all()
-    assert (r != 0).any()
+    whole, loadings = slice(0, observed.shape[0]), found.residual.loadings
+    r = two_part.residual_tile(ranked, observed, loadings, z.mean - found.residual.centre, whole)
+    missing = observed.tile(whole, slice(None)) == 255
+    assert (r[missing] == 0).all()
+    assert (r[~missing] != 0).all()
 
 
 def test_hidden_labels_have_no_influence():
@@ -130,7 +131,7 @@ def test_leading_directions_stand_in_for_a_large_span(monkeypatch):
     assert np.corrcoef(far[0], exact[0])[0, 1] < 0.9
 
 
-def table(n=120, d=80, seed=1):
+def table(n=300, d=80, seed=1):
     """Two strong factors; the class depends on three features beside them."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=(n, d))
@@ -141,7 +142,7 @@ def table(n=120, d=80, seed=1):
 
 def test_class_beside_the_factors_is_told_by_the_residual():
     X, y = table()
-    train, test = slice(0, 80), slice(80, 120)
+    train, test = slice(0, 200), slice(200, 300)
     areas = {}
     for residual in (True, False):
         model = RankFactorClassifier(n_factors=2, residual=residual, random_state=0)

@@ -6,22 +6,22 @@ s_in the normal score of an entry (`DataLikelihood.normal_scores`), l_i the regr
 on the scores, and r_in = 0 where the entry is missing. Label-free factors describe the leading
 directions of a table; a class that is not among them shows in the residual r.
 
-The prior is that of a linear decision on standardised scores and on normal scores, missing ones
-being filled in by the factors,
+Coefficients have one normal prior, in units in which the kernels of both parts, of standardised
+scores z~ and of residuals, have a mean diagonal of 1 over the training samples:
 
-    f = b . z~ + gamma . s + c,     b ~ N(0, v_z / (p K)),     gamma ~ N(0, v_s / (p d)),
+    f = b . z~ + gamma . r + c,     b ~ N(0, (1 - v) / K),     gamma ~ N(0, v / R),
 
-in units in which both kernels, z~ z~^T / K and s s^T / d, have a mean diagonal of 1 over the
-training samples, v_z + v_s = 1. Since gamma . s = gamma . L (z - zbar) + gamma . r it is the same
-decision, with beta = b / sd(z) + L^T gamma. The prior's precision p and the two weights are fixed:
-choosing them by hidden labels was no better (docs/decisions.md).
+R the mean of |r|^2, at least `LEAST_RESIDUAL` a feature: where factors explain all of a narrow
+table, what is left is noise. The residual's share v = n / (2 n + 40) of the prior grows with the
+number of labels n, since few labels cannot tell many weights. Both are fixed: choosing them, or a
+precision, by hidden labels was no better (docs/decisions.md).
 
-With A (n, K + d) both parts of the labelled samples in units of the prior, w ~ N(0, I / p) and
-f = A w + c. Where n < K + d everything happens in the span of the samples: A A^T = U D U^T gives
+With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and
+w ~ N(0, I). Where n < K + d everything happens in the span of the samples: A A^T = U D U^T gives
 coordinates U D^1/2 (n, n), and weights x there stand for w = A^T U D^-1/2 x. The prior outside of
-the span stays as it is, so the variance of any linear map T w of the weights is
+the span stays as it is, so the covariance of any linear map T w of the weights is
 
-    T T^T / p - M ( I / p - Cov(x) ) M^T,     M = T A^T U D^-1/2.
+    T T^T - M ( I - Cov(x) ) M^T,     M = T A^T U D^-1/2.
 
 Sites of the labels, their variances included, and the law of x are iterated in turn, as in every
 classifier here. What is kept for new samples is one number a feature and row, and its variance;
@@ -45,8 +45,8 @@ from rankfactor.likelihoods import DataLikelihood, LabelLikelihood, Observed
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Integers
 
-PRECISION = 0.3  # p
-SCORE_SHARE = 0.25  # v_z
+FEW_LABELS = 20  # v is half of n / (n + FEW_LABELS)
+LEAST_RESIDUAL = 0.05  # of a feature's variance
 LEAST_SPREAD = 0.1  # of the largest: scores that vary less belong to a factor that is switched off
 TOL, STEPS = 5e-3, 200  # change of a decision, whose margin is 1, below which the fit stops
 BRIEF_STEPS = 15  # from weights that were fitted to almost the same labels
@@ -91,34 +91,14 @@ class Residual:
         self, likelihood: DataLikelihood[Any], observed: Observed, z: Normal, pool: Workers
     ) -> tuple[Floats, Floats]:
         """Mean and variance of gamma . r of samples with scores (N, K), each (N, R)."""
-        found = self._sums(likelihood, observed, z.mean, self.weights, self.variance, pool)
-        return found[..., 0], found[..., 1]
-
-    def _sums(
-        self,
-        likelihood: DataLikelihood[Any],
-        observed: Observed,
-        z: Floats,
-        first: Floats,
-        second: Floats,
-        pool: Workers,
-    ) -> Floats:
-        """Sums over features of first r and of second r^2, shape (N, R, 2)."""
         ranked = likelihood.normal_scores(observed, self.levels)
 
         def add(tile: slice) -> Floats:
-            r = self.tile(ranked, observed, z, tile, slice(None))
-            return np.stack([r.T @ first[:, tile].T, (r**2).T @ second[:, tile].T], axis=-1)
+            r = residual_tile(ranked, observed, self.loadings, z.mean - self.centre, tile)
+            return np.stack([r.T @ self.weights[:, tile].T, (r**2).T @ self.variance[:, tile].T])
 
-        return pool.sum(add, feature_tiles(observed))
-
-    def tile(
-        self, ranked: Observed, observed: Observed, z: Floats, tile: slice, samples: slice
-    ) -> Floats:
-        """The residual of some features and samples, shape (rows, samples), 0 where missing."""
-        known = is_known(observed.tile(tile, samples))
-        fitted = self.loadings[tile] @ (z - self.centre).T
-        return np.asarray(known * (ranked.tile(tile, samples) - fitted))
+        mean, variance = pool.sum(add, feature_tiles(observed))
+        return mean, variance
 
     def transformed(self, matrix: Floats) -> Residual:
         """The same part beside the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
@@ -128,6 +108,22 @@ class Residual:
     def flipped(self, sign: Floats) -> Residual:
         """The part of decisions that are ``sign`` (R,) times these."""
         return replace(self, weights=self.weights * sign[:, None])
+
+
+def residual_tile(
+    ranked: Observed,
+    observed: Observed,
+    loadings: Floats,
+    centred: Floats,
+    tile: slice,
+    samples: Integers | slice = slice(None),
+) -> Floats:
+    """The residual of some features and samples, shape (rows, samples), 0 where missing.
+
+    ``ranked`` are normal scores (d, N), ``centred`` the factor scores (samples, K).
+    """
+    known = is_known(observed.tile(tile, samples))
+    return np.asarray(known * (ranked.tile(tile, samples) - loadings[tile] @ centred.T))
 
 
 def feature_tiles(observed: Observed) -> list[slice]:
@@ -189,49 +185,55 @@ class TwoPartFit:
         used = in_use(mean)
         self.unit = np.where(used, mean.std(axis=0), np.inf)
         self.centre = mean.mean(axis=0)
-        scaled = (mean - self.centre) / self.unit  # (N, K)
-        self.loadings, total = self._regress(scaled[:, used], used)
-        self.score_weight = np.sqrt(SCORE_SHARE / max(int(used.sum()), 1))
-        self.feature_weight = np.sqrt((1.0 - SCORE_SHARE) / max(total, np.finfo(float).tiny))
-        self.scores = self.score_weight * scaled  # the first K columns of A
+        self.scaled = (mean - self.centre) / self.unit  # (N, K)
+        self.n_used = max(int(used.sum()), 1)
+        self.loadings = self._regress(used)
+        squares = self.pool.map(lambda tile: (self._residual(tile) ** 2).sum(), self.tiles)
+        least = LEAST_RESIDUAL * observed.shape[0]
+        self.size = max(float(np.sum(squares)) / len(mean), least)  # R
         self._spans: dict[bytes, _Span] = {}
 
-    def _regress(self, scaled: Floats, used: NDArray[np.bool_]) -> tuple[Floats, float]:
-        """L (d, K), and the sum over features of the mean squared filled-in normal score."""
-        n, k = scaled.shape
-        ridge = 1e-6 * np.eye(k)
-        gram = scaled.T @ scaled / n + ridge
+    def _regress(self, used: NDArray[np.bool_]) -> Floats:
+        """L, shape (d, K): zero for factors that are switched off."""
+        scaled = self.scaled[:, used]
+        ridge = 1e-6 * np.eye(scaled.shape[1])
+
+        def regression(z: Floats, s: Floats) -> Floats:
+            return np.asarray(np.linalg.solve(z.T @ z / len(z) + ridge, z.T @ s / len(z)).T)
 
         def some(tile: slice) -> Floats:
             known = is_known(self.observed.tile(tile, slice(None)))
             s = self.ranked.tile(tile, slice(None))
             loadings = np.zeros((len(s), len(used)))
             full = known.all(axis=1)
-            if k:
-                loadings[np.ix_(full, used)] = np.linalg.solve(gram, scaled.T @ s[full].T / n).T
+            if scaled.shape[1]:
+                loadings[np.ix_(full, used)] = regression(scaled, s[full].T)
                 for row in np.flatnonzero(~full):
-                    z = scaled[known[row]]
-                    system = z.T @ z / len(z) + ridge
-                    loadings[row, used] = np.linalg.solve(system, z.T @ s[row, known[row]] / len(z))
+                    seen = known[row]
+                    loadings[row, used] = regression(scaled[seen], s[row, seen])
             return loadings
 
-        loadings = np.concatenate(self.pool.map(some, self.tiles)) / self.unit
-        self.loadings = loadings
-        squares = self.pool.map(lambda tile: (self._filled(tile) ** 2).sum(), self.tiles)
-        return loadings, float(np.sum(squares)) / n
+        return np.asarray(np.concatenate(self.pool.map(some, self.tiles)) / self.unit)
 
-    def _filled(self, tile: slice, samples: Integers | slice = slice(None)) -> Floats:
-        """Normal scores of some features and samples, filled in by the factors, (rows, n)."""
-        s = self.ranked.tile(tile, samples)
-        known = is_known(self.observed.tile(tile, samples))
-        if known.all():
-            return np.asarray(s)
-        fitted = self.loadings[tile] @ (self.z.mean[samples] - self.centre).T
-        return np.asarray(np.where(known, s, fitted))
+    def _residual(self, tile: slice, samples: Integers | slice = slice(None)) -> Floats:
+        """Residuals of some features and samples, (rows, n)."""
+        z = self.z.mean[samples]
+        return residual_tile(
+            self.ranked, self.observed, self.loadings, z - self.centre, tile, samples
+        )
 
     def _features(self, samples: Integers, tile: slice) -> Floats:
         """Columns of A that belong to some features, shape (n, rows)."""
-        return np.asarray(self.feature_weight * self._filled(tile, samples).T)
+        return np.asarray(self._weights(len(samples))[1] * self._residual(tile, samples).T)
+
+    def _scores(self, samples: Integers) -> Floats:
+        """Columns of A that belong to the scores, shape (n, K)."""
+        return np.asarray(self._weights(len(samples))[0] * self.scaled[samples])
+
+    def _weights(self, n_labels: int) -> tuple[float, float]:
+        """Prior standard deviations of b and of gamma."""
+        v = 0.5 * n_labels / (n_labels + FEW_LABELS)
+        return np.sqrt((1.0 - v) / self.n_used), np.sqrt(v / self.size)
 
     def span(self, known: NDArray[np.bool_]) -> _Span:
         """Coordinates of the samples whose labels are known, (N,)."""
@@ -242,41 +244,32 @@ class TwoPartFit:
 
     def _make_span(self, samples: Integers) -> _Span:
         n, size = len(samples), self.z.order + self.observed.shape[0]
-        scores = self.scores[samples]
+        scores = self._scores(samples)
         if size <= min(n, MOST_DIRECTIONS):
             parts = self.pool.map(lambda tile: self._features(samples, tile), self.tiles)
             return _Span(samples, np.hstack([scores, *parts]), None)
-        if n <= MOST_DIRECTIONS:
 
-            def square(tile: slice) -> Floats:
+        def product(Q: Floats | None) -> Floats:
+            """A A^T, or that times Q."""
+
+            def some(tile: slice) -> Floats:
                 part = self._features(samples, tile)
-                return np.asarray(part @ part.T)
+                return np.asarray(part @ (part.T if Q is None else part.T @ Q))
 
-            gram = scores @ scores.T + self.pool.sum(square, self.tiles)
-            values, vectors = np.linalg.eigh(gram)
-        else:
-            values, vectors = self._leading(samples)
+            own = scores @ (scores.T if Q is None else scores.T @ Q)
+            return np.asarray(own + self.pool.sum(some, self.tiles))
+
+        if n <= MOST_DIRECTIONS:
+            values, vectors = np.linalg.eigh(product(None))
+        else:  # leading directions, by subspace iteration
+            Q = np.random.default_rng(0).normal(size=(n, MOST_DIRECTIONS))
+            for _ in range(_SUBSPACE_STEPS):
+                Q = np.linalg.qr(product(Q))[0]
+            values, vectors = np.linalg.eigh(Q.T @ product(Q))
+            vectors = Q @ vectors
         keep = values > 1e-10 * values.max(initial=0.0)
         root = np.sqrt(values[keep])
         return _Span(samples, vectors[:, keep] * root, vectors[:, keep] / root)
-
-    def _leading(self, samples: Integers) -> tuple[Floats, Floats]:
-        """Leading eigenvalues and eigenvectors of A A^T, by subspace iteration."""
-        scores = self.scores[samples]
-        start = np.random.default_rng(0).normal(size=(len(samples), MOST_DIRECTIONS))
-
-        def product(Q: Floats) -> Floats:
-            def some(tile: slice) -> Floats:
-                part = self._features(samples, tile)
-                return np.asarray(part @ (part.T @ Q))
-
-            return np.asarray(scores @ (scores.T @ Q) + self.pool.sum(some, self.tiles))
-
-        Q = np.linalg.qr(product(start))[0]
-        for _ in range(_SUBSPACE_STEPS - 1):
-            Q = np.linalg.qr(product(Q))[0]
-        values, vectors = np.linalg.eigh(Q.T @ product(Q))
-        return values, Q @ vectors
 
     def fit(self, signed: Floats, whole: Floats, start: list[Floats] | None = None) -> TwoPart:
         """The decision of signed label weights (R, N).
@@ -303,59 +296,46 @@ class TwoPartFit:
         """Both parts of laws in the coordinates of their spans."""
         gamma, variance = self._gamma(spans, laws)
         k = self.z.order
+        centred = np.eye(k + 1)
+        centred[k, :k] = -self.centre  # c is that of scores which are not centred
         means, covs = [], []
-        # The weights of the scores: T = diag(1 / unit) on A's first columns, L^T on the others.
-        of_scores = np.diag(self.score_weight / self.unit)
-        of_features = self.feature_weight * self.loadings.T  # (K, d)
         for span, (mean, cov) in zip(spans, laws, strict=True):
-            beta = self._maps(span, of_scores, of_features)  # M, (K, q)
-            inside = np.eye(len(mean) - 1) / PRECISION - cov[:-1, :-1]
-            prior = of_scores @ of_scores.T + of_features @ of_features.T
+            T = np.diag(self._weights(len(span.samples))[0] / self.unit)
+            if span.back is None:
+                M = np.hstack([T, np.zeros((k, len(gamma[0])))])
+            else:
+                M = T @ self._scores(span.samples).T @ span.back  # (K, q)
             law = np.empty((k + 1, k + 1))
-            law[:k, :k] = prior / PRECISION - beta @ inside @ beta.T
-            law[:k, k] = law[k, :k] = beta @ cov[:-1, -1]
+            law[:k, :k] = T**2 - M @ (np.eye(M.shape[1]) - cov[:-1, :-1]) @ M.T
+            law[:k, k] = law[k, :k] = M @ cov[:-1, -1]
             law[k, k] = cov[-1, -1]
-            centred = np.eye(k + 1)
-            centred[k, :k] = -self.centre  # c is that of scores which are not centred
-            means.append(centred @ np.append(beta @ mean[:-1], mean[-1]))
+            means.append(centred @ np.append(M @ mean[:-1], mean[-1]))
             covs.append(centred @ law @ centred.T)
         packed = np.array(covs)
-        tiny = np.finfo(float).tiny
-        log_det = np.linalg.slogdet(packed + tiny * np.eye(k + 1))[1]
-        rows = Normal(np.array(means), pack(packed), log_det)
+        log_det = np.linalg.slogdet(packed + np.finfo(float).tiny * np.eye(k + 1))[1]
         residual = Residual(
             self.levels, self.loadings, self.centre, gamma, variance, np.zeros(len(laws))
         )
+        rows = Normal(np.array(means), pack(packed), log_det)
         return TwoPart(rows, residual, [mean for mean, _ in laws])
-
-    def _maps(self, span: _Span, of_scores: Floats, of_features: Floats) -> Floats:
-        """T A^T U D^-1/2 for a map T = [of_scores, of_features] (m, K + d), shape (m, q)."""
-        if span.back is None:
-            return np.hstack([of_scores, of_features])
-        back, samples = span.back, span.samples
-        total = of_scores @ (self.scores[samples].T @ back)
-
-        def some(tile: slice) -> Floats:
-            return np.asarray(of_features[:, tile] @ (self._features(samples, tile).T @ back))
-
-        return np.asarray(total + self.pool.sum(some, self.tiles))
 
     def _gamma(
         self, spans: list[_Span], laws: list[tuple[Floats, Floats]]
     ) -> tuple[Floats, Floats]:
         """Mean and variance of gamma, each (R, d)."""
-        k, weight = self.z.order, self.feature_weight
+        k = self.z.order
 
         def some(tile: slice) -> Floats:
             found = []
             for span, (mean, cov) in zip(spans, laws, strict=True):
+                unit = self._weights(len(span.samples))[1]
                 if span.back is None:
                     place = slice(k + tile.start, k + tile.stop)
-                    found.append((weight * mean[place], weight**2 * np.diag(cov)[place]))
+                    found.append((unit * mean[place], unit**2 * np.diag(cov)[place]))
                     continue
-                M = weight * (self._features(span.samples, tile).T @ span.back)  # (rows, q)
-                inside = np.eye(M.shape[1]) / PRECISION - cov[:-1, :-1]
-                left = weight**2 / PRECISION - np.einsum("iq,iq->i", M @ inside, M)
+                M = unit * (self._features(span.samples, tile).T @ span.back)  # (rows, q)
+                inside = np.eye(M.shape[1]) - cov[:-1, :-1]
+                left = unit**2 - np.einsum("iq,iq->i", M @ inside, M)
                 found.append((M @ mean[:-1], np.maximum(left, 0.0)))
             return np.array(found)  # (R, 2, rows)
 
@@ -393,8 +373,7 @@ def solve(
     X = np.column_stack([span.coordinates[known], np.ones(known.sum())])
     given = signed[None, known]
     size = X.shape[1]
-    prior = np.full(size, PRECISION)
-    prior[-1] = intercept_precision
+    prior = np.append(np.ones(size - 1), intercept_precision)
     f, var_f = np.zeros(len(X)), (X**2 / prior).sum(axis=1)
     if start is not None:
         f = X @ start

@@ -123,8 +123,8 @@ _EXCLUDED = {
 }
 # These come first in the help, in this order.
 _FIRST = (
-    "covariate_use", "n_factors", "training", "residual", "label_weight", "class_weight", "margin", "max_cuts",
-    "likelihood", "classifier", "shrinkage",
+    "covariate_use", "n_factors", "training", "residual", "label_weight", "class_weight", "margin",
+    "max_cuts", "likelihood", "classifier", "shrinkage",
 )  # fmt: skip
 _DIFFERENT: dict[str, dict[str, Any]] = {
     "covariate_use": {
