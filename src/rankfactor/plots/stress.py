@@ -75,6 +75,7 @@ def stress_figure(rows: pd.DataFrame, *, title: str = "", own: Collection[str] =
                 fontsize=8.5,
                 fontweight="bold" if model in own else "normal",
                 va="center",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
             )
     return figure
 
