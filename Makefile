@@ -67,6 +67,6 @@ recovery: venv ## compare the recovery of known factors, for docs/results.md (ab
 	$(BIN)/rankfactor reproduce recovery --out $(RESULTS)/recovery --figures $(RESULTS)/recovery
 	$(BIN)/python docs/build_results.py $(RESULTS)
 
-stress: venv ## compare models on damaged tables, for docs/results.md (TIME; needs RANKFACTOR_DATA)
+stress: venv ## compare models on damaged tables, for docs/results.md (about an hour; needs RANKFACTOR_DATA)
 	$(BIN)/rankfactor reproduce stress --threads 1 --out $(RESULTS)/stress --figures $(RESULTS)/stress --resume
 	$(BIN)/python docs/build_results.py $(RESULTS)

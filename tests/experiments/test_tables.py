@@ -17,7 +17,7 @@ from rankfactor.data import Dataset
 from rankfactor.data import collection as datasets
 from rankfactor.errors import InputError
 from rankfactor.evaluation.baselines import RandomForest
-from rankfactor.experiments import mnist, rnaseq, sets, suite, tb, usps
+from rankfactor.experiments import entries, mnist, rnaseq, sets, suite, tb, usps
 from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.paper import MNIST, RNASEQ, TB, USPS
 from rankfactor.experiments.problem import against, one_against_the_rest
@@ -66,6 +66,19 @@ def test_settings_are_chosen_on_the_training_part_only(monkeypatch: pytest.Monke
     (values,) = seen
     assert len(values) == 40
     assert not set(values) & set(test)
+
+
+@pytest.mark.slow
+def test_a_margin_is_chosen_by_repeated_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "MARGINS", (0.05, 0.4))
+    monkeypatch.setattr(entries, "CUTS", (4,))
+    monkeypatch.setattr(usps, "load", lambda name: split())
+    settings = {**QUICK, "way": "margin", "n_repeats": 1}
+    found = usps.run(["R-L-BSVM"], **settings)
+    assert found.rows["settings"].tolist() == ["margin chosen"]
+    (chosen,) = found.rows["chosen"]
+    assert chosen in ("margin=0.05, max_cuts=4", "margin=0.4, max_cuts=4")
+    assert found.rows["error"][0] < 25
 
 
 def test_a_set_without_a_split_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

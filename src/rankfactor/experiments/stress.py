@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rankfactor.errors import counted
 from rankfactor.experiments.crossvalidated import run_folds
 from rankfactor.experiments.damage import exponentiated, with_missing, with_outliers
 from rankfactor.experiments.log_scale import is_raw
@@ -95,7 +96,7 @@ class Stress(Outcome):
         means, summary = by_set(self.rows), self.summary
         first = summary["model"].iloc[0]
         others = summary[summary["model"] != first]
-        over = f"{self.title}, mean over {means['data'].nunique()} sets"
+        over = f"{self.title}, mean over {counted(means['data'].nunique(), 'set')}"
         tables = {over: _wide(summary, "auc", ".3f", "", "model")}
         if len(others):
             title = f"Difference from {first} (standard error over sets)"
@@ -183,10 +184,10 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
 def drawn(found: Outcome) -> Pictures:
     """Figure of the mean AUC by form, a line per model."""
     summary = found.summary
-    n_sets = int(summary["n_sets"].max())
+    over = counted(int(summary["n_sets"].max()), "data set")
     figure = stress_figure(
         summary.rename(columns={"form": "label"}),
-        title=f"Mean AUC over {n_sets} data set{'s' if n_sets != 1 else ''}, as given and damaged",
+        title=f"Mean AUC over {over}, as given and damaged",
         own=[one for one in summary["model"] if one.startswith(FACTOR_MODELS)],
     )
     return Pictures(figures={NAME: figure})
