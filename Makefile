@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow test-all test-processors lint types contract check bench bench-instructions gallery recovery
+.PHONY: help venv demo test test-slow test-all test-processors lint types contract check bench bench-instructions gallery recovery stress
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -62,7 +62,11 @@ bench-instructions: venv ## count the instructions of a small fit under valgrind
 gallery: venv ## draw docs/gallery.md and its pictures again (needs RANKFACTOR_DATA and a Chromium)
 	$(BIN)/python docs/build_gallery.py
 
-RECOVERY := .venv/results
+RESULTS := .venv/results
 recovery: venv ## compare the recovery of known factors, for docs/results.md (about 8 minutes; pip install mofapy2 factor_analyzer)
-	$(BIN)/rankfactor reproduce recovery --out $(RECOVERY)/recovery --figures $(RECOVERY)/recovery
-	$(BIN)/python docs/build_results.py $(RECOVERY)
+	$(BIN)/rankfactor reproduce recovery --out $(RESULTS)/recovery --figures $(RESULTS)/recovery
+	$(BIN)/python docs/build_results.py $(RESULTS)
+
+stress: venv ## compare models on damaged tables, for docs/results.md (about an hour; needs RANKFACTOR_DATA)
+	$(BIN)/rankfactor reproduce stress --threads 1 --out $(RESULTS)/stress --figures $(RESULTS)/stress --resume
+	$(BIN)/python docs/build_results.py $(RESULTS)

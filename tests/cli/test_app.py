@@ -42,6 +42,7 @@ COMMANDS = [
     ["reproduce", "tb"],
     ["reproduce", "rnaseq"],
     ["reproduce", "suite"],
+    ["reproduce", "stress"],
     ["reproduce", "recovery"],
 ]
 

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.running import call, fails, works
 from tests.experiments.sets import archives, series, signal, split
 
-from rankfactor.experiments import crossvalidated, recovery, suite, usps
+from rankfactor.experiments import crossvalidated, recovery, stress, suite, usps
 from rankfactor.experiments.pictures import DIGIT_MODELS
 from rankfactor.experiments.simulated import Size
 
@@ -161,6 +161,26 @@ def test_figures_and_tables_of_joint_tasks() -> None:
     table = pd.read_csv("drawn/GSE_series_matrix-coefficients.csv")
     assert table["task"].nunique() == 4
     assert "network as drawn" in result.stderr
+
+
+@pytest.mark.slow
+def test_the_stress_suite(folder: str) -> None:
+    arguments = ("reproduce", "stress", "--folder", folder, "--sets", "plain,counts")
+    more = ("--models", "NS-PCA-SVM,L-SVM", "--folds", "2", *QUICK)
+    result = works(*arguments, *more, "--out", "results", "--figures", "results")
+    assert "Stress suite: AUC by cross-validation, mean over 2 sets" in result.stdout
+    assert "Difference from NS-PCA-SVM" in result.stdout
+    names = {f"stress{end}" for end in (".csv", "-fits.csv", ".md", ".json", ".png")}
+    assert {path.name for path in Path("results").iterdir()} == names
+    assert Path("results/stress.png").read_bytes().startswith(b"\x89PNG")
+    rows = pd.read_csv("results/stress.csv")
+    assert rows["form"].unique().tolist() == list(stress.FORMS)
+    assert len(rows) == 2 * 6 * 2
+    again = works(*arguments, *more, "--out", "results", "--figures", "results", "--resume")
+    assert "Stress suite" in again.stdout
+    assert pd.read_csv("results/stress.csv").equals(rows)  # seconds included: nothing was run
+    alone = ("--models", "L-SVM", "--folds", "3", *QUICK, "--out", "results", "--resume")
+    fails("had folds 2, not 3", *arguments, *alone)
 
 
 def test_recovery_of_known_factors(monkeypatch: pytest.MonkeyPatch) -> None:

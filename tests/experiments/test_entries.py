@@ -30,6 +30,14 @@ def test_the_log_scale_is_for_raw_tables() -> None:
     )
     assert model.chosen_ == by_hand.chosen_
     assert list(model.classes_) == ["a", "b"]
+    moved = raw.copy()
+    moved.iloc[0, 0] = -1e4
+    assert not LogScale(LinearSVM()).fit(moved, y).logged_
+    always = LogScale(LinearSVM(), log=True).fit(moved, y)
+    held = np.log2(1 + moved.clip(lower=0))
+    np.testing.assert_array_equal(
+        always.decision_function(moved), LinearSVM().fit(held, y).decision_function(held)
+    )
     plain = LogScale(LinearSVM()).fit(X, y)
     assert not plain.logged_
     np.testing.assert_array_equal(plain.predict(X), LinearSVM().fit(X, y).predict(X))
@@ -143,6 +151,16 @@ def test_factors_that_an_inner_part_has_no_samples_for_are_not_tried() -> None:
     assert "n_factors=10" in factors.fit(X, y).chosen_[0]
 
 
+def test_a_choice_by_repeated_folds() -> None:
+    X, y = signal(60)
+    ways = [{"good": False}, {"good": True}]
+    model = ChooseSettings(Fixed(), ways, measure="accuracy", n_folds=4, n_repeats=2).fit(X, y)
+    folds = model.folds_
+    assert len(folds) == 2 * 4 * 2
+    means = folds.groupby("model", sort=False)["accuracy"].mean()
+    assert model.scores_ == pytest.approx(means.tolist())
+
+
 def test_of_equal_settings_the_first() -> None:
     X, y = signal()
     model = ChooseSettings(Fixed(), [{"good": True}, {"good": True}]).fit(X, y)
@@ -184,6 +202,11 @@ def test_rows_of_a_table() -> None:
     ]
     assert entries(["PFA-L-BSVM"], "default") == [Entry("PFA-L-BSVM", "K = 20")]
     assert len(entries(["R-L-BSVM", "L-SVM"], "paper")) == 2
+    assert entries(["R-NL-BSVM", "G-L-BSVM", "RF"], "margin") == [
+        Entry("R-NL-BSVM", "margin chosen"),
+        Entry("G-L-BSVM", "K = 20"),  # which has no margin
+        Entry("RF", "its own"),
+    ]
     with pytest.raises(InputError, match="settings must be one of paper"):
         entries(["L-SVM"], "best")
     with pytest.raises(InputError, match="models must be among"):
@@ -200,6 +223,12 @@ def test_estimators_of_rows() -> None:
     assert isinstance(chosen.estimator, ChooseSettings)
     assert chosen.estimator.measure == "accuracy"
     assert not isinstance(build(Entry("G-L-BSVM", "K = 20"), log=False), LogScale)
+    assert build(Entry("L-SVM", "its own"), log=True).log
+    margin = build(Entry("R-L-BSVM", "margin chosen"), measure="accuracy")
+    assert (margin.estimator.training, margin.estimator.n_factors) == ("bayes", 20)
+    assert (margin.n_folds, margin.n_repeats, margin.measure) == (5, 3, "accuracy")
+    assert {"margin": 0.05, "max_cuts": 16} in margin.candidates
+    assert len(margin.candidates) == 20
     assert isinstance(build(Entry("NS-PCA-SVM", "K = 20")), NormalScoresPCASVM)
     assert {"n_factors": 40, "training": "predictive"} in candidates("R-L-BSVM", 100)
     assert candidates("OR-L-BSVM", 40) == [{"n_factors": 10}, {"n_factors": 20}]

@@ -17,7 +17,8 @@ from rankfactor.data import Dataset
 from rankfactor.data import collection as datasets
 from rankfactor.errors import InputError
 from rankfactor.evaluation.baselines import RandomForest
-from rankfactor.experiments import mnist, rnaseq, suite, tb, usps
+from rankfactor.experiments import entries, mnist, rnaseq, sets, suite, tb, usps
+from rankfactor.experiments.outcome import Outcome
 from rankfactor.experiments.paper import MNIST, RNASEQ, TB, USPS
 from rankfactor.experiments.problem import against, one_against_the_rest
 
@@ -65,6 +66,19 @@ def test_settings_are_chosen_on_the_training_part_only(monkeypatch: pytest.Monke
     (values,) = seen
     assert len(values) == 40
     assert not set(values) & set(test)
+
+
+@pytest.mark.slow
+def test_a_margin_is_chosen_by_repeated_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "MARGINS", (0.05, 0.4))
+    monkeypatch.setattr(entries, "CUTS", (4,))
+    monkeypatch.setattr(usps, "load", lambda name: split())
+    settings = {**QUICK, "way": "margin", "n_repeats": 1}
+    found = usps.run(["R-L-BSVM"], **settings)
+    assert found.rows["settings"].tolist() == ["margin chosen"]
+    (chosen,) = found.rows["chosen"]
+    assert chosen in ("margin=0.05, max_cuts=4", "margin=0.4, max_cuts=4")
+    assert found.rows["error"][0] < 25
 
 
 def test_a_set_without_a_split_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +233,14 @@ def test_the_suite_of_a_folder(tmp_path: Path) -> None:
     assert "Over 3 data sets the mean ranks" in text
     assert "A plain SVM (L-SVM) has a higher mean AUC than every factor model on" in text
     assert "grouped: samples of the same 'patient' are kept together." in text
-    assert "as good as the best" in found.markdown()
+    page = found.markdown()
+    assert "as good as the best" in page
+    assert "**AUC less that of L-SVM (standard error over folds)**" in page
+    assert "The AUC of R-L-BSVM is lower than that of L-SVM by more than 0.01 and" in text
+    own = found.summary.set_index("model")
+    areas = found.rows.groupby("model")["auc"].mean()
+    assert own["difference"]["R-L-BSVM"] == pytest.approx(areas["R-L-BSVM"] - areas["L-SVM"])
+    assert np.isnan(own["difference"]["L-SVM"])
 
 
 def rows(**areas: list[float]) -> pd.DataFrame:
@@ -251,6 +272,49 @@ def test_where_a_plain_svm_wins_is_said() -> None:
     assert only == "1 data set and 1 models are too few for a test of mean ranks."
 
 
+def folds(**areas: list[list[float]]) -> Outcome:
+    """A suite of two sets: of every model the AUC in the folds of both."""
+    fits = pd.DataFrame(
+        [
+            {"data": f"set{i}", "task": "y", "model": model.replace("_", "-")}
+            | {"repeat": 1, "fold": fold, "auc": auc}
+            for model, of_sets in areas.items()
+            for i, values in enumerate(of_sets)
+            for fold, auc in enumerate(values)
+        ]
+    )
+    means = {model: [float(np.mean(one)) for one in sets] for model, sets in areas.items()}
+    return Outcome("suite", "A suite", rows(**means).assign(chosen=""), fits, {})
+
+
+def test_differences_from_the_linear_svm_are_of_the_same_folds() -> None:
+    found = folds(
+        L_SVM=[[0.9, 0.5, 0.7], [0.9, 0.7, 0.8]],
+        R_L_BSVM=[[0.88, 0.48, 0.67], [0.95, 0.6, 0.7]],
+        RF=[[0.892, 0.492, 0.692], [1.0, 0.8, 0.9]],
+    )
+    mean, error = suite.compared(found)
+    assert list(mean) == ["R-L-BSVM", "RF"]
+    assert mean["R-L-BSVM"].tolist() == pytest.approx([-0.07 / 3, -0.05])
+    spread = np.std([-0.02, -0.02, -0.03], ddof=1) / np.sqrt(3)
+    assert error["R-L-BSVM"]["set0"] == pytest.approx(spread)
+    # Clear on the first set, within two standard errors on the second; RF is 0.008 below.
+    assert suite.lost_sets(suite.compared(found)) == [
+        "The AUC of R-L-BSVM is lower than that of L-SVM by more than 0.01 and by more than twice "
+        "the standard error of the difference on 1 of 2 sets (difference, standard error): set0 "
+        "(-0.023, 0.003)."
+    ]
+    assert suite.compared(found).lost["RF"].tolist() == [False, False]
+    *_, table = suite.Suite(**vars(found)).tables().values()
+    assert table["R-L-BSVM"].tolist() == ["-0.023 (0.003)", "-0.050 (0.050)"]
+
+
+def test_without_the_linear_svm_nothing_is_compared_with_it() -> None:
+    found = folds(R_L_BSVM=[[0.8, 0.9], [0.7, 0.8]], RF=[[0.8, 0.9], [0.7, 0.8]])
+    assert suite.lost_sets(suite.compared(found)) == []
+    assert list(suite.Suite(**vars(found)).tables()) == ["A suite"]
+
+
 def test_settings_of_a_model_are_kept_apart() -> None:
     table = rows(R_L_BSVM=[0.9, 0.8, 0.9], L_SVM=[0.7, 0.6, 0.5], G_L_BSVM=[0.6, 0.5, 0.6])
     table.loc[table["model"] == "R-L-BSVM", "settings"] = "K = 20"
@@ -262,7 +326,8 @@ def test_settings_of_a_model_are_kept_apart() -> None:
     assert areas["R-L-BSVM (default)"].tolist() == [0.5, 0.4, 0.4]
     assert areas["R-L-BSVM (chosen)"].tolist() == [0.2, 0.1, 0.3]
     ranks = suite.mean_ranks(areas)
-    summary = suite._summary(table, ranks)
+    nothing = suite.Differences(pd.DataFrame(), pd.DataFrame())
+    summary = suite._summary(table, ranks, nothing)
     assert list(zip(summary["model"], summary["settings"], strict=True)) == [
         ("R-L-BSVM", "K = 20"),
         ("L-SVM", "its own"),
@@ -273,7 +338,10 @@ def test_settings_of_a_model_are_kept_apart() -> None:
     ]
     assert summary["auc"].iloc[[0, 3]].tolist() == pytest.approx([2.6 / 3, 1.3 / 3])
     assert ranks.mean["R-L-BSVM (K = 20)"] == 1
-    assert "R-L-BSVM (K = 20) is not to be told from" in suite.sentences(table, ranks)[0]
+    assert (
+        "No significant difference between R-L-BSVM (K = 20) and"
+        in (suite.sentences(table, ranks)[0])
+    )
     # A plain SVM is above "default" and "chosen" everywhere, and below "K = 20".
     assert "on 0 of 3 sets" in suite.sentences(table, ranks)[1]
 
@@ -385,12 +453,12 @@ def test_the_library_s_own_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RANKFACTOR_DATA", raising=False)
     monkeypatch.delenv("RANKFACTOR_DATA_URL", raising=False)
     notes: list[str] = []
-    found = {problem.name: problem for problem in suite._known((), notes)}
+    found = {problem.name: problem for problem in sets._known((), notes)}
     assert set(found) == {"alzheimer", "khan", "bfi"}
     assert list(found["alzheimer"].labels) == ["Impairment", "APOE4"]
     assert any(note.startswith("golub is left out: golub.npz is not bundled") for note in notes)
     with pytest.raises(InputError, match=r"golub\.npz is not bundled"):
-        list(suite._known(["golub"], notes))
+        list(sets._known(["golub"], notes))
 
 
 def test_columns_of_words_are_features_of_the_suite(
@@ -403,9 +471,9 @@ def test_columns_of_words_are_features_of_the_suite(
     people = datasets.DatasetInfo(
         "people", 3, 1, "people", ("ill",), "here", files={"people.csv": checksum}, words=("sex",)
     )
-    for module in (datasets, suite):
+    for module in (datasets, sets):
         monkeypatch.setattr(module, "list_datasets", lambda: (people,))
-    (problem,) = suite._known((), [])
+    (problem,) = sets._known((), [])
     assert list(problem.table) == ["age", "sex=male"]
     assert_array_equal(problem.table["sex=male"], [1.0, 0.0, np.nan])
     assert list(problem.labels) == ["ill"]

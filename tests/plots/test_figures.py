@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import matplotlib
 import numpy as np
@@ -56,6 +57,7 @@ FIGURES = {
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
     "recovery": lambda: plots.recovery_figure(models.recovery(), title="A <title>", own=["ours"]),
+    "stress": lambda: plots.stress_figure(models.stress(), title="A <title>", own=["model 0"]),
     "roc": lambda: plots.roc_figure(models.decisions(), "group"),
     "reliability": lambda: plots.reliability_figure(*chances()),
 }
@@ -72,7 +74,7 @@ def drawn(figure):
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.quick_cases(
     *("coefficients, three classes", "scores", "loadings, clustered", "network", "reliability"),
-    "recovery",
+    *("recovery", "stress"),
 )
 def test_labels_lie_inside_the_figure_and_apart(name):
     figure = FIGURES[name]()
@@ -241,6 +243,24 @@ def test_recovery_marks_our_models_and_the_best():
     assert [text.get_fontweight() for text in raw.texts] == ["bold", "normal"]
 
 
+def test_names_at_the_ends_of_lines_are_apart_and_in_order():
+    figure = FIGURES["stress"]()
+    (axes,) = figure.axes
+    renderer = drawn(figure)
+    boxes = [text.get_window_extent(renderer) for text in axes.texts]
+    assert [text.get_text() for text in axes.texts] == [f"model {i}" for i in range(6)]
+    for upper, lower in pairwise(boxes):
+        assert lower.y1 <= upper.y0
+    inside = axes.get_window_extent(renderer)
+    assert all(inside.y0 <= box.y0 and box.x1 <= inside.x1 for box in boxes)
+
+
+def test_a_model_may_lack_a_form():
+    rows = models.stress()
+    figure = plots.stress_figure(rows[(rows["label"] != "12 labels") | (rows["model"] > "model 2")])
+    assert len(figure.axes[0].texts) == 6
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -254,6 +274,7 @@ def test_recovery_marks_our_models_and_the_best():
         (lambda: plots.comparison_figure(pd.DataFrame({"task": []})), "'model'"),
         (lambda: plots.scree_figure(models.unsupervised()), 'n_factors="auto"'),
         (lambda: plots.recovery_figure(pd.DataFrame({"label": []})), "'model'"),
+        (lambda: plots.stress_figure(pd.DataFrame({"label": []})), "'model'"),
     ],
 )
 def test_bad_arguments_are_named(call, words):

@@ -169,7 +169,7 @@ CHECKPOINT = {"problem.zip": Kind("", lambda path: True)}
 # What `rankfactor reproduce --figures` writes, whatever the data set.
 FIGURES = {
     re.compile(r".+-(loadings|coefficients|network).*\.png"): FIGURE,
-    re.compile(r"recovery\.png"): FIGURE,
+    re.compile(r"(recovery|stress)\.png"): FIGURE,
     re.compile(r".+-network\.graphml"): NETWORK,
     re.compile(r".+-coefficients\.csv"): COEFFICIENTS,
     re.compile(r".+-top-\d+\.csv"): LEADERS,

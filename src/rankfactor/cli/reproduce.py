@@ -12,7 +12,7 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.reproduce_run import run
 
 _NAMES = "NAME[,NAME...]"
-Settings = opt.choice("paper", "default", "chosen", "all")
+Settings = opt.choice("paper", "default", "chosen", "margin", "all")
 _maybe = partial(opt.option, str, default=None)
 _path = partial(opt.option, Path, default=None)
 # Every option with its usual default, in the order of the help.
@@ -42,7 +42,8 @@ _ALL: opt.Options = {
     "settings": opt.option(
         Settings,
         "paper: K = 20 and joint training as in the paper; default: K = 20 and the library's "
-        "training; chosen: by cross-validation on the training part.",
+        "training; chosen: by cross-validation on the training part; margin: as paper, with the "
+        "margin and the cuts of the rank likelihood chosen there; all: the first three.",
         default=Settings("all"),
     ),
     "folds": opt.option(int, "Folds of a repeat; fewer if a class is small.", default=10, min=2),
@@ -149,6 +150,17 @@ _add(
     settings=(_ALL["settings"][0], Settings("default")),
     folds=(_ALL["folds"][0], 5),
     repeats=(_ALL["repeats"][0], 2),
+)
+_add(
+    "stress",
+    "Compare models on every data set there is, as given and damaged: raw scale, outliers, missing "
+    "cells, few labels.",
+    "--sets alzheimer,khan --folds 3 --out results --figures results",
+    (*_SERIES, "gmt", "table"),
+    settings=(_ALL["settings"][0], Settings("default")),
+    folds=(_ALL["folds"][0], 5),
+    max_samples=(_ALL["max_samples"][0], 400),
+    figures=_path("Folder for the figure, stress.png."),
 )
 _add(
     "recovery",

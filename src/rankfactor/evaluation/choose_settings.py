@@ -28,6 +28,7 @@ class _Choosing(Wrapper):
     estimator: Any
     random_state: int | None
     settings_: dict[str, Any]
+    folds_: pd.DataFrame
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Choose the settings, then fit to all samples; groups stay whole in the inner folds."""
@@ -52,6 +53,7 @@ class _Choosing(Wrapper):
         measure: str,
         n_folds: int,
         groups: Integers | None,
+        n_repeats: int = 1,
     ) -> list[float]:
         """Measure of every candidate: mean over folds, then over label columns."""
         # A scale of the decisions changes no measure, so its time can be saved.
@@ -61,11 +63,13 @@ class _Choosing(Wrapper):
             table.reset_index(drop=True),
             labels.reset_index(drop=True),
             n_folds=n_folds,
+            n_repeats=n_repeats,
             groups=groups,
             random_state=self.random_state,
         )
         if not result.complete:
             raise KeyboardInterrupt
+        self.folds_ = result.folds
         means = result.summary().groupby("model")[measure].mean()
         return [float(means[in_words(one)]) for one in candidates]
 
@@ -85,6 +89,8 @@ class ChooseSettings(_Choosing):
     n_folds : int, default 3
         Inner folds; fewer where a class or the number of groups is smaller. With fewer than two
         folds, or candidates to compare, the first candidate is taken.
+    n_repeats : int, default 1
+        Repetitions of the inner cross-validation, each with new folds.
     most_samples : int, default 3000
         Larger training parts are represented by as many samples, drawn by class of the first label
         column.
@@ -98,12 +104,16 @@ class ChooseSettings(_Choosing):
     scores_ : list of float
         Measure of every candidate, NaN if it was not compared; empty if there was nothing to
         choose.
+    folds_ : DataFrame
+        Measures of every candidate in every inner fold, as in
+        `rankfactor.evaluation.Evaluation.folds`; only if candidates were compared.
     """
 
     estimator: Any
     candidates: Sequence[Settings]
     measure: str = "auc"
     n_folds: int = 3
+    n_repeats: int = 1
     most_samples: int = 3000
     random_state: int | None = 0
 
@@ -135,7 +145,9 @@ class ChooseSettings(_Choosing):
         candidates = [self.candidates[i] for i in possible]
         part, answers, division = table.iloc[some], labels.iloc[some], (n_folds, inside)
         scores = np.full(len(self.candidates), np.nan)
-        scores[possible] = self._scores(candidates, part, answers, self.measure, *division)
+        scores[possible] = self._scores(
+            candidates, part, answers, self.measure, *division, self.n_repeats
+        )
         return list(map(float, scores))
 
 

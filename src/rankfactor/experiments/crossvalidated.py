@@ -10,7 +10,8 @@ import pandas as pd
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation import Evaluation, cross_validate
-from rankfactor.experiments.entries import CHOSEN, N_FACTORS, Entry, build, entries
+from rankfactor.experiments.entries import CHOSEN, MARGIN, N_FACTORS, Entry, build, entries
+from rankfactor.experiments.few_labels import FewLabels
 from rankfactor.experiments.outcome import Keep, Outcome, Progress, counted, in_turn
 from rankfactor.experiments.paper import Area, beside
 from rankfactor.experiments.problem import Problem
@@ -53,7 +54,7 @@ class _Found:
 
     def take(self, known: Outcome, problem: Problem, rows: Sequence[Entry]) -> bool:
         """Take a problem from an earlier run, if that has all of it."""
-        mine = known.rows[known.rows["data"] == problem.name]
+        mine = _of(known.rows, problem)
         records: list[dict[str, Any]] = mine.to_dict("records")  # type: ignore[assignment]
         by_key = {(one["task"], one["model"], one["settings"]): one for one in records}
         wanted = [(task, row.model, row.settings) for task in problem.labels for row in rows]
@@ -61,9 +62,9 @@ class _Found:
             return False
         self.rows += [by_key[key] for key in wanted]
         names = {row.name for row in rows}
-        fits = known.fits
-        self.fits.append(fits[(fits["data"] == problem.name) & fits["model"].isin(names)])
-        self.notes += [one for one in known.notes if one.startswith(f"{problem.name}: ")]
+        fits = _of(known.fits, problem)
+        self.fits.append(fits[fits["model"].isin(names)])
+        self.notes += [one for one in known.notes if one.startswith(f"{problem.data}: ")]
         return True
 
 
@@ -123,15 +124,24 @@ def run_folds(
         if not evaluation.complete:
             raise KeyboardInterrupt
         found.rows += _rows(problem, rows, evaluation, published or {})
-        found.fits.append(evaluation.folds.assign(data=problem.name))
+        n_train = evaluation.folds["n_train"].clip(upper=problem.n_labels)
+        found.fits.append(evaluation.folds.assign(n_train=n_train, **problem.place))
         return True
 
     def outcome(*missing: str) -> Outcome:
-        fits, told = pd.concat(found.fits, ignore_index=True), (*found.notes, *missing)
+        fits = pd.concat(found.fits, ignore_index=True)
+        told = (*dict.fromkeys(found.notes), *missing)  # forms of a set have the same notes
         table = pd.DataFrame(found.rows)
         return Outcome(name, title, table, fits, plan.told(), told, complete=not missing)
 
     return in_turn(list(problems), run, outcome, keep)
+
+
+def _of(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
+    """Rows of a problem."""
+    for column, value in problem.place.items():
+        frame = frame[frame[column] == value]
+    return frame
 
 
 def _check_alike(known: Outcome, name: str, settings: Mapping[str, Any]) -> None:
@@ -161,28 +171,30 @@ def _evaluate(
         groups = group_numbers(problem.groups, problem.table.index)
     folds = possible_folds(class_index, groups, plan.n_folds)
     most = smallest_training_part(n, groups, max(folds, 1))
-    notes += [f"{problem.name}: {one}" for one in problem.notes]
+    notes += [f"{problem.data}: {one}" for one in problem.notes]
     if folds < plan.n_folds:
-        notes.append(f"{problem.name}: {folds} folds, as its smallest class has no more.")
+        notes.append(f"{problem.data}: {folds} folds, as its smallest class has no more.")
     if most < plan.n_factors:
-        notes.append(f"{problem.name}: {most} factors at most, as a training part has few samples.")
+        notes.append(f"{problem.data}: {most} factors at most, as a training part has few samples.")
 
     def tell(model: str, done: int, total: int) -> None:
         if progress is not None:
             progress(f"{problem.name}: {model}", done, total)
 
+    def model(row: Entry) -> Any:
+        built = build(
+            row,
+            n_factors=plan.n_factors,
+            most_factors=max(most, 1),
+            random_state=plan.random_state,
+            # Folds side by side use the cores better than the threads of one small fit.
+            n_threads=1 if plan.n_threads is None and plan.n_jobs != 1 else plan.n_threads,
+            log=problem.log,
+        )
+        return built if problem.n_labels is None else FewLabels(built, problem.n_labels)
+
     return cross_validate(
-        {
-            row.name: build(
-                row,
-                n_factors=plan.n_factors,
-                most_factors=max(most, 1),
-                random_state=plan.random_state,
-                # Folds side by side use the cores better than the threads of one small fit.
-                n_threads=1 if plan.n_threads is None and plan.n_jobs != 1 else plan.n_threads,
-            )
-            for row in rows
-        },
+        {row.name: model(row) for row in rows},
         problem.table,
         problem.labels,
         n_folds=folds,
@@ -207,11 +219,12 @@ def _rows(
         measures = ("auc", "auc_sd", "accuracy", "accuracy_sd", "seconds")
         table.append(
             {
-                **{"data": problem.name, "task": task},
+                **problem.place,
+                **{"task": task, "n": int(problem.labels[task].notna().sum())},
                 **{"model": row.model, "settings": row.settings},
                 **{name: float(ours[name]) for name in measures},
                 "chosen": counted(chosen.get_group((task, row.name)))
-                if row.settings == CHOSEN
+                if row.settings in (CHOSEN, MARGIN)
                 else "",
                 **beside(theirs.get(row.model, Area())),
             }

@@ -17,15 +17,16 @@ RAW_SCALE = 1000.0
 class LogScale(Wrapper):
     """A classifier on log2(1 + x), if the training table is of raw intensities or counts.
 
-    That is the case if all its values are at least 0 and the largest exceeds 1000. New values
-    below zero count as zero. ``logged_`` tells whether it was.
+    That is the case if all its values are at least 0 and the largest exceeds 1000, or if ``log``
+    says so. Values below zero count as zero. ``logged_`` tells whether it was.
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, log: bool | None = None) -> None:
         self.estimator = estimator
+        self.log = log
 
     def _learned_table(self, X: Any) -> Any:
-        self.logged_ = is_raw(X)
+        self.logged_ = is_raw(X) if self.log is None else self.log
         return self._table(X)
 
     def _table(self, X: Any) -> Any:

@@ -128,15 +128,18 @@ def in_turn(
 
 def readable_ranks(summary: pd.DataFrame) -> pd.DataFrame:
     """Mean ranks as text."""
-    digits = {"mean_rank": 2, "auc": 3, "accuracy": 3, "seconds": 1}
+    digits = {"mean_rank": 2, "auc": 3, "difference": 3, "sets_lost": 0}
+    digits |= {"accuracy": 3, "seconds": 1}
+    headings = {"auc": "AUC", "difference": "AUC less L-SVM's", "sets_lost": "sets lost to L-SVM"}
     return pd.DataFrame(
         {
-            name.replace("_", " ").replace("auc", "AUC"): (
-                _text(summary[name], None, digits[name])
+            headings.get(name, name.replace("_", " ")): (
+                _text(summary[name], summary.get(f"{name}_se"), digits[name])
                 if name in digits
                 else summary[name].astype(str)
             )
             for name in summary.columns
+            if not name.endswith("_se")
         }
     )
 

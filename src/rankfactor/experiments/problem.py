@@ -19,17 +19,30 @@ MOST_CLASSES = 12  # a column with more describes samples rather than classes
 class Problem:
     """A table and its tasks."""
 
-    name: str
+    data: str  # name of the data set
     table: pd.DataFrame  # samples x features, NaN = missing
     labels: pd.DataFrame  # the same index, one column per task, NaN = unknown
     groups: pd.Series[Any] | None = None  # samples of one group stay in one fold
     notes: tuple[str, ...] = ()  # what was done to the table
     paper: Mapping[str, str] = field(default_factory=dict)  # the paper's names of tasks
+    form: str = ""  # how the table is seen, where a set is seen in several forms
+    n_labels: int | None = None  # labels of a task that a training part keeps; None for all
+    log: bool | None = None  # whether the log scale is used, as for `LogScale`
+
+    @property
+    def name(self) -> str:
+        """Name for progress and messages, unique within an experiment."""
+        return ", ".join(filter(None, (self.data, self.form)))
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Columns of a table that say where a row belongs."""
+        return {"data": self.data} | ({"form": self.form} if self.form else {})
 
     @classmethod
     def of_columns(
         cls,
-        name: str,
+        data: str,
         table: pd.DataFrame,
         columns: Iterable[pd.Series[Any]],
         tasks_of: Callable[[pd.Series[Any]], tuple[dict[str, Any], dict[str, str]]],
@@ -42,7 +55,7 @@ class Problem:
         for tasks, known in map(tasks_of, columns):
             labels |= tasks
             paper |= known
-        return cls(name, table, pd.DataFrame(labels), groups, notes, paper)
+        return cls(data, table, pd.DataFrame(labels), groups, notes, paper)
 
 
 def against(column: pd.Series[Any], first: Collection[str], second: Collection[str] | None) -> Any:

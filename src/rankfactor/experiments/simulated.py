@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rankfactor.engine.alignment import match_factors
+from rankfactor.experiments.damage import exponentiated, with_missing, with_outliers
 from rankfactor.typing import Floats
 
 NONZERO = 0.4  # probability of a loading that is not zero
-OUTLIERS, MOVED = 0.01, 20.0  # share of cells, and by how many standard deviations they are moved
 LEVELS = 5
 EVEN = 4.0  # Dirichlet parameter of the shares of levels: larger makes features more alike
 MISSING = 0.3
@@ -91,12 +91,7 @@ def _values(y: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _raw(y: Floats, rng: np.random.Generator) -> Floats:
-    return np.asarray(np.exp(2.0 * y))
-
-
-def _outliers(y: Floats, rng: np.random.Generator) -> Floats:
-    moved = rng.random(y.shape) < OUTLIERS
-    return np.asarray(y + MOVED * moved * rng.choice([-1.0, 1.0], y.shape))
+    return exponentiated(y)
 
 
 def _counts(y: Floats, rng: np.random.Generator) -> Floats:
@@ -112,12 +107,12 @@ def _levels(y: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _missing(y: Floats, rng: np.random.Generator) -> Floats:
-    return np.where(rng.random(y.shape) < MISSING, np.nan, y)
+    return with_missing(y, rng, MISSING)
 
 
 def _mixture(y: Floats, rng: np.random.Generator) -> Floats:
     """One of the other complete forms for every feature, as evenly as possible."""
-    whole = (_values, _raw, _outliers, _counts, _levels)
+    whole = (_values, _raw, with_outliers, _counts, _levels)
     which = rng.permutation(y.shape[1]) % len(whole)  # (d,)
     X = np.empty_like(y)
     for number, see in enumerate(whole):
@@ -135,7 +130,7 @@ class Form(NamedTuple):
 FORMS = {
     "values": Form("Gaussian values", _values),
     "raw": Form("raw scale", _raw),
-    "outliers": Form("1 % outliers", _outliers),
+    "outliers": Form("1 % outliers", with_outliers),
     "counts": Form("Poisson counts", _counts),
     "levels": Form("five levels", _levels),
     "mixture": Form("mixture of all", _mixture),

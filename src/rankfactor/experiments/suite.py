@@ -1,40 +1,68 @@
 """The suite: every data set there is, all models, and what can be said over all of them.
 
-Sets are those of `rankfactor.data.collection`, or the NumPy archives of a folder of the user's own,
-of the form of `rankfactor.data.npz`: ``X``, the label ``y``, and columns ``lab_*``, of which one
-with the name patient, individual, subject, donor or groups keeps samples together. A set counts
-once in the ranks, with the mean AUC over its tasks.
+Sets are those of `rankfactor.experiments.sets`. A set counts once in the ranks, with the mean AUC
+over its tasks.
+
+Models are compared with the linear SVM fold by fold: the AUC of a fold is the mean over tasks, and
+the standard error of a set's mean difference is the standard deviation of the differences over the
+root of the number of folds. Folds share training samples, so it is somewhat too small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from rankfactor.data import read_table
-from rankfactor.data.collection import list_datasets, load
-from rankfactor.errors import InputError, did_you_mean
 from rankfactor.experiments.crossvalidated import run_folds
-from rankfactor.experiments.entries import CHOSEN
+from rankfactor.experiments.entries import CHOSEN, Entry
 from rankfactor.experiments.outcome import Keep, Outcome
-from rankfactor.experiments.problem import Problem
 from rankfactor.experiments.ranks import Ranks, mean_ranks
-from rankfactor.experiments.rnaseq import sepsis_tasks
-from rankfactor.features.plan import FeaturePlan
-from rankfactor.folds import drawn_by_class
+from rankfactor.experiments.sets import load_problems
 
 MODELS = (
     *("R-L-BSVM", "R-NL-BSVM", "G-L-BSVM", "PFA-L-BSVM", "NS-PCA-SVM"),
     *("L-SVM", "RBF-SVM", "RF"),
 )
 PLAIN = ("L-SVM", "RBF-SVM")
-GROUPS = ("patient", "individual", "subject", "donor", "groups")
+BASE = "L-SVM"  # what the others are compared with, fold by fold
+CLEARLY = 0.01  # a set counts as lost if the AUC is lower by more, and by two standard errors
+FACTOR_MODELS = ("R-", "OR-", "G-")  # how their names begin
 MOST_SAMPLES = 1000
+
+
+class Differences(NamedTuple):
+    """AUC less that of `BASE` on the same folds: sets (rows), models and settings (columns)."""
+
+    mean: pd.DataFrame
+    error: pd.DataFrame  # standard error over folds
+
+    @property
+    def lost(self) -> pd.DataFrame:
+        """Whether the difference is below zero by more than `CLEARLY` and two standard errors."""
+        return (self.mean < -CLEARLY) & (self.mean < -2.0 * self.error)
+
+
+class Suite(Outcome):
+    """Outcome with a table of differences from the linear SVM."""
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables of every experiment, and differences by set with their standard errors."""
+        tables, found = super().tables(), compared(self)
+        if found.mean.empty:
+            return tables
+        shown = {
+            name: [
+                "" if np.isnan(mean) else f"{mean:+.3f} ({error:.3f})"
+                for mean, error in zip(found.mean[name], found.error[name], strict=True)
+            ]
+            for name in found.mean
+        }
+        table = pd.DataFrame({"data": list(found.mean.index), **shown})
+        return {**tables, f"AUC less that of {BASE} (standard error over folds)": table}
 
 
 def run(
@@ -52,34 +80,24 @@ def run(
     Parameters
     ----------
     models : sequence of str
-    folder : Path, optional
-        Folder of ``.npz`` archives, in place of the library's sets.
-    sets : sequence of str
-        Names of the sets to take; by default all.
-    max_samples : int
-        Larger sets are represented by as many samples, drawn by class.
-    random_state : int
+    folder, sets, max_samples, random_state
+        As for `rankfactor.experiments.sets.load_problems`.
     keep : callable, optional
         Called with what is finished so far after every set but the last, its ranks included.
     """
-    notes: list[str] = []
-    problems = list(_known(sets, notes) if folder is None else _of_folder(folder, sets))
-    if not problems:
-        raise InputError("the suite has no data set that can be had: set RANKFACTOR_DATA.")
-    fewer = [_at_most(problem, max_samples, random_state) for problem in problems]
+    problems, notes = load_problems(folder, sets, max_samples, random_state)
 
     def ranked(found: Outcome) -> Outcome:
         ranks = mean_ranks(by_set(found.rows))
-        return replace(
-            found,
-            summary=_summary(found.rows, ranks),
-            notes=(*sentences(found.rows, ranks), *found.notes),
-        )
+        differences = compared(found)
+        told = (*sentences(found.rows, ranks), *lost_sets(differences), *found.notes)
+        summary = _summary(found.rows, ranks, differences)
+        return Suite(**{**vars(found), "summary": summary, "notes": told})
 
     found = run_folds(
         "suite",
         "Suite: AUC and accuracy by cross-validation",
-        fewer,
+        problems,
         models=models,
         notes=notes,
         random_state=random_state,
@@ -92,7 +110,7 @@ def run(
 
 def by_set(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean AUC over the tasks of every set (rows), by model and settings (columns)."""
-    named = rows.assign(model=_names(rows))
+    named = rows.assign(model=model_names(rows))
     table = named.pivot_table("auc", "data", "model", sort=False, dropna=False)
     return table[list(dict.fromkeys(named["model"]))]
 
@@ -108,13 +126,17 @@ def sentences(rows: pd.DataFrame, ranks: Ranks) -> list[str]:
         told.append(
             f"Over {n} the mean ranks "
             f"{'differ' if ranks.p_value < 0.05 else 'do not differ'} "
-            f"(Friedman, p = {ranks.p_value:.2g}); two models differ at 5 % if their mean ranks "
-            f"are {ranks.critical:.2f} apart (Nemenyi), so "
-            f"{best} is not to be told from {', '.join(ranks.as_good(best)[1:]) or 'no other'}."
+            f"(Friedman, p = {ranks.p_value:.2g}). Two models differ at 5 % if their mean ranks "
+            f"are {ranks.critical:.2f} apart (Nemenyi). "
+            + (
+                f"No significant difference between {best} and {', '.join(near)}."
+                if (near := [one for one in ranks.as_good(best) if one != best])
+                else f"{best} differs significantly from every other model."
+            )
         )
     table = by_set(rows)
     plain = [name for name in table.columns if name in PLAIN]
-    factors = [name for name in table.columns if str(name).startswith(("R-", "OR-", "G-"))]
+    factors = [name for name in table.columns if str(name).startswith(FACTOR_MODELS)]
     if plain and factors:
         ahead = table[plain].max(axis=1) > table[factors].max(axis=1)
         where = [str(name) for name in table.index[ahead.to_numpy()]]
@@ -125,7 +147,34 @@ def sentences(rows: pd.DataFrame, ranks: Ranks) -> list[str]:
     return told
 
 
-def _names(rows: pd.DataFrame) -> list[str]:
+def compared(found: Outcome) -> Differences:
+    """Differences from `BASE`; empty if it is not among the models."""
+    names = _names_of_fits(found.rows)
+    fits = found.fits.assign(model=found.fits["model"].map(names))
+    areas = fits.pivot_table("auc", ["data", "repeat", "fold"], "model", sort=False)
+    if BASE not in areas:
+        return Differences(pd.DataFrame(), pd.DataFrame())
+    others = [name for name in dict.fromkeys(names.values()) if name != BASE]
+    by_set = areas.reindex(columns=others).sub(areas[BASE], axis=0).groupby("data", sort=False)
+    return Differences(by_set.mean(), by_set.sem())
+
+
+def lost_sets(differences: Differences) -> list[str]:
+    """Sentence on the sets that the first factor model loses to `BASE`, if both were run."""
+    model = next((n for n in map(str, differences.mean) if n.startswith(FACTOR_MODELS)), None)
+    if model is None:
+        return []
+    mean, error = differences.mean[model], differences.error[model]
+    where = differences.lost.index[differences.lost[model]]
+    listed = ", ".join(f"{one} ({mean[one]:+.3f}, {error[one]:.3f})" for one in where)
+    return [
+        f"The AUC of {model} is lower than that of {BASE} by more than {CLEARLY} and by more than "
+        f"twice the standard error of the difference on {len(where)} of {len(mean)} sets"
+        + (f" (difference, standard error): {listed}." if listed else ".")
+    ]
+
+
+def model_names(rows: pd.DataFrame) -> list[str]:
     """Name of every row: its model, with the settings where they are chosen or one of several."""
     several = rows.drop_duplicates(["model", "settings"])["model"].value_counts() > 1
     return [
@@ -134,90 +183,27 @@ def _names(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def _summary(rows: pd.DataFrame, ranks: Ranks) -> pd.DataFrame:
+def _names_of_fits(rows: pd.DataFrame) -> dict[str, str]:
+    """Names of models as in `model_names`, by their names in the table of fits."""
+    keys = zip(rows["model"], rows["settings"], strict=True)
+    return dict(zip((Entry(*key).name for key in keys), model_names(rows), strict=True))
+
+
+def _summary(rows: pd.DataFrame, ranks: Ranks, differences: Differences) -> pd.DataFrame:
     """Models and settings by mean rank, with means over sets."""
-    named, order = rows.assign(name=_names(rows)), list(ranks.mean.index)
+    named, order = rows.assign(name=model_names(rows)), list(ranks.mean.index)
     measures = ["auc", "accuracy", "seconds"]
     means = named.groupby(["data", "name"])[measures].mean().groupby("name").mean()
     table = named.drop_duplicates("name").set_index("name").loc[order, ["model", "settings"]]
     near = ranks.as_good(str(order[0]))
+    apart: dict[str, Any] = {}
+    if not differences.mean.empty:
+        apart = {"difference": differences.mean.mean(), "difference_se": differences.mean.sem()}
+        apart["sets_lost"] = differences.lost.sum().reindex(order)
     return table.assign(
         mean_rank=ranks.mean,
-        **means.loc[order],
+        auc=means["auc"],
+        **apart,
+        **means.loc[order, ["accuracy", "seconds"]],
         as_good_as_the_best=["yes" if one in near else "no" for one in order],
     ).reset_index(drop=True)
-
-
-def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
-    """The library's sets, or those named; one that cannot be had is left out with a note."""
-    infos = {info.name: info for info in list_datasets()}
-    for name in sets:
-        if name not in infos:
-            raise InputError(
-                f"there is no data set '{name}'; choose among {', '.join(infos)}."
-                f"{did_you_mean(name, infos)}"
-            )
-    for name in sets or infos:
-        try:
-            data = load(name)
-        except InputError as error:
-            if sets:
-                raise
-            notes.append(f"{name} is left out: {error}")
-            continue
-        if name == "sepsis_gse13015":
-            # Its second column has classes of three samples; the two large ones are the hard task.
-            yield Problem(name, data.table, sepsis_tasks(data.labels))
-            continue
-        table, words = data.table, list(infos[name].words)
-        if words:
-            # 0/1 features of all samples: they say which words there are, and nothing of classes.
-            plan, whole = FeaturePlan.learn(table.join(data.labels[words]))
-            table = pd.DataFrame(whole.values, table.index, plan.names)
-        yield _problem(name, table, data.labels, list(infos[name].labels))
-
-
-def _of_folder(folder: Path, sets: Sequence[str]) -> Iterator[Problem]:
-    if not folder.is_dir():
-        raise InputError(f"{folder} is no folder: give one that holds .npz archives.")
-    files = {path.stem: path for path in sorted(folder.glob("*.npz"))}
-    if not files:
-        raise InputError(f"{folder} has no .npz archive: put tables of the form X, y into it.")
-    for name in sets:
-        if name not in files:
-            raise InputError(f"{folder} has no {name}.npz; it has {', '.join(files)}.")
-    for name in sets or files:
-        table = read_table(files[name])
-        if "y" not in table.annotations:
-            raise InputError(f"{files[name]} has no array 'y' of labels; add it.")
-        yield _problem(name, table.values, table.annotations, ["y"])
-
-
-def _problem(
-    name: str, table: pd.DataFrame, annotations: pd.DataFrame, tasks: list[str]
-) -> Problem:
-    groups = next(
-        (c for c in annotations.columns if str(c).lower() in GROUPS and c not in tasks), None
-    )
-    kept = None if groups is None else annotations[groups]
-    notes: tuple[str, ...] = ()
-    if kept is not None:
-        # A sample without a group belongs to none but its own.
-        kept = kept.where(kept.notna(), pd.Series(table.index, index=table.index).astype(str))
-        notes = (f"samples of the same '{groups}' are kept together.",)
-    return Problem(name, table, annotations[tasks], kept, notes)
-
-
-def _at_most(problem: Problem, most: int, random_state: int) -> Problem:
-    n = len(problem.table)
-    if n <= most:
-        return problem
-    first = problem.labels.iloc[:, 0].astype(str)
-    some = np.sort(drawn_by_class(first, most, random_state))
-    return replace(
-        problem,
-        table=problem.table.iloc[some],
-        labels=problem.labels.iloc[some],
-        groups=None if problem.groups is None else problem.groups.iloc[some],
-        notes=(*problem.notes, f"{most} of {n} samples, drawn by class."),
-    )

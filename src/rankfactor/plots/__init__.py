@@ -15,6 +15,7 @@ from rankfactor.plots.loadings import loading_figure, share_figure
 from rankfactor.plots.recovery import recovery_figure
 from rankfactor.plots.scores import score_figure
 from rankfactor.plots.scree import scree_figure
+from rankfactor.plots.stress import stress_figure
 
 __all__ = [
     "coefficient_figure",
@@ -33,5 +34,6 @@ __all__ = [
     "score_figure",
     "scree_figure",
     "share_figure",
+    "stress_figure",
     "trace_figure",
 ]
