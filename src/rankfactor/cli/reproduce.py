@@ -67,7 +67,7 @@ _ALL: opt.Options = {
     "table": opt.option(bool, "Whether to make the table, or figures alone.", default=True),
     "resume": opt.option(
         bool,
-        "Go on with the run in the folder of --out: sets it has are not run again.",
+        "Resume the run in the folder of --out: models of sets that it has are not run again.",
         "--resume",
         default=False,
     ),

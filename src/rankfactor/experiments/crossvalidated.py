@@ -52,20 +52,22 @@ class _Found:
     fits: list[pd.DataFrame] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def take(self, known: Outcome, problem: Problem, rows: Sequence[Entry]) -> bool:
-        """Take a problem from an earlier run, if that has all of it."""
+    def take(self, known: Outcome, problem: Problem, rows: Sequence[Entry]) -> list[Entry]:
+        """Take what an earlier run has of a problem; return the entries that it lacks."""
         mine = _of(known.rows, problem)
         records: list[dict[str, Any]] = mine.to_dict("records")  # type: ignore[assignment]
         by_key = {(one["task"], one["model"], one["settings"]): one for one in records}
-        wanted = [(task, row.model, row.settings) for task in problem.labels for row in rows]
-        if any(key not in by_key for key in wanted):
-            return False
-        self.rows += [by_key[key] for key in wanted]
-        names = {row.name for row in rows}
-        fits = _of(known.fits, problem)
-        self.fits.append(fits[fits["model"].isin(names)])
-        self.notes += [one for one in known.notes if one.startswith(f"{problem.data}: ")]
-        return True
+
+        def has(row: Entry) -> bool:
+            return all((task, row.model, row.settings) in by_key for task in problem.labels)
+
+        taken = [row for row in rows if has(row)]
+        self.rows += [by_key[t, row.model, row.settings] for t in problem.labels for row in taken]
+        if taken:
+            fits = _of(known.fits, problem)
+            self.fits.append(fits[fits["model"].isin({row.name for row in taken})])
+            self.notes += [one for one in known.notes if one.startswith(f"{problem.data}: ")]
+        return [row for row in rows if row not in taken]
 
 
 def run_folds(
@@ -100,7 +102,7 @@ def run_folds(
         Called with what is finished so far, an incomplete outcome, after every problem but the
         last.
     known : Outcome, optional
-        An earlier run with the same settings: problems that it has are not run again.
+        An earlier run with the same settings: models of a problem that it has are not run again.
     settings
         As for `Plan`.
 
@@ -118,12 +120,20 @@ def run_folds(
     found = _Found(notes=list(notes))
 
     def run(problem: Problem) -> bool:
-        if known is not None and found.take(known, problem, rows):
+        first = len(found.rows)
+        missing = rows if known is None else found.take(known, problem, rows)
+        if not missing:
             return False
-        evaluation = _evaluate(problem, rows, found.notes, plan, progress)
+        evaluation = _evaluate(problem, missing, found.notes, plan, progress)
         if not evaluation.complete:
             raise KeyboardInterrupt
-        found.rows += _rows(problem, rows, evaluation, published or {})
+        found.rows += _rows(problem, missing, evaluation, published or {})
+        order = {(row.model, row.settings): number for number, row in enumerate(rows)}
+        tasks = list(problem.labels)
+        found.rows[first:] = sorted(
+            found.rows[first:],
+            key=lambda one: (tasks.index(one["task"]), order[one["model"], one["settings"]]),
+        )
         n_train = evaluation.folds["n_train"].clip(upper=problem.n_labels)
         found.fits.append(evaluation.folds.assign(n_train=n_train, **problem.place))
         return True
