@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.classifiers import Classifier, Gated, fit_classifier
+from rankfactor.classifiers import Classifier, Gated, Kernel, fit_classifier
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.calibration import (
     ENOUGH,
@@ -51,7 +51,7 @@ from rankfactor.errors import AUTO, InputError, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
-from rankfactor.latent import Mixture
+from rankfactor.latent import KernelExperts, Mixture
 from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
 from rankfactor.model import Model, ViewState, with_blocks
@@ -89,7 +89,7 @@ class FitSettings:
     ----------
     ascent : Settings
         Of variational Bayes.
-    training : {"auto", "bayes", "predictive"}
+    training : {"auto", "bayes", "label-free", "predictive"}
     predictive : Predictive
         Settings of predictive training.
     gibbs : Gibbs or None
@@ -115,6 +115,8 @@ class FitSettings:
         """The training of a table of so many features: what "auto" comes to, or what was given."""
         if self.training != "auto":
             return self.training
+        if isinstance(model.experts, KernelExperts):
+            return "label-free"
         few = n_features <= FEW_FEATURES
         return "bayes" if few or why_not_predictive(model, self.gibbs) else "predictive"
 
@@ -216,6 +218,7 @@ class _Fitting:
         self.model, self.coding, self.observed, self.labels = model, coding, observed, labels
         self.settings, self.pool, self.ctrl_c = settings, pool, ctrl_c
         self.predictive = settings.predictive if training == "predictive" else None
+        self.joint = training == "bayes"
         self.rows = None if labels is None else ObservedArray(labels.signed)
         self.rng = np.random.default_rng(settings.seed)
         self.stream = Stream.from_seed(settings.seed)
@@ -238,8 +241,8 @@ class _Fitting:
 
     def ascend(self) -> Fit:
         """Variational Bayes and, where it is asked for, predictive training."""
-        progress, trains = self.settings.progress, self.predictive is not None
-        seen = None if trains else self.rows
+        progress = self.settings.progress
+        seen = self.rows if self.joint else None
         result = ascend(
             self.model, self.coding, self.observed, seen, self.ascent, self.rng, self.pool, progress
         )
@@ -298,7 +301,13 @@ class _Fitting:
         if self.labels is None or self.rows is None:
             return None
         fitted = fit_classifier(
-            self.model, self.rows, scores, self.pool, prior=result.prior, seed=self.rng
+            self.model,
+            self.rows,
+            scores,
+            self.pool,
+            prior=result.prior,
+            seed=self.rng,
+            groups=self.labels.groups,
         )
         rows, joint = fitted.average(scores), joint_rows(result, draws, scores)
         classifiers = Classifiers(
@@ -306,7 +315,7 @@ class _Fitting:
             rows,
             rows if joint is None else joint,
             self.labels.class_index,
-            fitted if isinstance(fitted, Gated) else None,
+            fitted if isinstance(fitted, Gated | Kernel) else None,
         )
         if not self._calibrates(draws) or result.convergence.interrupted:
             return classifiers
@@ -326,8 +335,7 @@ class _Fitting:
     def _calibrates(self, draws: Draws | None) -> bool:
         """Whether decisions get a scale: draws of a linear probit's coefficients have their own."""
         assert self.model.label is not None
-        linear = self.model.n_components is None
-        own = draws is not None and self.model.label.normalised and linear
+        own = draws is not None and self.model.label.normalised and self.model.linear
         return self.settings.calibration != "none" and not own
 
     def _calibrated(
@@ -338,7 +346,8 @@ class _Fitting:
         assert self.model.label is not None
         refit, enough = self._refit(result, fitted, scores)
         # The coefficients alone take no time; anything else is not begun after Ctrl-C.
-        quick = self.predictive is None and self.settings.calibration == "refit"
+        refits = self.settings.calibration == "refit" or not self.joint
+        quick = self.predictive is None and refits
         if self.ctrl_c.came and not quick:
             raise KeyboardInterrupt
         tasks, class_index, signed, groups = self.labels
@@ -357,7 +366,7 @@ class _Fitting:
             data = ObservedView(self.model.data_view, self.observed, state)
             enough = None if calibration == "cross-validation" else ENOUGH
             return retrain(self.model, data, z, self.predictive, seed, pool), enough
-        if calibration == "refit":
+        if calibration == "refit" or not self.joint:
             return refit_coefficients(self.model, scores, fitted, pool, result.prior), None
         again = fit_again(self.model, self.coding, self.observed, self.ascent, seed, pool)
         return again, None
