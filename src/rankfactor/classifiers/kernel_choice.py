@@ -1,12 +1,13 @@
 """Width, precision and metric of a kernel classifier from hidden labels.
 
 Samples are divided into five folds, by class and with groups whole. The labels of a fold are hidden
-from a least-squares classifier with every width and precision of a grid, and the setting with the
-smallest squared error of the hidden labels is kept: with labels of +1 and -1 that is a Brier score,
-and it costs one linear system per setting. A round of the metric
+from a least-squares classifier with every width and precision of a grid, at the cost of one linear
+system per setting. The setting with the smallest logistic loss of the hidden labels is kept, at the
+best of a few scales of the decisions. (The squared error would be in favour of kernels: it counts
+large decisions on the right side, which a linear classifier cannot avoid.) A round of the metric
 (`rankfactor.classifiers.kernel.next_metric`) then follows at this setting, within every fold from
 the labels that are not hidden, and the grid is tried again; rounds end when they stop reducing the
-error. More than `MOST_SAMPLES` labelled samples are represented by as many, drawn by class.
+loss. More than `MOST_SAMPLES` labelled samples are represented by as many, drawn by class.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from rankfactor.typing import Floats, Integers
 WIDTHS = (np.inf, 3.0, 1.0, 0.3)  # the first is a linear classifier
 PRECISIONS = 10.0 ** np.arange(-1.5, 1.1, 0.5)
 USUAL = np.array([[1.0, 0.1]])  # where there are too few labels to hide any
+SCALES = (1.0, 2.0, 4.0, 8.0)  # of least-squares decisions, for the logistic loss
 N_FOLDS = 5
 MOST_SAMPLES = 2000
 
@@ -195,14 +197,18 @@ def _hidden_loss(
     experts: KernelExperts,
     intercept_precision: float,
 ) -> Floats:
-    """Mean squared error of hidden labels with every precision, summed over rows; (precisions,)."""
-    squares, path = np.zeros((len(PRECISIONS), len(signed))), np.array([[width, 1.0]])
+    """Mean logistic loss of hidden labels with every precision, summed over rows; (precisions,)."""
+    told, path = np.zeros((len(PRECISIONS), *signed.shape)), np.array([[width, 1.0]])
     design, previous = np.empty((0, 0)), None
     for metric, (train, test) in zip(metrics, folds, strict=True):
         if metric is not previous:  # the first metric is that of all folds
             design = RadialFeatures.at(u, landmarks, metric, experts.linear, path).of(u)
             previous = metric
         rows = least_squares(design[train], signed[:, train], PRECISIONS, intercept_precision)
-        error = (np.sign(signed[:, test]) - rows @ design[test].T) ** 2  # (precisions, R, test)
-        squares += (error * np.abs(signed[:, test])).sum(axis=2)
-    return np.asarray((squares / np.abs(signed).sum(axis=1)).sum(axis=1))
+        told[:, :, test] = rows @ design[test].T
+    weight = np.abs(signed) / np.abs(signed).sum(axis=1, keepdims=True)
+    scaled = [
+        (weight * np.logaddexp(0.0, -scale * np.sign(signed) * told)).sum(axis=2)
+        for scale in SCALES
+    ]
+    return np.asarray(np.min(scaled, axis=0).sum(axis=1))
