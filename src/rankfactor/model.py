@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankfactor.errors import InputError, check_n_factors
-from rankfactor.latent import LATENT, Latent, MixedExperts, StandardNormal
+from rankfactor.latent import LATENT, KernelExperts, Latent, MixedExperts, StandardNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import (
     DATA_LIKELIHOODS,
@@ -75,8 +75,8 @@ class Model:
     loading_shrinkage, coefficient_shrinkage : Shrinkage
     latent : Latent
         Prior law of the scores.
-    experts : MixedExperts or None
-        Local classifiers in place of linear ones.
+    experts : MixedExperts, KernelExperts or None
+        Nonlinear classifiers in place of linear ones.
     """
 
     n_factors: Any  # int, or "auto" until the table is coded
@@ -85,7 +85,7 @@ class Model:
     loading_shrinkage: AnyShrinkage = TPBN()
     coefficient_shrinkage: AnyShrinkage = TPBN(scope="row")
     latent: Latent = StandardNormal()
-    experts: MixedExperts | None = None
+    experts: MixedExperts | KernelExperts | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -106,7 +106,9 @@ class Model:
                 f"choose one of {', '.join(LATENT)}."
             )
         if self.experts is not None and self.latent.n_components is not None:
-            raise InputError("mixed experts have standard normal scores: leave latent out.")
+            raise InputError(
+                "mixed and kernel experts have standard normal scores: leave latent out."
+            )
 
     def for_blocks(self, blocks: Strings | None) -> Model:
         """The model for a table whose columns belong to these blocks."""
@@ -118,9 +120,14 @@ class Model:
 
     @property
     def n_components(self) -> int | None:
-        """Number of local classifiers, None where classifiers are linear."""
+        """Number of local classifiers, None where there are none."""
         part = self.latent if self.experts is None else self.experts
         return None if part.n_components is None else int(part.n_components)
+
+    @property
+    def linear(self) -> bool:
+        """Whether classifiers are linear."""
+        return self.experts is None and self.latent.n_components is None
 
     @property
     def takes_sparse(self) -> bool:
@@ -155,7 +162,7 @@ class Model:
             "loading_shrinkage": self.loading_shrinkage.to_dict(),
             "coefficient_shrinkage": self.coefficient_shrinkage.to_dict(),
             "latent": self.latent.to_dict(),
-            "experts": None if self.experts is None else asdict(self.experts),
+            "experts": _named_experts(self.experts),
         }
 
     @classmethod
@@ -171,8 +178,25 @@ class Model:
             loading_shrinkage=Shrinkage.from_dict(parts["loading_shrinkage"]),
             coefficient_shrinkage=Shrinkage.from_dict(parts["coefficient_shrinkage"]),
             latent=Latent.from_dict(latent),
-            experts=None if experts is None else MixedExperts(**experts),
+            experts=_built_experts(experts),
         )
+
+
+KERNEL = "kernel"  # in a file; mixed experts, which are older, have no name there
+
+
+def _named_experts(experts: MixedExperts | KernelExperts | None) -> dict[str, Any] | None:
+    if experts is None:
+        return None
+    name = {"form": KERNEL} if isinstance(experts, KernelExperts) else {}
+    return {**name, **asdict(experts)}
+
+
+def _built_experts(values: dict[str, Any] | None) -> MixedExperts | KernelExperts | None:
+    if values is None:
+        return None
+    rest = {name: value for name, value in values.items() if name != "form"}
+    return KernelExperts(**rest) if values.get("form") == KERNEL else MixedExperts(**rest)
 
 
 def with_blocks(model: Model, blocks: Strings | None, columns: Integers) -> Model:

@@ -55,8 +55,9 @@ def labels():
 CASES = {
     "bayes": {"training": "bayes"},
     "predictive": {"training": "predictive"},
-    "mixed": {"model": "R-NL-BSVM", "training": "predictive", "n_components": 3},
-    "mixed bayes": {"model": "R-NL-BSVM", "training": "bayes", "n_components": 3},
+    "mixed": {"model": "R-NL-BSVM", "experts": "mixed", "training": "predictive"},
+    "kernel": {"model": "R-NL-BSVM"},
+    "mixed bayes": {"model": "R-NL-BSVM", "experts": "mixed", "training": "bayes"},
     "per component": {"model": "R-NL-BSVM", "experts": "per_component", "n_components": 3},
     "gibbs": {"engine": GIBBS},
     "gibbs per component": {
@@ -358,7 +359,8 @@ def test_a_prior_of_new_samples_in_other_coordinates():
 TRAININGS = {
     "bayes": {"training": "bayes"},
     "predictive": {"training": "predictive"},
-    "mixed": {"model": "R-NL-BSVM", "training": "predictive", "n_components": 3},
+    "mixed": {"model": "R-NL-BSVM", "experts": "mixed", "training": "predictive"},
+    "kernel": {"model": "R-NL-BSVM"},
     "gaussian": {"model": "G-L-BSVM", "training": "predictive"},
     "per component": {"model": "G-NL-BSVM", "experts": "per_component", "n_components": 3},
     "gibbs": {"model": "G-L-BSVM", "engine": Gibbs(n_draws=3, burn_in=2, n_chains=1, n_predict=2)},

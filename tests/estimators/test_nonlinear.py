@@ -237,7 +237,10 @@ def test_probabilities_of_a_mixture_are_calibrated(calibration, small):
 # --- what is refused ----------------------------------------------------------------------------
 
 BAD = {
-    "experts": ({"experts": "many"}, "experts must be one of mixed, per_component, not 'many'"),
+    "experts": (
+        {"experts": "many"},
+        "experts must be one of auto, kernel, mixed, per_component, not 'many'",
+    ),
     "count": ({"n_components": 0}, "n_components must be a whole number of at least 1, not 0"),
     "mixture": (
         {"experts": "per_component", "n_components": 2.5},

@@ -168,7 +168,7 @@ def test_components_average_to_the_coefficients(name: str) -> None:
         pick[:, :k] += np.eye(k)
     sd = np.sqrt(np.diag(pick @ cov @ pick.T)) * posterior.scores.mean.std(axis=0)
     np.testing.assert_allclose(found["sd"].to_numpy()[-k:], sd)
-    with pytest.raises(InputError, match="linear model has no components"):
+    with pytest.raises(InputError, match="model has no local classifiers"):
         coefficient_table(fitted(), by_component=True)
 
 

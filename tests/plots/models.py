@@ -104,7 +104,7 @@ def sampled() -> Posterior:
 def nonlinear() -> Posterior:
     X, labels = table()
     estimator = RankFactorClassifier(
-        "R-NL-BSVM", n_factors=2, n_components=3, max_iter=5, random_state=0
+        "R-NL-BSVM", experts="mixed", n_factors=2, n_components=3, max_iter=5, random_state=0
     )
     return _fit(estimator, X, labels)
 

@@ -23,7 +23,8 @@ FEW = Gibbs(n_draws=4, burn_in=2, n_chains=1, n_predict=2)
     ("model", "settings"),
     [
         ("R-L-BSVM", {}),
-        ("R-NL-BSVM", {"n_components": 2}),
+        ("R-NL-BSVM", {"experts": "mixed", "n_components": 2}),
+        ("R-NL-BSVM", {"experts": "kernel"}),
         ("G-L-BSVM", {"engine": FEW}),
         ("G-NL-BSVM", {"n_components": 2, "engine": FEW, "experts": "per_component"}),
     ],

@@ -24,7 +24,8 @@ SETTINGS = {"n_factors": 3, "random_state": 0, "n_threads": 1, "max_iter": 30, "
 MODELS = {
     "rank": {},
     "gaussian": {"model": "G-L-Probit"},
-    "gated": {"model": "R-NL-BSVM", "n_components": 3},
+    "gated": {"model": "R-NL-BSVM", "experts": "mixed", "n_components": 3},
+    "kernel": {"model": "R-NL-BSVM"},
     "per component": {"model": "R-NL-BSVM", "experts": "per_component", "n_components": 3},
     "gibbs": {"model": "G-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=4, n_chains=1, n_predict=2)},
 }

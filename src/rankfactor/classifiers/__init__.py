@@ -1,14 +1,16 @@
-"""What decides: linear, two-part, gated and per-component classifiers of factor scores."""
+"""What decides: linear, two-part, gated, per-component and kernel classifiers of scores."""
 
 from rankfactor.classifiers.base import Classifier, pull
 from rankfactor.classifiers.fitting import begin_classifier, fit_classifier
 from rankfactor.classifiers.gated import Gated
+from rankfactor.classifiers.kernel import Kernel
 from rankfactor.classifiers.linear import Linear
 from rankfactor.classifiers.two_part import Residual, TwoPartFit
 
 __all__ = [
     "Classifier",
     "Gated",
+    "Kernel",
     "Linear",
     "Residual",
     "TwoPartFit",

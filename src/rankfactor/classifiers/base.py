@@ -4,7 +4,8 @@ A classifier is what a fit leaves of the labels: rows of coefficients that turn 
 label-free scores into decisions, one a row. Linear ones have a row of coefficients a label; gated
 ones have one for each of several gates and mix their decisions (`rankfactor.classifiers.gated`),
 whether the gates were placed beforehand or belong to the components of a mixture
-(`rankfactor.classifiers.per_component`).
+(`rankfactor.classifiers.per_component`); kernel ones
+have a row of coefficients of nonlinear features (`rankfactor.classifiers.kernel`).
 """
 
 from __future__ import annotations

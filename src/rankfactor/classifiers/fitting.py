@@ -9,17 +9,20 @@ import numpy as np
 from rankfactor.classifiers import gated, linear
 from rankfactor.classifiers.base import Classifier
 from rankfactor.classifiers.gated import Gated, begin_gated, fit_gated
+from rankfactor.classifiers.kernel import Kernel
+from rankfactor.classifiers.kernel_choice import choose_kernel
 from rankfactor.classifiers.linear import Linear, begin_linear, fit_linear
 from rankfactor.classifiers.per_component import fit_per_component
-from rankfactor.latent import Mixture, ScorePrior
+from rankfactor.latent import KernelExperts, Mixture, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
 from rankfactor.steps.workers import Workers
+from rankfactor.typing import Integers
 
 
 class Effort(NamedTuple):
-    """How far a classifier is fitted: tolerance and most steps, of linear and of gated ones."""
+    """How far a classifier is fitted: tolerance and most steps, of linear and of other ones."""
 
     linear: tuple[float, int]
     gated: tuple[float, int]
@@ -53,6 +56,7 @@ def fit_classifier(
     start: Classifier | None = None,
     seed: int | np.random.Generator = 0,
     effort: Effort = FULL,
+    groups: Integers | None = None,
 ) -> Classifier:
     """The classifier of a model at fixed scores.
 
@@ -68,13 +72,21 @@ def fit_classifier(
     prior : ScorePrior, optional
         Prior of the scores. A mixture has one classifier per component, always fitted from scratch.
     start : Classifier, optional
-        A fitted classifier to start from; a gated one keeps its gates.
+        A fitted classifier to start from; a gated one keeps its gates, a kernel its settings.
     seed : int or numpy.random.Generator
-        Seed for placing the gates; not used if `start` is given.
+        Seed for placing gates or landmarks; not used if `start` is given.
     effort : Effort
+    groups : int array, shape (N,), optional
+        Group numbers from 0, which are kept together where labels are hidden.
     """
     if isinstance(prior, Mixture):
         return fit_per_component(model, labels, z, prior, pool)
+    if isinstance(model.experts, KernelExperts):
+        assert start is None or isinstance(start, Kernel)
+        tol, steps = effort.gated
+        return choose_kernel(
+            model, labels, z, start, seed=seed, groups=groups, tol=tol, max_steps=steps
+        )
     if model.experts is not None:
         assert start is None or isinstance(start, Gated)
         tol, steps = effort.gated

@@ -20,6 +20,7 @@ from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.kernels.packed import add_outer, pack, pair_weights, unpack
 from rankfactor.latent.gates import Gates
+from rankfactor.latent.mixed_experts import MixedExperts
 from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Observed
 from rankfactor.model import Model
@@ -148,7 +149,7 @@ def begin_gated(
     model: Model, labels: Observed, z: Normal, seed: int | np.random.Generator
 ) -> Gated:
     """Gates on class-aware regions of scores (N, K), with coefficients before any label is seen."""
-    assert model.experts is not None
+    assert isinstance(model.experts, MixedExperts)
     signed, rng = signed_of(labels), np.random.default_rng(seed)
     centres = class_aware_centres(z.mean, label_groups(signed), model.experts.n_components, rng)
     gates = model.experts.gates(z.mean, centres)
@@ -183,7 +184,7 @@ def fit_gated(
         Stop once no decision moves by as much.
     max_steps : int
     """
-    assert model.experts is not None
+    assert isinstance(model.experts, MixedExperts)
     assert model.label is not None
     signed = signed_of(labels)
     gates, rows = begin_gated(model, labels, z, seed) if start is None else start

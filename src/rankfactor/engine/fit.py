@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.classifiers import Classifier, Gated, TwoPartFit, fit_classifier
+from rankfactor.classifiers import Classifier, Gated, Kernel, TwoPartFit, fit_classifier
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.calibration import (
@@ -54,7 +54,7 @@ from rankfactor.errors import AUTO, InputError, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
-from rankfactor.latent import Mixture
+from rankfactor.latent import KernelExperts, Mixture
 from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
 from rankfactor.model import Model, ViewState, with_blocks
@@ -123,6 +123,8 @@ class FitSettings:
         """The training of a table of this size: what "auto" comes to, or what was given."""
         if self.training != "auto":
             return self.training
+        if isinstance(model.experts, KernelExperts):
+            return "label-free"
         if n_features <= FEW_FEATURES or self.gibbs is not None or model.latent.n_components:
             return "bayes"
         many = n_samples >= MANY_SAMPLES or model.experts is not None
@@ -139,7 +141,7 @@ def why_no_residual(model: Model, gibbs: Gibbs | None) -> str | None:
     """What keeps decisions from having a second part, and what to do; None if nothing does."""
     if gibbs is not None:
         return "decisions of two parts have no Gibbs sampler: use engine='vb' or residual=False."
-    if model.n_components is not None:
+    if not model.linear:
         return "nonlinear decisions have one part: use a linear model or residual=False."
     return None
 
@@ -240,7 +242,7 @@ class _Fitting:
     ) -> None:
         self.model, self.coding, self.observed, self.labels = model, coding, observed, labels
         self.settings, self.pool, self.ctrl_c = settings, pool, ctrl_c
-        self.training = training
+        self.training, self.joint = training, training == "bayes"
         self.predictive = settings.predictive if training == "predictive" else None
         self.rows = None if labels is None else ObservedArray(labels.signed)
         self.rng = np.random.default_rng(settings.seed)
@@ -265,7 +267,7 @@ class _Fitting:
     def ascend(self) -> Fit:
         """Variational Bayes and, where it is asked for, predictive training."""
         progress = self.settings.progress
-        seen = self.rows if self.training == "bayes" else None
+        seen = self.rows if self.joint else None
         result = ascend(
             self.model, self.coding, self.observed, seen, self.ascent, self.rng, self.pool, progress
         )
@@ -326,7 +328,13 @@ class _Fitting:
         if self.settings.has_residual(self.model, self.training):
             return self._classify_two_part(result, scores)
         fitted = fit_classifier(
-            self.model, self.rows, scores, self.pool, prior=result.prior, seed=self.rng
+            self.model,
+            self.rows,
+            scores,
+            self.pool,
+            prior=result.prior,
+            seed=self.rng,
+            groups=self.labels.groups,
         )
         rows, joint = fitted.average(scores), joint_rows(result, draws, scores)
         classifiers = Classifiers(
@@ -334,14 +342,15 @@ class _Fitting:
             rows,
             rows if joint is None else joint,
             self.labels.class_index,
-            fitted if isinstance(fitted, Gated) else None,
+            fitted if isinstance(fitted, Gated | Kernel) else None,
         )
         if not self._calibrates(draws) or result.convergence.interrupted:
             return classifiers
         try:
             refit, enough = self._refit(result, fitted, scores)
             # The coefficients alone take no time; anything else is not begun after Ctrl-C.
-            quick = self.training != "predictive" and self.settings.calibration == "refit"
+            refits = self.settings.calibration == "refit" or not self.joint
+            quick = self.predictive is None and refits
             if self.ctrl_c.came and not quick:
                 raise KeyboardInterrupt
             first = classifiers.decide(scores)[0][:, 0]
@@ -360,8 +369,7 @@ class _Fitting:
     def _calibrates(self, draws: Draws | None) -> bool:
         """Whether decisions get a scale: draws of a linear probit's coefficients have their own."""
         assert self.model.label is not None
-        linear = self.model.n_components is None
-        own = draws is not None and self.model.label.normalised and linear
+        own = draws is not None and self.model.label.normalised and self.model.linear
         return self.settings.calibration != "none" and not own
 
     def _classify_two_part(self, result: Fit, scores: Normal) -> Classifiers:
@@ -407,7 +415,7 @@ class _Fitting:
             data = ObservedView(self.model.data_view, self.observed, state)
             enough = None if calibration == "cross-validation" else ENOUGH
             return retrain(self.model, data, z, self.predictive, seed, pool), enough
-        if calibration == "refit":
+        if calibration == "refit" or not self.joint:
             return refit_coefficients(self.model, scores, fitted, pool, result.prior), None
         again = fit_again(self.model, self.coding, self.observed, self.ascent, seed, pool)
         return again, None

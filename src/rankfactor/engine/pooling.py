@@ -57,7 +57,7 @@ def collect(
     if labels is not None and model.label is not None:
         coefficients = np.array([draw.coefficients for draw in draws])
         fitted: Classifier | None = None
-        linear = model.n_components is None
+        linear = model.linear
         own = model.label.normalised and linear and _unweighted(labels)
         for number in chosen:
             if own:

@@ -87,10 +87,12 @@ class RankFactorClassifier(Deciding):
     label_weight : float or "auto", default 3.0
         How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
         cross-validation within the training data, which costs twelve fits more.
-    experts : {"mixed", "per_component"}, default "mixed"
-        How a nonlinear model decides (docs/models.md). "mixed": local deviations from a shared
-        classifier, fitted to their mixed decision after the factors; "per_component": the paper's
-        Dirichlet-process mixture of the scores, with a classifier to a component.
+    experts : {"auto", "kernel", "mixed", "per_component"}, default "auto"
+        How a nonlinear model decides (docs/models.md). "kernel": a radial kernel on label-free
+        scores, beside a linear part, with settings chosen by hidden labels; "mixed": local
+        deviations from a shared classifier, fitted to their mixed decision after the factors;
+        "per_component": the paper's Dirichlet-process mixture of the scores, with a classifier to
+        a component. "auto" is "kernel", and "mixed" under Gibbs sampling.
     n_components : int, default 10
         Local classifiers of a nonlinear model, at most.
     calibration : {"refit", "cross-validation", "none"}, default "refit"
@@ -196,7 +198,7 @@ class RankFactorClassifier(Deciding):
         training: str = "auto",
         residual: bool | str = "auto",
         label_weight: float | str = Predictive.label_weight,
-        experts: str = "mixed",
+        experts: str = "auto",
         n_components: int = MixedExperts.n_components,
         calibration: str = "refit",
         likelihood: LikelihoodArgument | None = None,
@@ -247,12 +249,14 @@ class RankFactorClassifier(Deciding):
         classifier = preset.label if self.classifier is None else self.classifier
         if isinstance(classifier, str):
             classifier = registered("classifier", classifier, LABEL_LIKELIHOODS)()
+        sampled = self.experts == "auto" and self.engine != "vb"
+        experts = "mixed" if sampled else self.experts
         return Model(
             self.n_factors,
             self._data_part(preset.data if self.likelihood is None else self.likelihood),
             classifier,
             loading_shrinkage=self._shrinkage_part(),
-            **local_parts(preset, self.experts, self.n_components),
+            **local_parts(preset, experts, self.n_components),
         )
 
     def _classifier_settings(self, model: Model) -> FitSettings:
@@ -277,6 +281,11 @@ class RankFactorClassifier(Deciding):
             residual=self.residual,
             calibration=self.calibration,
         )
+        if settings.gibbs is not None and settings.trains(model, 0, 0) == "label-free":
+            raise InputError(
+                "Gibbs sampling fits factors jointly with the labels: use experts='mixed' or "
+                "'per_component' and another training, or engine='vb'."
+            )
         missing = why_not_predictive(model, settings.gibbs)
         if missing is not None and self.training == "predictive":
             raise InputError(missing)
@@ -362,6 +371,8 @@ class RankFactorClassifier(Deciding):
         """Components of a nonlinear model with at least 1 % of the training samples."""
         if self._fitted.experts is None:
             raise AttributeError("a linear model has no components.")
+        if self._fitted.gates is None:
+            raise AttributeError(self.posterior_.without_components)
         return self.posterior_.n_components_used
 
     def __sklearn_tags__(self) -> Any:

@@ -1,11 +1,11 @@
-"""The models that have a name, and the two forms of nonlinear classifiers."""
+"""The models that have a name, and the three forms of nonlinear classifiers."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from rankfactor.errors import InputError
-from rankfactor.latent import DPMixture, MixedExperts
+from rankfactor.latent import DPMixture, KernelExperts, MixedExperts
 
 
 class Preset(NamedTuple):
@@ -26,7 +26,7 @@ PRESETS: dict[str, Preset] = {
     "G-NL-BSVM": Preset("gaussian", "hinge", False),
     "R-NL-BSVM": Preset("margin_rank", "hinge", False),
 }
-EXPERTS = ("mixed", "per_component")
+EXPERTS = ("auto", "kernel", "mixed", "per_component")
 
 
 def local_parts(preset: Preset, experts: object, n_components: Any) -> dict[str, Any]:
@@ -35,14 +35,17 @@ def local_parts(preset: Preset, experts: object, n_components: Any) -> dict[str,
     Parameters
     ----------
     preset : Preset
-    experts : {"mixed", "per_component"}
+    experts : {"auto", "kernel", "mixed", "per_component"}
+        "auto" is "kernel". A linear model ignores "auto" and "mixed", once the default.
     n_components : int
     """
     if experts not in EXPERTS:
         raise InputError(f"experts must be one of {', '.join(EXPERTS)}, not {experts!r}.")
-    if experts == "mixed":
-        return {} if preset.linear else {"experts": MixedExperts(n_components)}
     if preset.linear:
+        if experts in ("auto", "mixed"):
+            return {}
         names = " or ".join(name for name, one in PRESETS.items() if not one.linear)
-        raise InputError(f"experts='per_component' is for nonlinear models: set model to {names}.")
-    return {"latent": DPMixture(n_components)}
+        raise InputError(f"experts={experts!r} is for nonlinear models: set model to {names}.")
+    if experts == "per_component":
+        return {"latent": DPMixture(n_components)}
+    return {"experts": MixedExperts(n_components) if experts == "mixed" else KernelExperts()}

@@ -110,6 +110,8 @@ def build(
     fixed: dict[str, Any] = {"n_threads": n_threads, "calibration": "none"}
     if entry.settings != DEFAULT:  # the paper's training, whatever the library's default
         fixed["training"] = "bayes"
+        if entry.model in PRESETS:
+            fixed["experts"] = "mixed"
     model = named_models(
         [entry.model], n_factors=(factors,), random_state=random_state, settings=fixed
     )[entry.model]

@@ -184,16 +184,16 @@ def shown_coefficients(posterior: Posterior, task: int | None = None) -> Certain
 
 def has_components(posterior: Posterior) -> bool:
     """Whether the model has local classifiers."""
-    return posterior.classifiers is not None and posterior.classifiers.experts is not None
+    return posterior.classifiers is not None and posterior.classifiers.gates is not None
 
 
 def training_responsibilities(posterior: Posterior) -> Floats:
     """Weights of the local classifiers for the training samples, shape (N, T), rows adding to 1."""
     if not has_components(posterior):
-        raise InputError("a linear model has no components: choose a nonlinear one.")
+        raise InputError(posterior.without_components)
     posterior.check_samples("responsibilities of training samples to draw")
-    experts: Any = classifiers_of(posterior).experts
-    return np.asarray(experts.gates.responsibilities(posterior.scores.mean))
+    gates: Any = classifiers_of(posterior).gates
+    return np.asarray(gates.responsibilities(posterior.scores.mean))
 
 
 def _certainty(found: Certainty) -> dict[str, Floats]:
@@ -203,8 +203,8 @@ def _certainty(found: Certainty) -> dict[str, Floats]:
 def _local_coefficients(posterior: Posterior) -> list[Certainty]:
     """Coefficients of every local classifier, shape (R, K) each, its shared part included."""
     experts: Any = classifiers_of(posterior).experts
-    if experts is None:
-        raise InputError("a linear model has no components: leave by_component out.")
+    if not has_components(posterior):
+        raise InputError("the model has no local classifiers: leave by_component out.")
     rows, gates, k = experts.rows, experts.gates, posterior.n_factors
     shared, common = int(gates.shared[0]), np.arange(k)
     # Where the entries (a, b) of a symmetric matrix stand in its packed upper triangle.

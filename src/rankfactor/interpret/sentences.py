@@ -242,17 +242,21 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         tasks = "the labels" if n_tasks == 1 else f"{several} label columns"
         label = model.label.in_words()
         how = f"Factors are fitted jointly to the table and to {tasks} by a {label}."
+        if posterior.training == "label-free":
+            how = f"Factors are fitted to the table alone. {tasks.capitalize()} have a {label}."
         if posterior.training == "predictive":
             how = (
                 "Factors are fitted to the table, then changed so that scores which have not seen "
                 f"a label tell {tasks} apart by a {label} (predictive training)."
             )
-        if posterior.training == "label-free":
-            how = f"Factors are fitted to the table alone, without {tasks}."
-        local = "" if posterior.classifiers.experts is None else "of local classifiers "
+        local = ""
+        if posterior.classifiers.experts is not None:
+            kernel = posterior.classifiers.gates is None
+            local = f"of {'a radial kernel' if kernel else 'local classifiers'} "
+        again = "" if posterior.training == "label-free" else "then once more "
         shown = "" if posterior.left_out else "; scores shown here are label-free too"
         said.append(
-            f"{how} Coefficients {local}are then fitted once more to label-free scores, the scores "
+            f"{how} Coefficients {local}are {again}fitted to label-free scores, the scores "
             f"that a new sample gets{shown}."
         )
         if posterior.classifiers.residual is not None:

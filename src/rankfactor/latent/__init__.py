@@ -3,6 +3,7 @@
 from rankfactor.latent.base import InBasis, Latent, ScorePrior
 from rankfactor.latent.dp_mixture import DPMixture, Mixture
 from rankfactor.latent.gates import Gates
+from rankfactor.latent.kernel_experts import KernelExperts
 from rankfactor.latent.mixed_experts import MixedExperts
 from rankfactor.latent.standard_normal import StandardNormal
 
@@ -13,6 +14,7 @@ __all__ = [
     "DPMixture",
     "Gates",
     "InBasis",
+    "KernelExperts",
     "Latent",
     "MixedExperts",
     "Mixture",

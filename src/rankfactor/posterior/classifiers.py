@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.classifiers import Classifier, Gated, Linear, Residual
+from rankfactor.classifiers import Classifier, Gated, Kernel, Linear, Residual
+from rankfactor.latent import Gates
 from rankfactor.laws.normal import Normal
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats
@@ -29,8 +30,8 @@ class Classifiers:
         was none.
     class_index : int array, shape (N, n_tasks)
         Class numbers of the training samples, -1 where missing; N is 0 without these.
-    experts : Gated or None
-        Local classifiers that predict in place of ``rows``.
+    experts : Gated, Kernel or None
+        Nonlinear classifiers that predict in place of ``rows``.
     scale : array, shape (n_tasks,)
         What decisions are multiplied by before they become probabilities
         (`rankfactor.engine.calibration`); empty means 1 for all.
@@ -42,7 +43,7 @@ class Classifiers:
     rows: Normal
     joint_rows: Normal
     class_index: NDArray[np.int64]
-    experts: Gated | None = None
+    experts: Gated | Kernel | None = None
     scale: Floats = field(default_factory=lambda: np.ones(0))
     residual: Residual | None = None
 
@@ -53,8 +54,13 @@ class Classifiers:
 
     @property
     def classifier(self) -> Classifier:
-        """What decides on the scores: linear or behind gates."""
+        """What decides on the scores."""
         return Linear(self.rows) if self.experts is None else self.experts
+
+    @property
+    def gates(self) -> Gates | None:
+        """Gates of local classifiers; None where there are none."""
+        return self.experts.gates if isinstance(self.experts, Gated) else None
 
     def decide(self, z: Normal) -> tuple[Floats, Floats]:
         """Mean and variance of what the scores (N, K) add to every row's decision, (N, rows)."""

@@ -32,7 +32,7 @@ from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.posterior.draws import Draws
 from rankfactor.posterior.factor_count import FactorCount
-from rankfactor.posterior.prediction import LINEAR, Prediction
+from rankfactor.posterior.prediction import Prediction
 from rankfactor.posterior.samples import SampleSummary, summarise
 from rankfactor.posterior.shares import ACTIVE_SHARE, loading_units
 from rankfactor.posterior.variance_explained import VarianceExplained, by_model
@@ -141,8 +141,8 @@ class Posterior(Prediction):
         tasks = () if classifiers is None else classifiers.tasks
         class_index = np.zeros((0, 0), np.int64) if classifiers is None else classifiers.class_index
         n_components = self.prior.assign(self.scores).n_used
-        if not n_components and classifiers is not None and classifiers.experts is not None:
-            n_components = classifiers.experts.gates.n_used(self.scores.mean)
+        if not n_components and classifiers is not None and classifiers.gates is not None:
+            n_components = classifiers.gates.n_used(self.scores.mean)
         return summarise(self.scores, tasks, class_index, n_components)
 
     def without_training_samples(self) -> Posterior:
@@ -374,7 +374,7 @@ class Posterior(Prediction):
         samples count whose nearest centre it is.
         """
         if not self.samples.n_components:
-            raise InputError(LINEAR)
+            raise InputError(self.without_components)
         return self.samples.n_components
 
     def with_positive(self, positive: Mapping[str, Any]) -> Posterior:

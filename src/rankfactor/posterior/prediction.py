@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.errors import InputError
 from rankfactor.features.plan import FeaturePlan
-from rankfactor.latent import ScorePrior
+from rankfactor.latent import KernelExperts, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model, ViewState
@@ -32,6 +32,9 @@ from rankfactor.tasks import side_by_side
 from rankfactor.typing import Floats
 
 LINEAR = "a linear model has no components: choose a nonlinear one."
+KERNEL = (
+    "a kernel classifier has no components: set experts to 'mixed' or 'per_component' to have some."
+)
 
 
 class Prediction:
@@ -154,9 +157,15 @@ class Prediction:
 
     def component_weights(self, values: Any, pool: Workers) -> Floats:
         """Weights of the local classifiers for samples, shape (N, T), rows adding up to 1."""
-        if self.classifiers is None or self.classifiers.experts is None:
-            raise InputError(LINEAR)
-        return self.classifiers.experts.gates.responsibilities(self.encode(values, pool).mean)
+        gates = None if self.classifiers is None else self.classifiers.gates
+        if gates is None:
+            raise InputError(self.without_components)
+        return gates.responsibilities(self.encode(values, pool).mean)
+
+    @property
+    def without_components(self) -> str:
+        """Why the model has no components."""
+        return KERNEL if isinstance(self.model.experts, KernelExperts) else LINEAR
 
     def contributions(self, values: Any, pool: Workers) -> tuple[Floats, Floats]:
         """Decisions (N, rows), and what every feature in the model adds to them, (rows, N, d).

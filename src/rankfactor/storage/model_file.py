@@ -17,7 +17,8 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from rankfactor.__about__ import __version__
-from rankfactor.classifiers import Gated, Residual
+from rankfactor.classifiers import Gated, Kernel, Residual
+from rankfactor.classifiers.kernel import RadialFeatures
 from rankfactor.errors import InputError
 from rankfactor.features.covariates import Adjustment, Design, RankRegression
 from rankfactor.features.plan import FeaturePlan
@@ -53,7 +54,8 @@ NO_SAMPLES = "sample_summary"  # in place of the training samples
 BY_BLOCK = "likelihood_by_block"
 BASIS = "basis"  # coordinates of the scores other than those of their prior
 RESIDUAL = "residual"  # the second part of decisions
-KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK, BASIS, RESIDUAL)
+KERNEL = "kernel"  # a classifier with a radial kernel
+KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK, BASIS, RESIDUAL, KERNEL)
 _SUMMARISED = ("mean", "moment", "spread", "sd", "higher")
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 
@@ -203,7 +205,7 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "prior": stacked([_laws(one) for one in draws.priors]),
             "scales": draws.scales.values,
         }
-    needs = [one for one in (BASIS, RESIDUAL) if one in parts]
+    needs = [one for one in (BASIS, RESIDUAL, KERNEL) if one in parts]
     summary = _summary(posterior)
     header: dict[str, Any] = {
         "format": FORMAT.name,
@@ -246,7 +248,9 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
     return header, _named(parts)
 
 
-def _experts(experts: Gated) -> dict[str, Any]:
+def _experts(experts: Gated | Kernel) -> dict[str, Any]:
+    if isinstance(experts, Kernel):
+        return {KERNEL: experts.features, "experts": experts.rows}
     return {"gates": experts.gates, "experts": experts.rows}
 
 
@@ -299,7 +303,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
             Normal(**parts["coefficients"]),
             Normal(**parts["joint_coefficients"]),
             parts["label_codes"],
-            None if model.n_components is None else _built_experts(parts),
+            None if model.linear else _built_experts(parts),
             # Files written before probabilities were calibrated have none.
             parts.get("probability_scale", np.ones(n_tasks)),
             Residual(**parts[RESIDUAL]) if RESIDUAL in parts else None,
@@ -397,13 +401,19 @@ def _drawn(model: Model, parts: dict[str, Any], basis: Any) -> Draws:
         classifiers=tuple(Normal(**one["classifiers"]) for one in several(n_chosen, "classifiers")),
         # Files written before scales were kept have none of them.
         scales=ScaleDraws.of(model, parts.get("scales", {})),
-        experts=tuple(_built_experts(one) for one in several(n_chosen, "gates", "experts")),
+        experts=tuple(_gated(one) for one in several(n_chosen, "gates", "experts")),
         priors=tuple(_mixture(model.latent, one["prior"]) for one in several(n_draws, "prior")),
         basis=basis,
     )
 
 
-def _built_experts(parts: dict[str, Any]) -> Gated:
+def _built_experts(parts: dict[str, Any]) -> Gated | Kernel:
+    if KERNEL in parts:
+        return Kernel(RadialFeatures(**parts[KERNEL]), Normal(**parts["experts"]))
+    return _gated(parts)
+
+
+def _gated(parts: dict[str, Any]) -> Gated:
     return Gated(Gates(**parts["gates"]), Normal(**parts["experts"]))
 
 
