@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from rankfactor import RankFactorClassifier, load_model, save_model
-from rankfactor.classifiers import TwoPartFit, two_part
+from rankfactor.classifiers import TwoPartFit, linear_part, two_part
 from rankfactor.errors import InputError
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Hinge, MarginRank, Probit
@@ -32,7 +32,8 @@ def made(n=40, d=60, seed=0, missing=0.0):
 
 
 def shared(part, observed, z, label=None):
-    return TwoPartFit(part, label or Hinge(), observed, z, INTERCEPT, Workers())
+    first = linear_part(z)
+    return TwoPartFit(part, label or Hinge(), observed, z, first, INTERCEPT, Workers())
 
 
 def twin(fit, signed, label):
@@ -153,7 +154,7 @@ def test_class_beside_the_factors_is_told_by_the_residual():
     assert areas[True] > 0.7 > areas[False]
 
 
-@pytest.mark.parametrize("model", ["R-L-BSVM", "G-L-Probit", "OR-L-BSVM"])
+@pytest.mark.parametrize("model", ["R-L-BSVM", "G-L-Probit", "OR-L-BSVM", "R-NL-BSVM"])
 def test_saved_model_decides_and_explains_the_same(tmp_path, model):
     X, y = table(60, 50)
     X.iloc[3:9, 2:20] = np.nan
@@ -210,8 +211,8 @@ def test_where_there_is_no_second_part():
     X, y = table(30, 12)
     with pytest.raises(InputError, match="Gibbs"):
         RankFactorClassifier(engine="gibbs", residual=True).fit(X, y)
-    with pytest.raises(InputError, match="nonlinear"):
-        RankFactorClassifier("R-NL-BSVM", residual=True).fit(X, y)
+    with pytest.raises(InputError, match="local classifiers"):
+        RankFactorClassifier("R-NL-BSVM", experts="mixed", residual=True).fit(X, y)
     with pytest.raises(InputError, match="residual must be"):
         RankFactorClassifier(residual="always").fit(X, y)
     joint = RankFactorClassifier(n_factors=2, training="bayes", random_state=0).fit(X, y)

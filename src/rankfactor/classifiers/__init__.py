@@ -5,7 +5,7 @@ from rankfactor.classifiers.fitting import begin_classifier, fit_classifier
 from rankfactor.classifiers.gated import Gated
 from rankfactor.classifiers.kernel import Kernel
 from rankfactor.classifiers.linear import Linear
-from rankfactor.classifiers.two_part import Residual, TwoPartFit
+from rankfactor.classifiers.two_part import Residual, TwoPartFit, kernel_part, linear_part
 
 __all__ = [
     "Classifier",
@@ -16,5 +16,7 @@ __all__ = [
     "TwoPartFit",
     "begin_classifier",
     "fit_classifier",
+    "kernel_part",
+    "linear_part",
     "pull",
 ]

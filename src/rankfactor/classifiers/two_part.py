@@ -2,19 +2,21 @@ r"""A decision of two parts: the factor scores, and what the factors leave of th
 
     f_n = beta . z_n + gamma . r_n + c,     r_in = s_in - l_i . (z_n - zbar),
 
+or with features phi(z_n) of the scores in place of z_n (`rankfactor.classifiers.kernel`),
+
 s_in the normal score of an entry (`DataLikelihood.normal_scores`), l_i the regression of feature i
 on the scores, and r_in = 0 where the entry is missing. Label-free factors describe the leading
 directions of a table; a class that is not among them shows in the residual r.
 
-Coefficients have one normal prior, in units in which the kernels of both parts, of standardised
-scores z~ and of residuals, have a mean diagonal of 1 over the training samples:
+Coefficients have one normal prior. With standardised scores z~,
 
     f = b . z~ + gamma . r + c,     b ~ N(0, (1 - v) / K),     gamma ~ N(0, v / R),
 
-R the mean of |r|^2, at least `LEAST_RESIDUAL` a feature: where factors explain all of a narrow
-table, what is left is noise. The residual's share v = n / (2 n + 40) of the prior grows with the
-number of labels n, since few labels cannot tell many weights. Both are fixed: choosing them, or a
-precision, by hidden labels was no better (docs/decisions.md).
+R the mean of |r|^2 over the training samples, at least `LEAST_RESIDUAL` a feature: where factors
+explain all of a narrow table, what is left is noise. So the two parts' kernels have mean diagonals
+1 - v and v; with features both are multiplied by the mean diagonal of the features' kernel. The residual's share v = n / (2 n + 40) of the prior grows with the
+number of labels n, since few labels cannot tell many weights. Both are fixed: choosing them, or
+a precision, by hidden labels was no better (docs/decisions.md).
 
 With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and
 w ~ N(0, I). Where n < K + d everything happens in the span of the samples: A A^T = U D U^T gives
@@ -30,6 +32,7 @@ correlations among gamma are not kept.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -37,6 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
+from rankfactor.classifiers.base import Classifier
+from rankfactor.classifiers.kernel import Kernel
 from rankfactor.classifiers.linear import Linear
 from rankfactor.kernels.codes import is_known
 from rankfactor.kernels.packed import pack
@@ -137,10 +142,49 @@ def feature_tiles(observed: Observed) -> list[slice]:
     ]
 
 
+class FirstPart(NamedTuple):
+    """The part of a decision that is in the scores, as columns of a linear system.
+
+    Attributes
+    ----------
+    columns : array, shape (N, P)
+        In units of the prior of their coefficients.
+    unit : array, shape (P,)
+        What coefficients of these columns are multiplied by.
+    build : callable
+        The classifier of coefficients and an intercept (R, P + 1).
+    """
+
+    columns: Floats
+    unit: Floats
+    build: Callable[[Normal], Classifier]
+
+
+def linear_part(z: Normal) -> FirstPart:
+    """Standardised scores (N, K), without those of factors that are switched off."""
+    used, centre = in_use(z.mean), z.mean.mean(axis=0)
+    unit = np.where(used, 1.0, 0.0) / np.where(used, z.mean.std(axis=0), 1.0)
+    unit /= np.sqrt(max(int(used.sum()), 1))
+    shift = np.eye(z.order + 1)
+    shift[:-1, -1] = -centre  # the intercept of scores that are not centred
+
+    def build(rows: Normal) -> Classifier:
+        return Linear(rows.transformed(shift))
+
+    return FirstPart((z.mean - centre) * unit, unit, build)
+
+
+def kernel_part(z: Normal, fitted: Kernel) -> FirstPart:
+    """Features of the scores (N, K) of a fitted kernel classifier, at its precision."""
+    columns = fitted.features.of(z.mean)[:, :-1]
+    unit = np.full(columns.shape[1], 1.0 / np.sqrt(fitted.features.path[-1, 1]))
+    return FirstPart(columns * unit, unit, lambda rows: Kernel(fitted.features, rows))
+
+
 class TwoPart(NamedTuple):
     """A fitted decision of two parts."""
 
-    rows: Normal  # (R, K + 1): beta and c
+    classifier: Classifier  # of the scores
     residual: Residual
     weights: list[Floats]  # of every row in the coordinates of its span: where a refit starts
 
@@ -163,6 +207,8 @@ class TwoPartFit:
     observed : Observed, shape (d, N)
     z : Normal, shape (N, K)
         Label-free scores.
+    first : FirstPart
+        What the decision has of these scores.
     intercept_precision : float
     pool : Workers
     """
@@ -173,6 +219,7 @@ class TwoPartFit:
         label: LabelLikelihood,
         observed: Observed,
         z: Normal,
+        first: FirstPart,
         intercept_precision: float,
         pool: Workers,
     ) -> None:
@@ -181,21 +228,19 @@ class TwoPartFit:
         self.levels = likelihood.score_levels(observed)
         self.ranked = likelihood.normal_scores(observed, self.levels)
         self.tiles = feature_tiles(observed)
-        mean = z.mean
-        used = in_use(mean)
-        self.unit = np.where(used, mean.std(axis=0), np.inf)
-        self.centre = mean.mean(axis=0)
-        self.scaled = (mean - self.centre) / self.unit  # (N, K)
-        self.n_used = max(int(used.sum()), 1)
-        self.loadings = self._regress(used)
+        self.first = first
+        self.centre = z.mean.mean(axis=0)
+        self.loadings = self._regress(in_use(z.mean))
         squares = self.pool.map(lambda tile: (self._residual(tile) ** 2).sum(), self.tiles)
         least = LEAST_RESIDUAL * observed.shape[0]
-        self.size = max(float(np.sum(squares)) / len(mean), least)  # R
+        size = max(float(np.sum(squares)) / observed.shape[1], least)  # R
+        self.ratio = (first.columns**2).sum() / observed.shape[1] / size
         self._spans: dict[bytes, _Span] = {}
 
     def _regress(self, used: NDArray[np.bool_]) -> Floats:
         """L, shape (d, K): zero for factors that are switched off."""
-        scaled = self.scaled[:, used]
+        unit = np.where(used, self.z.mean.std(axis=0), np.inf)
+        scaled = ((self.z.mean - self.centre) / unit)[:, used]
         ridge = 1e-6 * np.eye(scaled.shape[1])
 
         def regression(z: Floats, s: Floats) -> Floats:
@@ -213,7 +258,7 @@ class TwoPartFit:
                     loadings[row, used] = regression(scaled[seen], s[row, seen])
             return loadings
 
-        return np.asarray(np.concatenate(self.pool.map(some, self.tiles)) / self.unit)
+        return np.asarray(np.concatenate(self.pool.map(some, self.tiles)) / unit)
 
     def _residual(self, tile: slice, samples: Integers | slice = slice(None)) -> Floats:
         """Residuals of some features and samples, (rows, n)."""
@@ -227,13 +272,13 @@ class TwoPartFit:
         return np.asarray(self._weights(len(samples))[1] * self._residual(tile, samples).T)
 
     def _scores(self, samples: Integers) -> Floats:
-        """Columns of A that belong to the scores, shape (n, K)."""
-        return np.asarray(self._weights(len(samples))[0] * self.scaled[samples])
+        """Columns of A that belong to the scores, shape (n, P)."""
+        return np.asarray(self._weights(len(samples))[0] * self.first.columns[samples])
 
     def _weights(self, n_labels: int) -> tuple[float, float]:
-        """Prior standard deviations of b and of gamma."""
+        """Prior standard deviations of coefficients of the scores' columns, and of gamma."""
         v = 0.5 * n_labels / (n_labels + FEW_LABELS)
-        return np.sqrt((1.0 - v) / self.n_used), np.sqrt(v / self.size)
+        return float(np.sqrt(1.0 - v)), float(np.sqrt(v * self.ratio))
 
     def span(self, known: NDArray[np.bool_]) -> _Span:
         """Coordinates of the samples whose labels are known, (N,)."""
@@ -243,8 +288,8 @@ class TwoPartFit:
         return self._spans[key]
 
     def _make_span(self, samples: Integers) -> _Span:
-        n, size = len(samples), self.z.order + self.observed.shape[0]
         scores = self._scores(samples)
+        n, size = len(samples), scores.shape[1] + self.observed.shape[0]
         if size <= min(n, MOST_DIRECTIONS):
             parts = self.pool.map(lambda tile: self._features(samples, tile), self.tiles)
             return _Span(samples, np.hstack([scores, *parts]), None)
@@ -295,35 +340,33 @@ class TwoPartFit:
     def _decision(self, spans: list[_Span], laws: list[tuple[Floats, Floats]]) -> TwoPart:
         """Both parts of laws in the coordinates of their spans."""
         gamma, variance = self._gamma(spans, laws)
-        k = self.z.order
-        centred = np.eye(k + 1)
-        centred[k, :k] = -self.centre  # c is that of scores which are not centred
+        k = len(self.first.unit)
         means, covs = [], []
         for span, (mean, cov) in zip(spans, laws, strict=True):
-            T = np.diag(self._weights(len(span.samples))[0] / self.unit)
+            T = np.diag(self._weights(len(span.samples))[0] * self.first.unit)
             if span.back is None:
                 M = np.hstack([T, np.zeros((k, len(gamma[0])))])
             else:
-                M = T @ self._scores(span.samples).T @ span.back  # (K, q)
+                M = T @ self._scores(span.samples).T @ span.back  # (P, q)
             law = np.empty((k + 1, k + 1))
             law[:k, :k] = T**2 - M @ (np.eye(M.shape[1]) - cov[:-1, :-1]) @ M.T
             law[:k, k] = law[k, :k] = M @ cov[:-1, -1]
             law[k, k] = cov[-1, -1]
-            means.append(centred @ np.append(M @ mean[:-1], mean[-1]))
-            covs.append(centred @ law @ centred.T)
+            means.append(np.append(M @ mean[:-1], mean[-1]))
+            covs.append(law)
         packed = np.array(covs)
         log_det = np.linalg.slogdet(packed + np.finfo(float).tiny * np.eye(k + 1))[1]
         residual = Residual(
             self.levels, self.loadings, self.centre, gamma, variance, np.zeros(len(laws))
         )
-        rows = Normal(np.array(means), pack(packed), log_det)
-        return TwoPart(rows, residual, [mean for mean, _ in laws])
+        classifier = self.first.build(Normal(np.array(means), pack(packed), log_det))
+        return TwoPart(classifier, residual, [mean for mean, _ in laws])
 
     def _gamma(
         self, spans: list[_Span], laws: list[tuple[Floats, Floats]]
     ) -> tuple[Floats, Floats]:
         """Mean and variance of gamma, each (R, d)."""
-        k = self.z.order
+        k = len(self.first.unit)
 
         def some(tile: slice) -> Floats:
             found = []
@@ -344,13 +387,13 @@ class TwoPartFit:
 
     def decide(self, fitted: TwoPart) -> tuple[Floats, Floats]:
         """Mean and variance of every row's decision at the training samples, each (N, R)."""
-        mean, variance = Linear(fitted.rows).decide(self.z)
+        mean, variance = fitted.classifier.decide(self.z)
         more, spread = fitted.residual.decide(self.likelihood, self.observed, self.z, self.pool)
         return mean + more, variance + spread
 
     def with_share(self, fitted: TwoPart) -> Residual:
         """The second part, with the share of each row's variance that it carries."""
-        inside = (self.z.mean @ fitted.rows.mean[:, :-1].T).var(axis=0)
+        inside = fitted.classifier.decide(self.z)[0].var(axis=0)
         more, _ = fitted.residual.decide(self.likelihood, self.observed, self.z, self.pool)
         outside = more.var(axis=0)
         share = outside / np.maximum(inside + outside, np.finfo(float).tiny)

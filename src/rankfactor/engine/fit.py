@@ -24,7 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.classifiers import Classifier, Gated, Kernel, TwoPartFit, fit_classifier
+from rankfactor.classifiers import (
+    Classifier,
+    Gated,
+    Kernel,
+    TwoPartFit,
+    fit_classifier,
+    kernel_part,
+    linear_part,
+)
+from rankfactor.classifiers.fitting import BRIEF
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.calibration import (
@@ -130,19 +139,24 @@ class FitSettings:
         many = n_samples >= MANY_SAMPLES or model.experts is not None
         return "predictive" if many and why_not_predictive(model, None) is None else "label-free"
 
-    def has_residual(self, model: Model, training: str) -> bool:
-        """Whether decisions have a second part; "auto" is where factors have seen no labels."""
-        if self.residual == AUTO:
-            return training == "label-free" and why_no_residual(model, self.gibbs) is None
-        return bool(self.residual)
+    def has_residual(self, model: Model, training: str, n_samples: int) -> bool:
+        """Whether decisions have a second part.
+
+        "auto" is where factors have seen no labels and samples are not so many that a kernel tells
+        the classes from the factors alone.
+        """
+        if self.residual != AUTO:
+            return bool(self.residual)
+        few = model.linear or n_samples < MANY_SAMPLES
+        return training == "label-free" and few and why_no_residual(model, self.gibbs) is None
 
 
 def why_no_residual(model: Model, gibbs: Gibbs | None) -> str | None:
     """What keeps decisions from having a second part, and what to do; None if nothing does."""
     if gibbs is not None:
         return "decisions of two parts have no Gibbs sampler: use engine='vb' or residual=False."
-    if not model.linear:
-        return "nonlinear decisions have one part: use a linear model or residual=False."
+    if not model.linear and not isinstance(model.experts, KernelExperts):
+        return "local classifiers have no second part: use experts='kernel' or residual=False."
     return None
 
 
@@ -325,8 +339,9 @@ class _Fitting:
         """Classifiers on label-free scores (N, K), with calibrated probabilities."""
         if self.labels is None or self.rows is None:
             return None
-        if self.settings.has_residual(self.model, self.training):
-            return self._classify_two_part(result, scores)
+        two_part = self.settings.has_residual(self.model, self.training, len(scores.mean))
+        if two_part and self.model.linear:
+            return self._classify_two_part(result, scores, None)
         fitted = fit_classifier(
             self.model,
             self.rows,
@@ -336,6 +351,8 @@ class _Fitting:
             seed=self.rng,
             groups=self.labels.groups,
         )
+        if two_part and isinstance(fitted, Kernel):
+            return self._classify_two_part(result, scores, fitted)
         rows, joint = fitted.average(scores), joint_rows(result, draws, scores)
         classifiers = Classifiers(
             self.labels.tasks,
@@ -372,27 +389,45 @@ class _Fitting:
         own = draws is not None and self.model.label.normalised and self.model.linear
         return self.settings.calibration != "none" and not own
 
-    def _classify_two_part(self, result: Fit, scores: Normal) -> Classifiers:
-        """Classifiers of two parts on label-free scores (N, K), calibrated in no time."""
+    def _classify_two_part(self, result: Fit, scores: Normal, kernel: Kernel | None) -> Classifiers:
+        """Classifiers of two parts on label-free scores (N, K), or on features of a kernel."""
         assert self.labels is not None
         assert self.model.label is not None
-        precision = self.model.label_view.intercept_precision
-        shared = TwoPartFit(
-            self.model.data, self.model.label, self.observed, scores, precision, self.pool
-        )
+        label, precision = self.model.label, self.model.label_view.intercept_precision
+
+        def prepared(one: Kernel | None) -> TwoPartFit:
+            first = linear_part(scores) if one is None else kernel_part(scores, one)
+            given = (self.model.data, label, self.observed, scores, first, precision, self.pool)
+            return TwoPartFit(*given)
+
+        shared = prepared(kernel)
         tasks, class_index, signed, _ = self.labels
         fitted = shared.fit(signed, signed)
-        first, _ = shared.decide(fitted)
+        decisions, _ = shared.decide(fitted)
+        rows = fitted.classifier.average(scores)
         classifiers = Classifiers(
-            tasks, fitted.rows, fitted.rows, class_index, residual=shared.with_share(fitted)
+            tasks,
+            rows,
+            rows,
+            class_index,
+            fitted.classifier if isinstance(fitted.classifier, Kernel) else None,
+            residual=shared.with_share(fitted),
         )
         if self.settings.calibration == "none" or result.convergence.interrupted:
             return classifiers
 
         def refit(hidden: ObservedArray) -> tuple[Floats, Floats]:
-            return shared.decide(shared.fit(signed_of(hidden), signed, fitted.weights))
+            if kernel is None:
+                return shared.decide(shared.fit(signed_of(hidden), signed, fitted.weights))
+            # Its metric has seen the labels.
+            again = fit_classifier(
+                self.model, hidden, scores, self.pool, start=kernel, effort=BRIEF
+            )
+            assert isinstance(again, Kernel)
+            other = prepared(again)
+            return other.decide(other.fit(signed_of(hidden), signed))
 
-        return self._calibrated(classifiers, refit, first[:, 0])
+        return self._calibrated(classifiers, refit, decisions[:, 0])
 
     def _calibrated(
         self, classifiers: Classifiers, refit: Refit, first: Floats, enough: int | None = None

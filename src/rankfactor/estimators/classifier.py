@@ -82,7 +82,8 @@ class RankFactorClassifier(Deciding):
     residual : "auto" or bool, default "auto"
         Whether decisions have a second part beside the factors: one weight a feature for what the
         factors leave of it, so that a class that is not among the leading factors is still told.
-        "auto" is True after label-free training of a linear model; not under Gibbs sampling.
+        "auto" is True after label-free training, of a nonlinear model below 500 samples; not
+        under Gibbs sampling.
         ``residual_share_`` says how much of a decision it carries.
     label_weight : float or "auto", default 3.0
         How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
