@@ -19,7 +19,7 @@ from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
     from rankfactor.cli.reading import Labelled
-    from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.estimators.classifier import PlainClassifier
 
 
 @opt.command(
@@ -63,7 +63,8 @@ def fit(
     """
     from rankfactor.data import fingerprint
     from rankfactor.engine.interruption import interruptible_once
-    from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
+    from rankfactor.estimators.analysis import PlainAnalysis
+    from rankfactor.estimators.classifier import PlainClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.interpret.sentences import factors_in_words
     from rankfactor.storage.model_file import model_header, save_model
@@ -89,7 +90,7 @@ def fit(
     data = read_labelled(table, ctx.params)
     given = alone or settings.classifier_settings(ctx.params, data.tasks)
     given |= data.settings
-    kind: Any = partial(RankFactorClassifier, model) if labels else RankFactorAnalysis
+    kind: Any = partial(PlainClassifier, model) if labels else PlainAnalysis
     fitted = kind(n_factors=numbers[0], random_state=random_state, n_threads=n_threads, **given)
     # From its end until it is saved, Ctrl-C cannot lose a fit.
     with interruptible_once() as ctrl_c:
@@ -166,14 +167,14 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _divides(fitted: RankFactorClassifier) -> bool:
+def _divides(fitted: PlainClassifier) -> bool:
     """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
     return chosen or fitted.calibration != "none"
 
 
 def _choose_factors(
-    fitted: RankFactorClassifier, numbers: list[int], data: Labelled, random_state: Any
+    fitted: PlainClassifier, numbers: list[int], data: Labelled, random_state: Any
 ) -> None:
     """Set the number of factors that does best within the samples."""
     from rankfactor.evaluation import ChooseFactors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +83,7 @@ def predict(
     values, missing = _matched(posterior, given, frame, ctx.params["missing_features"])
     n_features = len(posterior.table_features)
     frames = []
-    with workers(n_threads) as pool:
+    with workers(n_threads, math.prod(values.shape)) as pool:
         if tasks:
             frames.append(_predictions(posterior, posterior.decide(values, pool), level))
         if scores is not None:
