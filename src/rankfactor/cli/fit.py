@@ -10,7 +10,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli import outputs, settings
-from rankfactor.cli.console import in_options, note, progress, result
+from rankfactor.cli.console import compile_notice, in_options, note, progress, result
 from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
@@ -94,7 +94,7 @@ def fit(
     fitted = kind(n_factors=numbers[0], random_state=random_state, n_threads=n_threads, **given)
     # From its end until it is saved, Ctrl-C cannot lose a fit.
     with interruptible_once() as ctrl_c:
-        with progress() as tell, overheard() as heard:
+        with compile_notice(as_json), progress() as tell, overheard() as heard:
             if len(numbers) > 1:
                 _choose_factors(fitted, numbers, data, random_state)
             elif groups is not None and not _divides(fitted):
