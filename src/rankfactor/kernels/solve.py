@@ -16,7 +16,7 @@ over neighbouring rows of lanes:
 
 A lane's work is the same whatever is in the others, and so is its result.
 
-Functions that only compiled code calls have no cache of their own: numba would emit them twice.
+What only compiled code calls is put into its callers (``inline``), and so not compiled twice.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def lanes_of(systems: Reals) -> int:
     return WIDTH // systems.itemsize
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def _load(columns, first, used, low):  # type: ignore[no-untyped-def]
     """Lay systems side by side; lanes past the last repeat it, so that they stay finite.
 
@@ -50,7 +50,7 @@ def _load(columns, first, used, low):  # type: ignore[no-untyped-def]
             p += 1
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def _load_rows(rows, first, used, lanes):  # type: ignore[no-untyped-def]
     """Lay some rows (n, K) side by side, as `_load` does."""
     for k in range(lanes.shape[0]):
@@ -58,7 +58,7 @@ def _load_rows(rows, first, used, lanes):  # type: ignore[no-untyped-def]
             lanes[k, lane] = rows[first + min(lane, used - 1), k]
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", inline="always")
 def _factorise(low, root, value, one):  # type: ignore[no-untyped-def]
     """Cholesky factors L in place of P, inverses of their diagonals, and L^-1 h in place of h."""
     for i in range(len(root)):
