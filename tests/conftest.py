@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from rankfactor.steps import acceleration
+from rankfactor.steps import acceleration, workers
 
 # The first example of a test may have to compile a kernel.
 settings.register_profile("rankfactor", deadline=None)
@@ -26,6 +26,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         case = item.callspec.id  # type: ignore[attr-defined]
         if case not in chosen.args:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def threads_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use threads for small tables, too, as many as are asked for."""
+    monkeypatch.setattr(workers, "SMALL", 0)
 
 
 @pytest.fixture

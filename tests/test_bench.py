@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from benchmarks.bench import report, roofline
+from benchmarks.bench import report, roofline, waiting
 from benchmarks.bench.contestants import Clock, Enough
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +35,10 @@ def test_quick_run_measures_what_the_tables_show(tmp_path):
     text = (tmp_path / "bench.md").read_text("utf-8")
     assert "| 60 x 40 | simulated | 1 |" in text
     assert "mofapy2" in text.splitlines()[0]  # skipped by name
+    wait = {what: one["wall"] for what, one in results["waiting"].items()}
+    assert all(value > 0 for value in wait.values())
+    assert all(f"| {what} |" in text for what in wait)
+    assert {*waiting.FIT, "scikit-learn, LinearSVC"} <= set(wait)
 
 
 def test_clock_leaves_out_what_comes_before_the_first_tick():

@@ -11,7 +11,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from benchmarks.bench import instructions, peers, report, roofline, scaling
+from benchmarks.bench import instructions, peers, report, roofline, scaling, waiting
 from benchmarks.bench.contestants import CONTESTANTS
 from benchmarks.bench.runner import measure_shape
 from benchmarks.bench.tables import QUICK, SHAPES
@@ -20,7 +20,7 @@ from rankfactor.__about__ import __version__
 
 RESULTS = peers.ROOT / "benchmarks" / "results"
 PAGE = peers.ROOT / "docs" / "performance.md"
-PARTS = ("shapes", "peaks", "scaling", "instructions")
+PARTS = ("shapes", "peaks", "scaling", "instructions", "waiting")
 
 
 def tell(text):
@@ -98,6 +98,8 @@ def main():
         results["scaling"] = scaling.measure(chosen.quick, chosen.repeats, chosen.budget, tell)
     if "instructions" in chosen.parts:
         results["instructions"] = instructions.count()
+    if "waiting" in chosen.parts:
+        results["waiting"] = waiting.measure(chosen.repeats, tell)
     save()
 
 

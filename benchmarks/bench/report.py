@@ -33,6 +33,8 @@ def markdown(results):
             if results["instructions"]
             else "Instructions: skipped, valgrind is not installed."
         )
+    if "waiting" in results:
+        parts.append(_waiting(results["waiting"]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -186,3 +188,9 @@ def _scaling(scaling):
     title = f"Growth of an iteration on one thread, from {base} (simulated):\n\n"
     heads = ["engine", "with", "slope (log-log)", "seconds at each size"]
     return title + _table(heads, rows)
+
+
+def _waiting(waiting):
+    rows = [[what, number(one["wall"]), number(one["cpu"])] for what, one in waiting.items()]
+    title = "What a person waits for, 40 x 12 and a label column, whole processes, in seconds:\n\n"
+    return title + _table(["command", "wall time", "processor time"], rows)

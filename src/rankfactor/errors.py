@@ -12,6 +12,7 @@ __all__ = [
     "check_count",
     "check_n_factors",
     "check_positive",
+    "convergence_warning",
     "counted",
     "did_you_mean",
     "listed",
@@ -29,6 +30,13 @@ class InputError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(re.sub(r"\s*[\r\n]+\s*", " ", message))
+
+
+def convergence_warning() -> type[Warning]:
+    """scikit-learn's `ConvergenceWarning`; importing it takes longer than a small fit."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    return ConvergenceWarning  # type: ignore[no-any-return]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import resample
 
 from rankfactor.errors import InputError, check_count, counted
 from rankfactor.tasks import Task
@@ -86,6 +84,8 @@ def divided(
     levels: Integers, groups: Integers | None, n_folds: int, random_state: Any
 ) -> list[tuple[Integers, Integers]]:
     """Training and test parts of samples with levels (n,), stratified; groups (n,) stay whole."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=random_state)
     return list(splitter.split(levels, levels, groups))
@@ -113,6 +113,8 @@ def smallest_training_part(n_samples: int, groups: Integers | None, n_folds: int
 
 def drawn_by_class(levels: Any, n_samples: int, random_state: Any) -> Integers:
     """Positions of so many samples with levels (n,), drawn in proportion to the levels."""
+    from sklearn.utils import resample
+
     options = {"n_samples": n_samples, "stratify": levels, "random_state": random_state}
     return np.asarray(resample(np.arange(len(levels)), replace=False, **options))
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 
 from rankfactor.errors import InputError, counted, did_you_mean
 from rankfactor.typing import Floats
@@ -102,7 +101,12 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
             )
         if known.dtype.kind == "f" and not np.isfinite(known).all():
             raise InputError(f"Input y contains infinity: {name!r} has an infinite label.")
-        check_classification_targets(known)
+        # Numbers that may be measurements, or nearly as many labels as samples: scikit-learn, which
+        # takes long to import, knows what to say.
+        if known.dtype.kind not in "biuU" or 2 * len(set(known.tolist())) > len(known):
+            from sklearn.utils.multiclass import check_classification_targets
+
+            check_classification_targets(known)
         classes, found = np.unique(known, return_inverse=True)
         if len(classes) < 2:
             raise InputError(

@@ -97,7 +97,7 @@ SLOW = (
     "rich.console",
     "rankfactor.cli.fit",
     "pandas",
-    "scipy.stats",
+    "scipy.special",
     "numpy.linalg",
 )
 

@@ -9,6 +9,7 @@ from rankfactor.classifiers.linear import fit_linear
 from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.engine.calibration import (
     N_FOLDS,
+    _minimum,
     best_scale,
     calibrate,
     deal,
@@ -225,6 +226,7 @@ def test_the_most_probable_class_is_the_predicted_one(model, training):
         assert_array_equal(fitted.classes_[t][p.argmax(axis=1)], predicted[:, t])
 
 
+@pytest.mark.usefixtures("threads_for_all")
 @pytest.mark.quick_cases("bayes")
 @pytest.mark.parametrize("training", ["bayes", "predictive"])
 def test_threads_do_not_change_the_scale(training):
@@ -273,3 +275,9 @@ def test_an_unknown_rule_is_refused():
     X, y, _ = known_chances(n=20)
     with pytest.raises(InputError, match="calibration must be one of refit, cross-validation"):
         RankFactorClassifier(n_factors=2, calibration="platt").fit(X, y)
+
+
+@pytest.mark.parametrize("place", [-0.5, -0.2, 0.1234, 0.5])
+def test_the_least_value_of_an_interval_is_found(place):
+    # At the ends, too, where the least of the grid lies if labels tell nothing.
+    assert _minimum(lambda x: (x - place) ** 2, -0.5, 0.5) == pytest.approx(place, abs=1e-3)

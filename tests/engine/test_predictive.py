@@ -158,6 +158,7 @@ def fitted(n_threads=1, **arguments):
     return model.fit(simulated.X, simulated.y), simulated
 
 
+@pytest.mark.usefixtures("threads_for_all")
 @pytest.mark.parametrize("model", ["R-L-BSVM", "R-NL-BSVM"])
 @pytest.mark.quick_cases("R-L-BSVM")
 def test_threads_do_not_change_the_answer(model):

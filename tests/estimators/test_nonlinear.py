@@ -208,6 +208,7 @@ def test_counts_of_numpy_can_be_saved(small, tmp_path):
         assert loaded.model == model.posterior_.model
 
 
+@pytest.mark.usefixtures("threads_for_all")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.quick_cases("per_component")
 def test_threads_do_not_matter(form, small):

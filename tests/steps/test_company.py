@@ -82,6 +82,7 @@ def test_scores_for_any_block_and_number_of_threads(encoder):
         assert_same(encoder(np.arange(N), pool, block=32), together)
 
 
+@pytest.mark.usefixtures("threads_for_all")
 @pytest.mark.parametrize(
     "settings",
     [

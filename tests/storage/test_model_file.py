@@ -28,7 +28,8 @@ from rankfactor.likelihoods import MarginRank, NoParameters
 from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.workers import Workers
 from rankfactor.storage import model_file
-from rankfactor.storage.model_file import is_model_file, model_header
+from rankfactor.storage.archive import is_model_file
+from rankfactor.storage.model_file import model_header
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # How near decisions must be to the stored ones. Those were computed in single precision, which

@@ -12,9 +12,9 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from rankfactor.errors import convergence_warning
 from rankfactor.typing import Floats
 
 _STARTS = 10  # of k-means; the best is kept
@@ -81,16 +81,15 @@ def shares(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
 
 def _centres(z: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Centres (count, K) of k-means; samples drawn at random where there are too few."""
-    from sklearn.cluster import (
-        KMeans,  # takes a third of a second to import, and few models need it
-    )
+    # Takes a second to import, and few models need it.
+    from sklearn.cluster import KMeans
 
     seed = int(rng.integers(2**31 - 1))
     number = min(count, len(z))
     # One thread: the order of the sums in k-means depends on their number.
     with threadpool_limits(limits=1), warnings.catch_warnings():
         # Samples that coincide; the centres then do, too.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", convergence_warning())
         kmeans = KMeans(number, n_init=_STARTS, random_state=seed).fit(z)
     centres = np.asarray(kmeans.cluster_centers_, np.float64)
     return np.concatenate([centres, z[rng.integers(len(z), size=count - number)]])

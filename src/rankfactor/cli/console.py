@@ -133,6 +133,29 @@ def plain_warnings() -> Iterator[None]:
 
 
 @contextmanager
+def compile_notice(quiet: bool) -> Iterator[None]:
+    """Say on stderr, unless ``quiet``, that kernels are compiled, as soon as the first one is.
+
+    numba keeps them: this happens once on a machine, and again after an update.
+    """
+    from numba.core import event
+
+    class Notice(event.Listener):
+        said = quiet
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                say("Compiling kernels, once on this machine ...", err=True)
+            self.said = True
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Notice()):
+        yield
+
+
+@contextmanager
 def progress() -> Iterator[Progress]:
     """Show steps on stderr: moving bars on a terminal, else one line per finished step."""
     console = Console(stderr=True)

@@ -10,7 +10,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli import outputs, settings
-from rankfactor.cli.console import in_options, note, progress, result
+from rankfactor.cli.console import compile_notice, in_options, note, progress, result
 from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
@@ -19,7 +19,7 @@ from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
     from rankfactor.cli.reading import Labelled
-    from rankfactor.estimators import RankFactorClassifier
+    from rankfactor.estimators.classifier import PlainClassifier
 
 
 @opt.command(
@@ -63,7 +63,8 @@ def fit(
     """
     from rankfactor.data import fingerprint
     from rankfactor.engine.interruption import interruptible_once
-    from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
+    from rankfactor.estimators.analysis import PlainAnalysis
+    from rankfactor.estimators.classifier import PlainClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.interpret.sentences import factors_in_words
     from rankfactor.storage.model_file import model_header, save_model
@@ -89,11 +90,11 @@ def fit(
     data = read_labelled(table, ctx.params)
     given = alone or settings.classifier_settings(ctx.params, data.tasks)
     given |= data.settings
-    kind: Any = partial(RankFactorClassifier, model) if labels else RankFactorAnalysis
+    kind: Any = partial(PlainClassifier, model) if labels else PlainAnalysis
     fitted = kind(n_factors=numbers[0], random_state=random_state, n_threads=n_threads, **given)
     # From its end until it is saved, Ctrl-C cannot lose a fit.
     with interruptible_once() as ctrl_c:
-        with progress() as tell, overheard() as heard:
+        with compile_notice(as_json), progress() as tell, overheard() as heard:
             if len(numbers) > 1:
                 _choose_factors(fitted, numbers, data, random_state)
             elif groups is not None and not _divides(fitted):
@@ -166,14 +167,14 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _divides(fitted: RankFactorClassifier) -> bool:
+def _divides(fitted: PlainClassifier) -> bool:
     """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
     return chosen or fitted.calibration != "none"
 
 
 def _choose_factors(
-    fitted: RankFactorClassifier, numbers: list[int], data: Labelled, random_state: Any
+    fitted: PlainClassifier, numbers: list[int], data: Labelled, random_state: Any
 ) -> None:
     """Set the number of factors that does best within the samples."""
     from rankfactor.evaluation import ChooseFactors

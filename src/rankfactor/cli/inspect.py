@@ -34,7 +34,7 @@ def inspect(
     **_: Any,
 ) -> None:
     """Summarise a table (features, missing values, label columns, suspects) or a model file."""
-    from rankfactor.storage.model_file import is_model_file
+    from rankfactor.storage.archive import is_model_file
 
     if not path.exists():
         raise InputError(f"{path} does not exist: check its name.")

@@ -226,7 +226,7 @@ def _options_of(documented: dict[str, tuple[str, str]], panel: str) -> Options:
     return {key: _derived(key, *found[key], panel) for key in ordered}
 
 
-_CLASSIFIER = _documented("estimators/classifier.py", "RankFactorClassifier")
+_CLASSIFIER = _documented("estimators/classifier.py", "PlainClassifier")
 ESTIMATOR = _options_of(_CLASSIFIER, _MODEL)
 GIBBS = _options_of(_documented("engine/chain.py", "Gibbs"), _GIBBS)
 PRESETS = _CLASSIFIER["model"][1].partition(":")[0]  # the names of the paper's models

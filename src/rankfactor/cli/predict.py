@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli.console import note, result
+from rankfactor.cli.console import compile_notice, note, result
 from rankfactor.cli.outputs import PREDICTIONS, SCORES, asked, check_outputs, files_of
 from rankfactor.cli.reading import new_table, read
 from rankfactor.errors import InputError, counted, listed
@@ -82,7 +83,7 @@ def predict(
     values, missing = _matched(posterior, given, frame, ctx.params["missing_features"])
     n_features = len(posterior.table_features)
     frames = []
-    with workers(n_threads) as pool:
+    with compile_notice(as_json), workers(n_threads, math.prod(values.shape)) as pool:
         if tasks:
             frames.append(_predictions(posterior, posterior.decide(values, pool), level))
         if scores is not None:

@@ -47,10 +47,11 @@ def is_given(ctx: typer.Context, name: str) -> bool:
 
 def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
     """Arguments of `RankFactorAnalysis` that ``fit`` asks for, if no option concerns labels."""
-    from rankfactor.estimators import PRESETS, RankFactorAnalysis
+    from rankfactor.estimators.analysis import PlainAnalysis
+    from rankfactor.estimators.presets import PRESETS
 
     options = ctx.params
-    known = [name for name in opt.ESTIMATOR if name in signature(RankFactorAnalysis).parameters]
+    known = [name for name in opt.ESTIMATOR if name in signature(PlainAnalysis).parameters]
     for name in (*_FOR_LABELS, *opt.ESTIMATOR):
         if name not in known and is_given(ctx, name):
             raise InputError(

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from rankfactor.laws.normal import Normal, with_intercept
 from rankfactor.typing import Floats
@@ -25,6 +24,8 @@ from rankfactor.typing import Floats
 
 def match_factors(loadings: Floats, reference: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Order (K,) and signs (K,) such that ``sign * loadings[:, order]`` is like ``reference``."""
+    from scipy.optimize import linear_sum_assignment  # takes a tenth of a second to import
+
     product = reference.T @ loadings  # (K, K): reference factor by factor
     tiny = np.finfo(float).tiny
     scale = np.sqrt((reference**2).sum(axis=0)[:, None] * (loadings**2).sum(axis=0))

@@ -32,14 +32,13 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.classifiers import Classifier, fit_classifier
 from rankfactor.classifiers.fitting import BRIEF
 from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.engine.predictive import Predictive, train, training_classifier
 from rankfactor.engine.vb import Fit, History, Settings, ascend
+from rankfactor.errors import convergence_warning
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, LabelLikelihood, Observed, ObservedArray
@@ -84,8 +83,24 @@ def best_scale(
     # The objective need not have one maximum only, so a grid finds the neighbourhood of the best.
     place = int(np.argmin([loss(value) for value in LOG_SCALES]))
     ends = LOG_SCALES[[max(place - 1, 0), min(place + 1, len(LOG_SCALES) - 1)]]
-    found = minimize_scalar(loss, bounds=tuple(ends), method="bounded", options={"xatol": 1e-3})
-    return float(np.exp(found.x))
+    return float(np.exp(_minimum(loss, *ends)))
+
+
+def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function is least within an interval, to 1e-3, by golden section search."""
+    share = (np.sqrt(5.0) - 1.0) / 2.0
+    left, right = high - share * (high - low), low + share * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    while high - low > 1e-3:
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - share * (high - low)
+            at_left = loss(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + share * (high - low)
+            at_right = loss(right)
+    return 0.5 * (low + high)
 
 
 def deal(class_index: Integers, first: Floats, groups: Integers | None = None) -> list[Integers]:
@@ -215,7 +230,7 @@ def retrain(
         classifier = training_classifier(model, labels, again.z, seed)
         with warnings.catch_warnings():
             # It says that the fit is kept, and this one is not.
-            warnings.filterwarnings("ignore", "interrupted after", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "interrupted after", UserWarning)
             train(model, again, labels, classifier, settings, pool)
         if again.convergence.interrupted:
             raise KeyboardInterrupt
@@ -234,7 +249,7 @@ def fit_again(
         rng = np.random.default_rng(seed)
         with warnings.catch_warnings():
             # Said once, of the fit itself.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", convergence_warning())
             again = ascend(model, coding, observed, labels, settings, rng, pool)
         if again.convergence.interrupted:
             raise KeyboardInterrupt

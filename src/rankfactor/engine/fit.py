@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.classifiers import (
     Classifier,
@@ -59,7 +58,7 @@ from rankfactor.engine.predictive import (
 )
 from rankfactor.engine.standard_form import in_standard_form
 from rankfactor.engine.vb import Fit, Progress, Settings, ascend
-from rankfactor.errors import AUTO, InputError, counted
+from rankfactor.errors import AUTO, InputError, convergence_warning, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
@@ -190,7 +189,7 @@ def fit_posterior(
     """
     n, n_features = table.values.shape
     check_size(model, n)
-    with interruptible_once() as ctrl_c, workers(settings.n_threads) as pool:
+    with interruptible_once() as ctrl_c, workers(settings.n_threads, n * n_features) as pool:
         model = model.for_blocks(plan.blocks)
         coding = model.data.learn(table.values)
         report_constant(n_features - len(coding.columns), n_features)
@@ -293,7 +292,7 @@ class _Fitting:
             classifier = training_classifier(self.model, self.rows, result.z, self.rng)
         if self.ctrl_c.came and not result.convergence.interrupted:
             result.convergence = Convergence(INTERRUPTED, "the label-free start")
-            warnings.warn(result.convergence.warning, ConvergenceWarning, stacklevel=4)
+            warnings.warn(result.convergence.warning, convergence_warning(), stacklevel=4)
         train(
             self.model, result, self.rows, classifier, self.predictive, self.pool, progress=progress
         )
@@ -308,7 +307,7 @@ class _Fitting:
             warnings.warn(
                 "interrupted before the first sweep: the variational fit that chains start "
                 "from is kept, and there are no draws.",
-                ConvergenceWarning,
+                convergence_warning(),
                 stacklevel=4,
             )
             return None
@@ -524,5 +523,5 @@ def judge_chains(posterior: Posterior, gibbs: Gibbs) -> Posterior:
         after = f"{done} of {counted(gibbs.n_draws, 'draw')} a chain"
         found = replace(found, state=INTERRUPTED, after=after)
     if not found.converged:
-        warnings.warn(found.warning, ConvergenceWarning, stacklevel=4)
+        warnings.warn(found.warning, convergence_warning(), stacklevel=4)
     return replace(posterior, convergence=found)

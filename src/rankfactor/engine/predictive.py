@@ -35,14 +35,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.classifiers import Classifier, begin_classifier, fit_classifier, pull
 from rankfactor.classifiers.fitting import FIRST_STEP, STEP
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.vb import Fit, Progress, Settings, record
-from rankfactor.errors import InputError, counted
+from rankfactor.errors import InputError, convergence_warning, counted
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import StandardNormal
 from rankfactor.laws.normal import Normal
@@ -214,7 +213,7 @@ def train(
         data.state, fit.z = kept
         fit.convergence = Convergence(INTERRUPTED, done(number))
     if not fit.convergence.converged:
-        warnings.warn(fit.convergence.warning, ConvergenceWarning, stacklevel=2)
+        warnings.warn(fit.convergence.warning, convergence_warning(), stacklevel=2)
 
 
 def responses(data: ObservedView, z: Normal, q: Floats, pool: Workers, block: int) -> Floats:

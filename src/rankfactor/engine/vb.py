@@ -19,13 +19,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import shared_out, signed_of
 from rankfactor.classifiers.per_component import assign_block, joined
 from rankfactor.engine.start import principal_components
-from rankfactor.errors import counted
+from rankfactor.errors import convergence_warning, counted
 from rankfactor.latent import ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal, with_intercept
 from rankfactor.likelihoods import Coding, DataLikelihood, NoParameters, Observed, ObservedArray
@@ -205,7 +204,7 @@ def ascend(
     best.data.state.params = best.data.state.params.copy()
     ended = best.convergence
     if ended.interrupted or (settings.warns and not ended.converged):
-        warnings.warn(ended.warning, ConvergenceWarning, stacklevel=2)
+        warnings.warn(ended.warning, convergence_warning(), stacklevel=2)
     return best
 
 

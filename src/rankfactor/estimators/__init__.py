@@ -1,8 +1,28 @@
-"""The scikit-learn face of rankfactor."""
+"""The scikit-learn face of rankfactor.
 
-from rankfactor.estimators.analysis import RankFactorAnalysis
-from rankfactor.estimators.classifier import RankFactorClassifier
-from rankfactor.estimators.presets import PRESETS
-from rankfactor.estimators.rank_residuals import RankResiduals
+Names are imported on first use: the command line fits without scikit-learn.
+"""
+
+from rankfactor.lazy import importer
+
+TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
+if TYPE_CHECKING:
+    from rankfactor.estimators.presets import PRESETS
+    from rankfactor.estimators.rank_residuals import RankResiduals
+    from rankfactor.estimators.scikit_learn import RankFactorAnalysis, RankFactorClassifier
+
+_HOMES = {
+    "PRESETS": "presets",
+    "RankFactorAnalysis": "scikit_learn",
+    "RankFactorClassifier": "scikit_learn",
+    "RankResiduals": "rank_residuals",
+}
 
 __all__ = ["PRESETS", "RankFactorAnalysis", "RankFactorClassifier", "RankResiduals"]
+
+
+__getattr__ = importer(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

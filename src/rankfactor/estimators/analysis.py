@@ -1,4 +1,4 @@
-"""`RankFactorAnalysis`: factors without labels."""
+"""`RankFactorAnalysis`, but for scikit-learn: factors without labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.typing import Floats
 
 
-class RankFactorAnalysis(FactorModel):
+class PlainAnalysis(FactorModel):
     """Bayesian factor analysis of non-Gaussian data, without labels.
 
     Parameters

@@ -2,10 +2,15 @@
 
 An estimator holds arguments: it checks them, builds a `Model` of parts and hands the table to
 `rankfactor.engine.fit.fit_posterior`. Everything it predicts comes from the `Posterior` it keeps.
+
+scikit-learn is imported only where one of its functions is needed, since it takes longer than a
+small fit; `rankfactor.estimators.scikit_learn` makes estimators of the classes here.
 """
 
 from __future__ import annotations
 
+import inspect
+import math
 import numbers
 import warnings
 from abc import abstractmethod
@@ -16,9 +21,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit import FitSettings
@@ -37,7 +39,7 @@ LikelihoodArgument = str | DataLikelihood[Any] | Mapping[str, str | DataLikeliho
 ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
 
 
-class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class FactorModel:
     """What the estimators share: arguments, their checks, and encoding."""
 
     # Set by the constructors of the estimators.
@@ -59,6 +61,17 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     progress: Callable[[int, float, float], None] | None
     engine: str | Gibbs
     posterior_: Posterior
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All arguments by name."""
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        return {name: getattr(self, name) for name in names}
+
+    def set_params(self, **arguments: Any) -> Self:
+        """Change some arguments."""
+        for name, value in arguments.items():
+            setattr(self, name, value)
+        return self
 
     @abstractmethod
     def _build_model(self) -> Model:
@@ -150,7 +163,14 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        source = self.random_state
+        if isinstance(source, numbers.Integral):
+            source = np.random.RandomState(int(source))
+        else:
+            from sklearn.utils import check_random_state
+
+            source = check_random_state(source)
+        return int(source.randint(np.iinfo(np.int32).max))
 
     def _gibbs(self) -> Gibbs | None:
         """Settings of the sampler, None for variational Bayes."""
@@ -163,9 +183,16 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self.engine
 
+    def _check_fitted(self) -> None:
+        """Refuse to predict before a fit, in scikit-learn's words."""
+        if not hasattr(self, "posterior_"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self, "posterior_")
+
     def _match(self, X: Any) -> Any:
         """Values of a new table in the columns of the model."""
-        check_is_fitted(self, "posterior_")
+        self._check_fitted()
         return self.posterior_.match(X, self.missing_features, estimator=self)
 
     def transform(self, X: Any) -> Floats:
@@ -182,17 +209,17 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Posterior means, without any label seen.
         """
         values = self._match(X)
-        with workers(self.n_threads) as pool:
+        with workers(self.n_threads, math.prod(values.shape)) as pool:
             return self.posterior_.encode(values, pool).mean
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`: factor1, factor2, ..."""
-        check_is_fitted(self, "posterior_")
+        self._check_fitted()
         return np.array([f"factor{k + 1}" for k in range(self.posterior_.n_factors)], dtype=object)
 
     def to_arviz(self) -> Any:
         """The draws of Gibbs sampling for ArviZ (`Posterior.to_arviz`)."""
-        check_is_fitted(self, "posterior_")
+        self._check_fitted()
         return self.posterior_.to_arviz()
 
     @property
@@ -278,13 +305,6 @@ class FactorModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _n_features_out(self) -> int:
         return self.posterior_.n_factors
-
-    def __sklearn_tags__(self) -> Any:
-        """Missing values and sparse matrices are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def registered(argument: str, name: str, registry: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""`RankFactorClassifier`: factors and the classifiers built on them."""
+"""`RankFactorClassifier`, but for scikit-learn: factors and the classifiers built on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from rankfactor.engine.vb import Settings
 from rankfactor.errors import AUTO, InputError
 from rankfactor.estimators.base import LikelihoodArgument, registered
 from rankfactor.estimators.deciding import Deciding
-from rankfactor.estimators.label_weight import choose_label_weight
 from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features.matching import opened_labels, refuse_shuffled
 from rankfactor.features.plan import Blocks
@@ -42,7 +41,7 @@ TRAINING = ("auto", "bayes", "label-free", "predictive")
 CALIBRATION = ("refit", "cross-validation", "none")
 
 
-class RankFactorClassifier(Deciding):
+class PlainClassifier(Deciding):
     """Discriminative Bayesian factor analysis of non-Gaussian data.
 
     Factors are fitted to a table and to one or more label columns; new samples are classified by
@@ -330,6 +329,8 @@ class RankFactorClassifier(Deciding):
             together = group_numbers(groups, index)
         training = settings.trains(model, *table.values.shape)
         if self.label_weight == "auto" and training == "predictive":
+            from rankfactor.estimators.label_weight import choose_label_weight
+
             self.label_weight_ = choose_label_weight(
                 self, table.given, tasks, class_index, self._seed(), together
             )
@@ -375,11 +376,3 @@ class RankFactorClassifier(Deciding):
         if self._fitted.gates is None:
             raise AttributeError(self.posterior_.without_components)
         return self.posterior_.n_components_used
-
-    def __sklearn_tags__(self) -> Any:
-        """Several label columns are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = True
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags

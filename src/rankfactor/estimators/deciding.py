@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import FactorModel
@@ -20,7 +19,7 @@ from rankfactor.tasks import label_columns, side_by_side
 from rankfactor.typing import Floats
 
 
-class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
+class Deciding(FactorModel):
     """Prediction from the classifiers of a fitted model, at label-free scores."""
 
     _single: bool  # whether one label column was given, so that answers are no lists
@@ -100,12 +99,12 @@ class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
             draws, whose components are not matched.
         """
         values = self._match(X)
-        with workers(self.n_threads) as pool:
+        with workers(self.n_threads, math.prod(values.shape)) as pool:
             return self.posterior_.component_weights(values, pool)
 
     def explain(self, X: Any) -> dict[str, Explanation]:
         """What each feature adds to every decision of new samples (`Posterior.explain`)."""
-        check_is_fitted(self, "posterior_")
+        self._check_fitted()
         return self.posterior_.explain(X, self.missing_features, self.n_threads)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -122,7 +121,7 @@ class Deciding(ClassifierMixin, FactorModel):  # type: ignore[misc]
 
     def _decide(self, X: Any) -> tuple[Floats, Floats]:
         values = self._match(X)
-        with workers(self.n_threads) as pool:
+        with workers(self.n_threads, math.prod(values.shape)) as pool:
             return self.posterior_.decide(values, pool)
 
     def _unwrap(self, parts: list[Any]) -> Any:

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack, issparse
-from sklearn.utils.validation import check_array
 
 from rankfactor.data.numbers import LIMIT
 from rankfactor.errors import InputError, counted, listed
@@ -142,13 +141,18 @@ def table_values(X: Any, *, estimator: Any = None) -> Any:
     elif isinstance(X, NamedSparse):
         refuse_duplicates(X.columns)
         X = X.matrix
-    values = check_array(
-        X,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        accept_sparse="csc",
-        estimator=estimator,
-    )
+    if isinstance(X, pd.DataFrame) and all(kind == np.float64 for kind in X.dtypes):
+        values = X.to_numpy()
+    else:
+        from sklearn.utils.validation import check_array  # takes long to import
+
+        values = check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            accept_sparse="csc",
+            estimator=estimator,
+        )
     if issparse(values):
         values = csc_array(values)
         if not values.has_canonical_format:

@@ -1,20 +1,40 @@
 """What a fitted model says: leading features, coefficients, the feature network, gene sets.
 
 All functions take a `rankfactor.posterior.Posterior`, fitted just now or loaded from a file, and
-give a DataFrame or a networkx graph. docs/interpretation.md says how to read them.
+give a DataFrame or a networkx graph. docs/interpretation.md says how to read them. Names are
+imported on first use.
 """
 
-from rankfactor.interpret.enrichment import enrich
-from rankfactor.interpret.genesets import read_gmt
-from rankfactor.interpret.gsea import preranked
-from rankfactor.interpret.meaning import factor_meanings
-from rankfactor.interpret.network import edge_table, feature_network, modules, write_graphml
-from rankfactor.interpret.overview import (
-    coefficient_table,
-    factor_correlations,
-    factor_table,
-    top_features,
-)
+from rankfactor.lazy import importer
+
+TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
+if TYPE_CHECKING:
+    from rankfactor.interpret.enrichment import enrich
+    from rankfactor.interpret.genesets import read_gmt
+    from rankfactor.interpret.gsea import preranked
+    from rankfactor.interpret.meaning import factor_meanings
+    from rankfactor.interpret.network import edge_table, feature_network, modules, write_graphml
+    from rankfactor.interpret.overview import (
+        coefficient_table,
+        factor_correlations,
+        factor_table,
+        top_features,
+    )
+
+_HOMES = {
+    "coefficient_table": "overview",
+    "edge_table": "network",
+    "enrich": "enrichment",
+    "factor_correlations": "overview",
+    "factor_meanings": "meaning",
+    "factor_table": "overview",
+    "feature_network": "network",
+    "modules": "network",
+    "preranked": "gsea",
+    "read_gmt": "genesets",
+    "top_features": "overview",
+    "write_graphml": "network",
+}
 
 __all__ = [
     "coefficient_table",
@@ -30,3 +50,10 @@ __all__ = [
     "top_features",
     "write_graphml",
 ]
+
+
+__getattr__ = importer(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -46,24 +46,30 @@ def margin_rank_augment(  # type: ignore[no-untyped-def]
     t, n = w.shape
     number = w.dtype.type
     rho, tau = w, (var_w if key is None else np.empty((t, n), w.dtype))
-    mean, weight = np.zeros(b.shape), np.zeros(b.shape)
-    variance = np.full(b.shape, 1.0 / cut_precision)
-    count, bound = np.empty(t, np.int64), np.zeros(t)
+    mean, weight, variance = np.zeros(b.shape), np.zeros(b.shape), np.zeros(b.shape)
+    variance[:, :] = 1.0 / cut_precision
+    count, bound = np.zeros(t, np.int64), np.zeros(t)
+    tally = np.zeros(MISSING + 1, np.int64)
     # One feature's numbers, made up to whole vectors by samples that are missing.
     width = -(-n // VECTOR) * VECTOR
-    x, v = np.zeros(width, w.dtype), np.ones(width, w.dtype)
+    x, v = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
+    v[:] = 1
     level, seen = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
-    total_tau, total_rho = np.empty(width, w.dtype), np.empty(width, w.dtype)
+    total_tau, total_rho = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
     inv_lam = np.empty((b.shape[1], width), w.dtype)
     # Cuts whose noise is made at once.
     together = 0 if key is None else max(1, min(NOISE // max(width, 1), b.shape[1]))
     y = np.empty((together, width), np.float32)
     chance = np.empty(y.shape, np.float32)
     for i in range(t):
-        x[:n], level[:n], seen[:n] = w[i], codes[i], codes[i] != MISSING
+        # Loops, not slices and np.bincount: with these, compiling takes three times as long.
+        tally[:] = 0
+        for m in range(n):
+            x[m], level[m], seen[m] = w[i, m], codes[i, m], codes[i, m] != MISSING
+            tally[codes[i, m]] += 1
         if key is None:
-            v[:n] = var_w[i]
-        tally = np.bincount(codes[i], minlength=MISSING + 1)
+            for m in range(n):
+                v[m] = var_w[i, m]
         present = n - tally[MISSING]
         count[i] = present
         over = present  # samples above the cut; all are at first
@@ -117,5 +123,6 @@ def margin_rank_augment(  # type: ignore[no-untyped-def]
             place, found = number(j), inv_lam[j]
             for m in range(width):
                 total_rho[m] += found[m] * (above if level[m] > place else below)
-        rho[i], tau[i] = total_rho[:n], total_tau[:n]
+        for m in range(n):
+            rho[i, m], tau[i, m] = total_rho[m], total_tau[m]
     return tau, rho, mean, variance, weight, count, bound

@@ -17,7 +17,7 @@ MAX_CUTS = 254
 _TILE = 64  # columns read together: a row-major table is walked without missing the cache
 
 
-@njit(cache=True, nogil=True, forceinline=True)  # a call costs half more
+@njit(nogil=True, forceinline=True)  # a call costs half more
 def _code(x, cuts, n_cuts, i):  # type: ignore[no-untyped-def]
     """Code of x as feature i."""
     if np.isnan(x):

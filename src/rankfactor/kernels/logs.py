@@ -16,7 +16,8 @@ from numba import njit
 # Said even though it is the default: numba hands the flags of a caller down to functions that state
 # none, and then caches what it compiled.
 STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
-INLINE: dict[str, Any] = {**STRICT, "forceinline": True}
+# Of what only compiled code calls: a cache of its own would make numba emit it a second time.
+INLINE: dict[str, Any] = {**STRICT, "cache": False, "forceinline": True}
 
 
 def coefficients(text: str, kind: Any = float) -> tuple[Any, ...]:

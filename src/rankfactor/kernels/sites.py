@@ -76,7 +76,8 @@ def margin_rank_sites(  # type: ignore[no-untyped-def]
     seen = np.empty(n, w.dtype)
     y, chance = np.empty(n, np.float32), np.empty(n, np.float32)
     for i in range(t):
-        level[:], seen[:] = codes[i], codes[i] != MISSING
+        for m in range(n):
+            level[m], seen[m] = codes[i, m], codes[i, m] != MISSING
         for j in range(n_cuts[i]):
             spread = var_b[i, j] + number(TINY)
             above, below = b[i, j] + eps[i], b[i, j] - eps[i]
@@ -131,7 +132,8 @@ def margin_rank_slopes(codes, w, var_w, b, var_b, n_cuts, eps):  # type: ignore[
     level = np.empty(n, w.dtype)
     seen = np.empty(n, w.dtype)
     for i in range(t):
-        level[:], seen[:] = codes[i], codes[i] != MISSING
+        for m in range(n):
+            level[m], seen[m] = codes[i, m], codes[i, m] != MISSING
         for j in range(n_cuts[i]):
             spread = var_b[i, j] + number(TINY)
             above, below = b[i, j] + eps[i], b[i, j] - eps[i]

@@ -15,6 +15,8 @@ over neighbouring rows of lanes:
     (V^T V)_km = sum_{t>=m} V_tk V_tm,    k <= m
 
 A lane's work is the same whatever is in the others, and so is its result.
+
+What only compiled code calls is put into its callers (``inline``), and so not compiled twice.
 """
 
 import numpy as np
@@ -31,7 +33,7 @@ def lanes_of(systems: Reals) -> int:
     return WIDTH // systems.itemsize
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _load(columns, first, used, low):  # type: ignore[no-untyped-def]
     """Lay systems side by side; lanes past the last repeat it, so that they stay finite.
 
@@ -48,7 +50,7 @@ def _load(columns, first, used, low):  # type: ignore[no-untyped-def]
             p += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _load_rows(rows, first, used, lanes):  # type: ignore[no-untyped-def]
     """Lay some rows (n, K) side by side, as `_load` does."""
     for k in range(lanes.shape[0]):
@@ -56,7 +58,7 @@ def _load_rows(rows, first, used, lanes):  # type: ignore[no-untyped-def]
             lanes[k, lane] = rows[first + min(lane, used - 1), k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", inline="always")
 def _factorise(low, root, value, one):  # type: ignore[no-untyped-def]
     """Cholesky factors L in place of P, inverses of their diagonals, and L^-1 h in place of h."""
     for i in range(len(root)):
@@ -82,8 +84,8 @@ def _solve(precision, shift, lanes):  # type: ignore[no-untyped-def]
     up = np.empty((size, lanes), kind)  # V, column by column: the upper triangle of V^T
     root = np.empty((order, lanes), kind)  # inverses of L's diagonal
     value, answer = np.empty((order, lanes), kind), np.empty((order, lanes), kind)
-    one = np.ones((1, lanes), kind)
-    minus = -one
+    one, minus = np.empty((1, lanes), kind), np.empty((1, lanes), kind)
+    one[:, :], minus[:, :] = 1, -1
     for first in range(0, n, lanes):
         used = min(lanes, n - first)
         _load(precision, first, used, low)
@@ -92,7 +94,9 @@ def _solve(precision, shift, lanes):  # type: ignore[no-untyped-def]
         up[:, :] = 0
         at = 0
         for j in range(order):
-            up[at] = root[j]
+            diagonal, inverse = up[at], root[j]
+            for lane in range(lanes):  # an assignment of the row takes numba 2 s to compile
+                diagonal[lane] = inverse[lane]
             for i in range(j + 1, order):
                 reduce_row(up, at + i - j, low, i * (i + 1) // 2 + j, up, at, i - j, root, i)
             at += order - j
@@ -149,7 +153,8 @@ def _draw(precision, shift, noise, lanes):  # type: ignore[no-untyped-def]
     low = np.empty((precision.shape[0], lanes), kind)
     root = np.empty((order, lanes), kind)
     value, eps = np.empty((order, lanes), kind), np.empty((order, lanes), kind)
-    one = np.ones((1, lanes), kind)
+    one = np.empty((1, lanes), kind)
+    one[:, :] = 1
     for first in range(0, n, lanes):
         used = min(lanes, n - first)
         _load(precision, first, used, low)

@@ -30,9 +30,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor.errors import InputError, check_positive
+from rankfactor.errors import InputError, check_positive, convergence_warning
 from rankfactor.kernels.codes import MAX_CUTS, MISSING
 from rankfactor.kernels.rank_draws import level_extremes
 from rankfactor.laws.normal import Normal
@@ -115,7 +114,7 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
             f"sd(w) has {what}, from {first:.3g} to {now:.3g}: the printed rank likelihood has "
             f"no joint density to settle in (bounds={self.bounds!r}); use MarginRank, the model "
             "R-L-BSVM.",
-            ConvergenceWarning,
+            convergence_warning(),
             stacklevel=2,
         )
         return replace(params, reported=np.ones_like(params.reported))

@@ -86,7 +86,7 @@ def find_rotation(views: Sequence[ObservedView], n_factors: int) -> Floats:
 
 def _side(item: ObservedView) -> _Side:
     rows, prior = item.state.rows, item.view.shrinkage
-    cov = np.ascontiguousarray(rows.cov.T)
+    cov = np.ascontiguousarray(rows.cov.T, np.float64)
     second = np.empty(cov.shape)
     add_outer_columns(np.ascontiguousarray(rows.mean.T), cov, second)
     unit = np.ascontiguousarray(prior.unit(item.state.scales).T, np.float64)

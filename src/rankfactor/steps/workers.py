@@ -2,23 +2,28 @@
 
 Work is split by blocks of samples or tiles of features that do not depend on one another; BLAS
 stays at one thread inside them. The answer is therefore the same, to the last bit, for any number
-of threads, and no more cores are used than asked for.
+of threads, and no more cores are used than asked for. Small tables need no threads: to wake one
+takes as long as their work.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-import joblib
 from threadpoolctl import threadpool_limits
 
 from rankfactor.typing import Floats
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+# Entries of a table below which work runs where it is called. Two threads take 0.1 ms to answer, an
+# iteration of variational Bayes 0.2 ms for every 1,000 entries.
+SMALL = 2**14
 
 
 class Workers:
@@ -53,9 +58,12 @@ class Workers:
 
 
 @contextmanager
-def workers(n_threads: int | None) -> Iterator[Workers]:
-    """Threads for the length of a fit or a prediction; None uses every core there is."""
-    count = thread_count(n_threads)
+def workers(n_threads: int | None, entries: float = math.inf) -> Iterator[Workers]:
+    """Threads for the length of a fit or a prediction; None uses every core there is.
+
+    A table of fewer than `SMALL` entries has none but the one that calls.
+    """
+    count = 1 if entries < SMALL else thread_count(n_threads)
     with threadpool_limits(limits=1, user_api="blas"):
         if count == 1:
             yield Workers()
@@ -66,7 +74,11 @@ def workers(n_threads: int | None) -> Iterator[Workers]:
 
 def thread_count(n_threads: int | None) -> int:
     """The number asked for; None is every core there is."""
-    return int(joblib.cpu_count()) if n_threads is None else n_threads
+    if n_threads is not None:
+        return n_threads
+    from joblib import cpu_count  # takes a sixth of a second to import
+
+    return int(cpu_count())
 
 
 def slices(size: int, length: int) -> list[slice]:

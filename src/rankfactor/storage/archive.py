@@ -148,6 +148,11 @@ def is_archive(path: Path) -> bool:
         return False
 
 
+def is_model_file(path: Path) -> bool:
+    """Whether a file looks like a model: a zip with a header, or something called .rankfactor."""
+    return path.suffix == ".rankfactor" or is_archive(path)
+
+
 def _digest_member(digest: Any, name: str, content: Any) -> None:
     """Add a member with its name and length, so that no content can move to the next member."""
     digest.update(f"{name}\0{len(content)}\0".encode())

@@ -36,7 +36,6 @@ from rankfactor.posterior.variance_explained import VarianceExplained
 from rankfactor.storage.archive import (
     Arrays,
     Format,
-    is_archive,
     read_archive,
     read_header,
     stacked,
@@ -127,11 +126,6 @@ def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         As `load_model`.
     """
     return read_header(Path(path), FORMAT, KNOWN)
-
-
-def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file looks like a model: a zip with a header, or something called .rankfactor."""
-    return Path(path).suffix == ".rankfactor" or is_archive(Path(path))
 
 
 def _summary(posterior: Posterior) -> dict[str, Any]:
