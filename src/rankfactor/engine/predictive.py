@@ -20,9 +20,12 @@ gradient of the labels' bound through the encoder. Training ascends
 
 by natural-gradient steps a_i <- a_i + step ( P_i^-1 (h_i + weight G_i) - a_i ), where P_i and h_i
 are the conjugate update's: at weight 0 and step 1 it is variational Bayes without labels. Scores
-follow by a few local steps each time, the classifier by a few of its own. A step that lowers J is
-taken back and halved; one that raises it makes the next a little larger. J is no evidence bound:
-the labels are counted ``weight`` times.
+follow by one Newton step in the same pass over the table (`rankfactor.steps.through_encoder`), the
+classifier by a few steps of its own; r_n is found with the H_n of that Newton step. A step that
+lowers J is taken back and shortened, and scores take another Newton step there: scores that lag
+behind the rows flatter J, and all later steps would seem to lower it. A step that raises J makes
+the next a little larger. Training ends when J has settled or, at the highest J, after some steps
+without a rise. J is no evidence bound: the labels are counted ``weight`` times.
 """
 
 from __future__ import annotations
@@ -54,8 +57,11 @@ logger = logging.getLogger(__name__)
 
 # Iterations without labels to begin with: more of them describe the table better, but not what
 # training makes of it.
-START_ITERATIONS = 50
-GROWTH = 1.2  # of the step after one that has raised the objective
+START_ITERATIONS = 25
+SCORE_STEPS = 2  # of scores that are near their fixed point
+# Of the step after one that has raised the objective, and after one that has lowered it.
+GROWTH, SHRINKAGE = 1.2, 0.5
+PATIENCE = 8  # steps without a rise of the objective after which training ends
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,16 @@ def training_classifier(
     return begin_classifier(_trained(model), labels, z, seed)
 
 
+def label_free_scores(fit: Fit, pool: Workers) -> None:
+    """Bring the scores of a fit without labels to its rows, in place.
+
+    They are near, so a few Newton steps in working precision do; `rankfactor.steps.encode` begins
+    at the prior, as for new samples.
+    """
+    for _ in range(SCORE_STEPS):
+        settle_scores(fit.data, fit.prior, fit.z, pool)
+
+
 def _trained(model: Model) -> Model:
     """The model with the classifier that labels pull through: a linear one where experts say so."""
     linear = model.experts is not None and model.experts.gradient == "linear"
@@ -147,7 +163,8 @@ def train(
     change = np.nan  # of the objective by the last step whose objective could be compared
     weight = settings.label_weight * data.observed.shape[0]
     step, best, number = settings.first_step, -np.inf, 0
-    kept = (data.state.copy(), fit.z.copy())
+    highest, idle = -np.inf, 0
+    kept = top = (data.state.copy(), fit.z.copy())
     trained, label, signed = _trained(model), model.label_view.likelihood, signed_of(labels)
     assert isinstance(label, LabelLikelihood)
 
@@ -170,27 +187,32 @@ def train(
             elbo += bound
             objective = elbo + weight * label_bound
             gain = (objective - best) / max(abs(objective), 1.0)
+            idle += 1
+            if objective > highest + settings.tol * abs(objective):
+                highest, top, idle = objective, before, 0
             logger.debug("step %d: objective %.6g, size %.3g", number, objective, step)
             if gain < 0:
                 # Back to where the step began; the classifier has moved on, so the objective there
                 # is no longer what it was.
                 data.state, fit.z = kept[0].copy(), kept[1].copy()
                 curvature = settle_scores(data, fit.prior, fit.z, pool)
-                step, best = 0.5 * step, -np.inf
-                if step < 0.01 * settings.first_step:
-                    found = "even steps of 2 % of the first one lower the objective"
-                    fit.convergence = Convergence(CONVERGED, done(number + 1), found)
-                    return
-                continue
-            if np.isfinite(gain):
-                step, change = min(GROWTH * step, 1.0), gain
-            kept, best = before, objective
-            record(fit, elbo)
-            if progress is not None:
-                progress(number + 1, objective, change)
-            if gain < settings.tol:
+                step, best = SHRINKAGE * step, -np.inf
+            else:
+                if np.isfinite(gain):
+                    step, change = min(GROWTH * step, 1.0), gain
+                kept, best = before, objective
+                record(fit, elbo)
+                if progress is not None:
+                    progress(number + 1, objective, change)
+                if gain < settings.tol:
+                    break
+            if idle == PATIENCE:
+                data.state, fit.z = top
                 break
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
+        if idle == PATIENCE:
+            found = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
+            fit.convergence = Convergence(CONVERGED, done(number + 1), found)
     except KeyboardInterrupt:
         data.state, fit.z = kept
         fit.convergence = Convergence(INTERRUPTED, done(number))

@@ -147,9 +147,9 @@ def _update_rows(
     return bound, precision, shift
 
 
-def fused_length(n_rows: int, n_samples: int) -> int:
+def fused_length(n_rows: int, n_samples: int, entries: int = ENTRIES) -> int:
     """Features of a tile that holds all samples."""
-    return max(LEAST, min(MOST, ENTRIES // n_samples, -(-n_rows // TILES)))
+    return max(LEAST, min(MOST, entries // n_samples, -(-n_rows // TILES)))
 
 
 def sums(left: Reals, right: Reals) -> Reals:

@@ -46,6 +46,7 @@ from rankfactor.steps.score import (
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Reals
 
+ENTRIES = 2**20  # of a tile: its sums over rows, N x P numbers each, cost as much as a few rows do
 FARTHEST = 1.0  # that a score moves in one step, in units of its prior standard deviation
 
 
@@ -149,7 +150,7 @@ def step_rows(
         first = tile_sums(new, Sites(slopes.tau, carried), intercept)
         return found.bound, *first, tile_curvature(new, slopes, intercept)
 
-    length = fused_length(item.observed.shape[0], n)
+    length = fused_length(item.observed.shape[0], n, ENTRIES)
     if not likelihood.has_fused_step:
         length = min(length, TILE)
     size, bound = packed_size(z.order), 0.0
