@@ -130,9 +130,9 @@ def test_training_lowers_the_labels_loss_and_raises_the_objective(name):
         progress=lambda step, objective, change: seen.append(objective),
     )
     assert len(seen) > 5
-    # The classifier follows a bound of its own, so the objective may fall a little on the way.
-    assert np.diff(seen).min() > -0.01 * (seen[-1] - seen[0])
-    assert seen[-1] == pytest.approx(max(seen), rel=1e-3)
+    # Classifier, noise and cut points follow bounds of their own: the objective may fall a little.
+    assert np.diff(seen).min() > -0.05 * (seen[-1] - seen[0])
+    assert seen[-1] == pytest.approx(max(seen), rel=1e-2)
     assert bound() > 0.95 * before  # bounds are negative
 
 

@@ -195,7 +195,8 @@ def train(
                 # Back to where the step began; the classifier has moved on, so the objective there
                 # is no longer what it was.
                 data.state, fit.z = kept[0].copy(), kept[1].copy()
-                curvature = settle_scores(data, fit.prior, fit.z, pool)
+                _, added = step_rows(data, fit.z, response, 0.0, pool)
+                curvature = newton_scores(fit.prior, fit.z, added, pool)
                 step, best = SHRINKAGE * step, -np.inf
             else:
                 if np.isfinite(gain):

@@ -1,22 +1,21 @@
 r"""Rows, then scores, in one pass over the table: a step of predictive training.
 
-`rankfactor.engine.predictive` has the mathematics. Sites, push and curvature k of a tile are
-evaluated once, at the rows and scores that the step begins with. They give
+`rankfactor.engine.predictive` has the mathematics. For a tile of features and all samples:
 
-1. the gradient G of the labels' bound in the rows,
+1. Sites, push and curvature k at the rows and scores that the step begins with. They give the
+   gradient of the labels' bound in the rows,
 
        G_i = sum_n ( push_in r_n - k_in (a_i . r_n) z_n ),
 
-2. the rows' conditional and their step towards it, from a_i to a'_i,
-3. one Newton step of the scores at the new rows,
+   the likelihood's parameters and the rows' conditional, towards which the rows go.
+2. The same at the new rows and parameters. Variances of w, which are most of the work, stay.
+   Summed over the tiles they give one Newton step of the scores,
 
-       z_n <- z_n + H_n^-1 g_n,    g_n = h_n - P_n z_n,    H_n = I + sum_i k_in E[a'_i a'_i^T],
+       z_n <- z_n + H_n^-1 g_n,    g_n = h_n - P_n z_n,    H_n = I + sum_i k_in E[a_i a_i^T],
 
-   with the push carried on to the new rows, push - k (a'_i - a_i) . z_n, so that g_n is off by the
-   square of the rows' step only. Covariances become P_n^-1, as in `rankfactor.steps.encode`.
+   and the covariances P_n^-1, as in `rankfactor.steps.encode`.
 
-H_n serves the next step's responses r_n = H_n^-1 q_n. What the likelihood's parameters have changed
-reaches the scores one step later.
+H_n serves the next step's responses r_n = H_n^-1 q_n, too.
 """
 
 from __future__ import annotations
@@ -133,9 +132,8 @@ def step_rows(
         law = state.rows.take(tile)
         old = Rows.of(law, likelihood.dtype, likelihood.needs_variance)
         seen = item.look(tile, old, columns, everyone)
-        slopes = item.slopes(seen)
-        gradient = loading_gradient(old, columns, slopes, pull)
-        carried = slopes.push + slopes.curvature * seen.w
+        gradient = loading_gradient(old, columns, item.slopes(seen), pull)
+        var_w = seen.var_w.copy()  # its place may be used again
         found = _conditional(item, seen, law, columns)
         shift = found.shift + gradient.astype(found.shift.dtype)
         rows = conditional_rows(found.precision, shift, prior[tile], None, tile.start)
@@ -146,9 +144,11 @@ def step_rows(
         state.rows.put(tile, rows)
         state.params.put(tile, params)
         new = Rows.of(rows, likelihood.dtype, variance=False)
-        carried += (slopes.tau - slopes.curvature) * (new.mean @ columns.mean.T)
-        first = tile_sums(new, Sites(slopes.tau, carried), intercept)
-        return found.bound, *first, tile_curvature(new, slopes, intercept)
+        moved = seen._replace(w=new.mean @ columns.mean.T, var_w=var_w, params=params)
+        slopes = item.slopes(moved)
+        sites = Sites(slopes.tau, slopes.push + slopes.tau * moved.w)
+        added = tile_sums(new, sites, intercept)
+        return found.bound, *added, tile_curvature(new, slopes, intercept)
 
     length = fused_length(item.observed.shape[0], n, ENTRIES)
     if not likelihood.has_fused_step:
