@@ -65,16 +65,18 @@ def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
     All of them if there are at most ``max_cuts``, else those nearest to equally spaced quantiles.
     There are ``n_zeros`` zeros beside the values given.
     """
-    ordered = np.sort(column[~np.isnan(column)])
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     if n_zeros:
-        ordered = np.insert(ordered, int(np.searchsorted(ordered, 0.0)), np.zeros(n_zeros))
-    # How many values there are up to the end of every run of equal ones but the last.
-    below = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    if len(below) > max_cuts:
-        wanted = np.arange(1, max_cuts + 1) / (max_cuts + 1) * len(ordered)
+        place = int(np.searchsorted(values, 0.0))
+        if place == len(values) or values[place] != 0:
+            values, counts = np.insert(values, place, 0.0), np.insert(counts, place, 0)
+        counts[place] += n_zeros
+    chosen, below = values[:-1], np.cumsum(counts)[:-1]
+    if len(chosen) > max_cuts:
+        wanted = np.arange(1, max_cuts + 1) / (max_cuts + 1) * counts.sum()
         nearest = np.abs(below - wanted[:, None]).argmin(axis=1)
-        below = below[nearest[np.diff(nearest, prepend=-1) > 0]]
-    return np.asarray(ordered[below - 1])
+        chosen = chosen[np.unique(nearest)]
+    return chosen
 
 
 def cuts_in_use(width: int, n_cuts: NDArray[np.int64]) -> NDArray[np.bool_]:

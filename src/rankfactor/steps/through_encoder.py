@@ -77,8 +77,8 @@ class _Conditional(NamedTuple):
     """Parameters of a tile's rows, the system of the rows given them, and the bound before."""
 
     params: Any
-    precision: Floats  # (rows, P)
-    shift: Floats  # (rows, K)
+    precision: Reals  # (rows, P)
+    shift: Reals  # (rows, K)
     bound: float
     statistics: Any = None
 
@@ -102,7 +102,7 @@ def _conditional(item: ObservedView, seen: Tile, rows: Normal, columns: Any) -> 
 
 
 def step_rows(
-    item: ObservedView, z: Normal, response: Floats, step: float, pool: Workers
+    item: ObservedView, z: Normal, response: Reals, step: float, pool: Workers
 ) -> tuple[float, Sums]:
     """Move rows, parameters and scales of the table's view, in place.
 
