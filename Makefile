@@ -55,6 +55,7 @@ check: lint types contract test ## everything that must pass before a change goe
 
 bench: venv ## time against other programs, for docs/performance.md (BENCH: its options)
 	$(BIN)/python -m benchmarks.bench $(BENCH)
+	test -z "$(RANKFACTOR_DATA)" || $(BIN)/python benchmarks/default_fit.py
 
 bench-instructions: venv ## count the instructions of a small fit under valgrind
 	$(BIN)/python -m benchmarks.bench.instructions

@@ -10,14 +10,9 @@ from tests.simulate import simulate, with_holes
 from rankfactor import RankFactorClassifier
 from rankfactor.classifiers import Gated, Linear, fit_classifier, pull
 from rankfactor.classifiers.fitting import BRIEF, FIRST_STEP
-from rankfactor.engine.predictive import (
-    Predictive,
-    loading_gradient,
-    responses,
-    train,
-    training_classifier,
-)
+from rankfactor.engine.predictive import Predictive, train, training_classifier
 from rankfactor.errors import InputError
+from rankfactor.kernels.solve import solve_packed
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import (
     Gaussian,
@@ -29,8 +24,8 @@ from rankfactor.likelihoods import (
 )
 from rankfactor.model import Model
 from rankfactor.steps import encode
-from rankfactor.steps.row import laid_out_scores
 from rankfactor.steps.score import ObservedView
+from rankfactor.steps.through_encoder import loading_gradient, settle_scores
 from rankfactor.steps.workers import Workers
 
 DATA = {
@@ -56,10 +51,10 @@ def test_gradient_is_that_of_the_whole_fixed_point(name, monkeypatch):
     fit, _ = label_free(model)
     rng = np.random.default_rng(3)
     q = rng.standard_normal(fit.z.mean.shape)
-    response = responses(fit.data, fit.z, q, Workers(), 32)
-    columns = laid_out_scores(fit.data, fit.z, 32)
-    gradient = loading_gradient(fit.data, columns, response, slice(0, 20), 32)[:, :3]
-    state = fit.data.state
+    response = solve_packed(settle_scores(fit.data, fit.prior, fit.z, Workers()), q)[0]
+    rows, columns, state = fit.data.rows(), fit.data.columns(fit.z), fit.data.state
+    seen = fit.data.look(slice(0, 20), rows, columns, slice(0, 60))
+    gradient = loading_gradient(rows, columns, fit.data.slopes(seen), response)[:, :3]
 
     def total(i, k, move):
         mean = state.rows.mean.copy()
@@ -135,9 +130,9 @@ def test_training_lowers_the_labels_loss_and_raises_the_objective(name):
         progress=lambda step, objective, change: seen.append(objective),
     )
     assert len(seen) > 5
-    # The classifier follows a bound of its own, so the objective may fall a little on the way.
-    assert np.diff(seen).min() > -0.01 * (seen[-1] - seen[0])
-    assert seen[-1] == pytest.approx(max(seen), rel=1e-3)
+    # Classifier, noise and cut points follow bounds of their own: the objective may fall a little.
+    assert np.diff(seen).min() > -0.05 * (seen[-1] - seen[0])
+    assert seen[-1] == pytest.approx(max(seen), rel=1e-2)
     assert bound() > 0.95 * before  # bounds are negative
 
 

@@ -79,7 +79,7 @@ def test_a_first_one_in_the_final_step_does_not_lose_it_either(
 
 def test_between_the_fit_and_predictive_training(monkeypatch: pytest.MonkeyPatch) -> None:
     at(monkeypatch, fitting, "training_classifier")
-    steps = at(monkeypatch, predictive, "responses", 0)
+    steps = at(monkeypatch, predictive, "step_rows", 0)
     model, said = fitted(RankFactorClassifier(training="predictive", **SETTINGS), Y)
     assert told(said, "interrupted after the label-free start")
     assert steps() == 0
@@ -90,7 +90,7 @@ def test_between_the_fit_and_predictive_training(monkeypatch: pytest.MonkeyPatch
     ("settings", "module", "name"),
     [
         ({"training": "predictive"}, calibration, "training_classifier"),
-        ({"training": "predictive"}, predictive, "update_view"),
+        ({"training": "predictive"}, predictive, "step_rows"),
         ({"training": "bayes", "calibration": "cross-validation"}, vb, "record"),
         ({"training": "bayes"}, calibration, "fit_classifier"),
     ],

@@ -22,6 +22,7 @@ from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 from rankfactor.typing import Floats
 
+BLOCK = 8192  # samples worked on together: rows are few
 TOL, STEPS = 1e-7, 500  # relative change of the bound at which the coefficients have converged
 
 
@@ -97,10 +98,10 @@ def fit_linear(
         start = begin_linear(model, labels.shape[0])
     state = ViewState(start.rows.copy(), NoParameters(), start.scales)
     item = ObservedView(model.label_view, labels, state)
-    previous, momentum, columns = -np.inf, Momentum(), laid_out_scores(item, z)
+    previous, momentum, columns = -np.inf, Momentum(), laid_out_scores(item, z, BLOCK)
     for step in range(max_steps):
         before = view_bound(item, model.n_factors) if tol else 0.0
-        bound = before + update_view(item, z, pool, columns=columns)
+        bound = before + update_view(item, z, pool, BLOCK, columns=columns)
         if tol:
             if step > 1 and abs(bound - previous) < tol * max(abs(bound), 1.0):
                 break

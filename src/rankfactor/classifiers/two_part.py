@@ -14,9 +14,10 @@ Coefficients have one normal prior. With standardised scores z~,
 
 R the mean of |r|^2 over the training samples, at least `LEAST_RESIDUAL` a feature: where factors
 explain all of a narrow table, what is left is noise. So the two parts' kernels have mean diagonals
-1 - v and v; with features both are multiplied by the mean diagonal of the features' kernel. The residual's share v = n / (2 n + 40) of the prior grows with the
-number of labels n, since few labels cannot tell many weights. Both are fixed: choosing them, or
-a precision, by hidden labels was no better (docs/decisions.md).
+1 - v and v; with features both are multiplied by the mean diagonal of the features' kernel. The
+residual's share v = n / (2 n + 40) of the prior grows with the number of labels n, since few labels
+cannot tell many weights. All this is fixed: choosing it, or a precision, by hidden labels was no
+better (docs/decisions.md).
 
 With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and
 w ~ N(0, I). Where n < K + d everything happens in the span of the samples: A A^T = U D U^T gives

@@ -52,6 +52,7 @@ from rankfactor.engine.pooling import collect, pooled
 from rankfactor.engine.predictive import (
     START_ITERATIONS,
     Predictive,
+    label_free_scores,
     train,
     training_classifier,
     why_not_predictive,
@@ -261,13 +262,10 @@ class _Fitting:
         self.rng = np.random.default_rng(settings.seed)
         self.stream = Stream.from_seed(settings.seed)
         self.ascent = settings.ascent
-        if self.predictive is not None:
-            self.ascent = replace(
-                settings.ascent,
-                max_iter=min(settings.ascent.max_iter, START_ITERATIONS),
-                # Without a label weight, no training follows.
-                warns=self.predictive.label_weight == 0,
-            )
+        # Without a label weight, no training follows.
+        if self.predictive is not None and self.predictive.label_weight > 0:
+            most = min(settings.ascent.max_iter, START_ITERATIONS)
+            self.ascent = replace(settings.ascent, max_iter=most, warns=False)
         self.start: tuple[ViewState, Normal] | None = None  # of predictive training
 
     def open_chains(self, features: list[str]) -> None:
@@ -287,7 +285,7 @@ class _Fitting:
         if self.predictive is None or self.rows is None:
             return result
         with self.ctrl_c.holding():
-            result.z = encode_samples(self.model, result.data, self.pool)
+            label_free_scores(result, self.pool)
             self.start = result.data.state.copy(), result.z.copy()
             classifier = training_classifier(self.model, self.rows, result.z, self.rng)
         if self.ctrl_c.came and not result.convergence.interrupted:

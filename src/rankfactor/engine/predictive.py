@@ -20,9 +20,12 @@ gradient of the labels' bound through the encoder. Training ascends
 
 by natural-gradient steps a_i <- a_i + step ( P_i^-1 (h_i + weight G_i) - a_i ), where P_i and h_i
 are the conjugate update's: at weight 0 and step 1 it is variational Bayes without labels. Scores
-follow by a few local steps each time, the classifier by a few of its own. A step that lowers J is
-taken back and halved; one that raises it makes the next a little larger. J is no evidence bound:
-the labels are counted ``weight`` times.
+follow by one Newton step in the same pass over the table (`rankfactor.steps.through_encoder`), the
+classifier by a few steps of its own; r_n is found with the H_n of that Newton step. A step that
+lowers J is taken back and shortened, and scores take another Newton step there: scores that lag
+behind the rows flatter J, and all later steps would seem to lower it. A step that raises J makes
+the next a little larger. Training ends when J has settled or, at the highest J, after some steps
+without a rise. J is no evidence bound: the labels are counted ``weight`` times.
 """
 
 from __future__ import annotations
@@ -30,9 +33,7 @@ from __future__ import annotations
 import logging
 import numbers
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -40,29 +41,26 @@ from rankfactor.classifiers import Classifier, begin_classifier, fit_classifier,
 from rankfactor.classifiers.fitting import FIRST_STEP, STEP
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.vb import Fit, Progress, Settings, record
+from rankfactor.engine.vb import Fit, Progress, record
 from rankfactor.errors import InputError, convergence_warning, counted
 from rankfactor.kernels.solve import solve_packed
-from rankfactor.latent import StandardNormal
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.model import Model
 from rankfactor.posterior.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
-from rankfactor.steps.row import Lean, laid_out_scores, update_view, view_bound
-from rankfactor.steps.score import ObservedView, tile_curvature, update_scores
-from rankfactor.steps.workers import Workers, slices
-from rankfactor.typing import Floats
+from rankfactor.steps.row import view_bound
+from rankfactor.steps.through_encoder import newton_scores, settle_scores, step_rows
+from rankfactor.steps.workers import Workers
 
 logger = logging.getLogger(__name__)
 
 # Iterations without labels to begin with: more of them describe the table better, but not what
 # training makes of it.
-START_ITERATIONS = 50
-# Local steps for one of the loadings. Scores that lag behind flatter the objective: with only one,
-# steps were seen to be taken back again and again until training gave up.
-LOCAL_STEPS = 3
-GROWTH = 1.2  # of the step after one that has raised the objective
+START_ITERATIONS = 25
+SCORE_STEPS = 2  # of scores that are near their fixed point
+# Of the step after one that has raised the objective, and after one that has lowered it.
+GROWTH, SHRINKAGE = 1.2, 0.5
+PATIENCE = 8  # steps without a rise of the objective after which training ends
 
 
 @dataclass(frozen=True)
@@ -117,6 +115,16 @@ def training_classifier(
     return begin_classifier(_trained(model), labels, z, seed)
 
 
+def label_free_scores(fit: Fit, pool: Workers) -> None:
+    """Bring the scores of a fit without labels to its rows, in place.
+
+    They are near, so a few Newton steps in working precision do; `rankfactor.steps.encode` begins
+    at the prior, as for new samples.
+    """
+    for _ in range(SCORE_STEPS):
+        settle_scores(fit.data, fit.prior, fit.z, pool)
+
+
 def _trained(model: Model) -> Model:
     """The model with the classifier that labels pull through: a linear one where experts say so."""
     linear = model.experts is not None and model.experts.gradient == "linear"
@@ -130,7 +138,6 @@ def train(
     classifier: Classifier,
     settings: Predictive,
     pool: Workers,
-    block: int = Settings.block,
     progress: Progress | None = None,
 ) -> None:
     """Ascend J from a fit without labels, in place.
@@ -146,7 +153,6 @@ def train(
         Where its coefficients begin (`training_classifier`).
     settings : Predictive
     pool : Workers
-    block : int
     progress : callable, optional
         Called after every step.
     """
@@ -155,96 +161,60 @@ def train(
     data = fit.data
     change = np.nan  # of the objective by the last step whose objective could be compared
     weight = settings.label_weight * data.observed.shape[0]
-    blocks = slices(len(fit.z.mean), block)
     step, best, number = settings.first_step, -np.inf, 0
-    kept = (data.state.copy(), fit.z.copy())
+    highest, idle = -np.inf, 0
+    kept = top = (data.state.copy(), fit.z.copy())
     trained, label, signed = _trained(model), model.label_view.likelihood, signed_of(labels)
     assert isinstance(label, LabelLikelihood)
-
-    def local_step(samples: slice) -> None:
-        z = fit.z.take(samples)
-        for _ in range(LOCAL_STEPS):
-            z = update_scores([data], fit.prior, z, samples, rows=rows)
-        fit.z.put(samples, z)
 
     def done(steps: int) -> str:
         return counted(steps, "step") + " of predictive training"
 
     try:
+        curvature = settle_scores(data, fit.prior, fit.z, pool)
         for number in range(settings.max_steps):
-            rows = [data.rows()]
-            pool.map(local_step, blocks)
             effort = STEP if number else FIRST_STEP
             classifier = fit_classifier(
                 trained, labels, fit.z, pool, start=classifier, effort=effort
             )
             q, label_bound = pull(classifier, label, signed, fit.z)
-            response = responses(data, fit.z, weight * q, pool, block)
+            response = solve_packed(curvature, weight * q)[0]
             elbo = fit.prior.bound(fit.z) + view_bound(data, model.n_factors)
             before = (data.state.copy(), fit.z.copy())
-            columns = laid_out_scores(data, fit.z, block)
-            gradient = partial(loading_gradient, data, columns, response, block=block)
-            elbo += update_view(
-                data, fit.z, pool, block, columns=columns, lean=Lean(gradient, step)
-            )
+            bound, added = step_rows(data, fit.z, response, step, pool)
+            curvature = newton_scores(fit.prior, fit.z, added, pool)
+            elbo += bound
             objective = elbo + weight * label_bound
             gain = (objective - best) / max(abs(objective), 1.0)
+            idle += 1
+            if objective > highest + settings.tol * abs(objective):
+                highest, top, idle = objective, before, 0
             logger.debug("step %d: objective %.6g, size %.3g", number, objective, step)
             if gain < 0:
                 # Back to where the step began; the classifier has moved on, so the objective there
                 # is no longer what it was.
                 data.state, fit.z = kept[0].copy(), kept[1].copy()
-                step, best = 0.5 * step, -np.inf
-                if step < 0.01 * settings.first_step:
-                    found = "even steps of 2 % of the first one lower the objective"
-                    fit.convergence = Convergence(CONVERGED, done(number + 1), found)
-                    return
-                continue
-            if np.isfinite(gain):
-                step, change = min(GROWTH * step, 1.0), gain
-            kept, best = before, objective
-            record(fit, elbo)
-            if progress is not None:
-                progress(number + 1, objective, change)
-            if gain < settings.tol:
+                _, added = step_rows(data, fit.z, response, 0.0, pool)
+                curvature = newton_scores(fit.prior, fit.z, added, pool)
+                step, best = SHRINKAGE * step, -np.inf
+            else:
+                if np.isfinite(gain):
+                    step, change = min(GROWTH * step, 1.0), gain
+                kept, best = before, objective
+                record(fit, elbo)
+                if progress is not None:
+                    progress(number + 1, objective, change)
+                if gain < settings.tol:
+                    break
+            if idle == PATIENCE:
+                data.state, fit.z = top
                 break
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
+        if idle == PATIENCE:
+            found = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
+            fit.convergence = Convergence(CONVERGED, done(number + 1), found)
     except KeyboardInterrupt:
         data.state, fit.z = kept
         fit.convergence = Convergence(INTERRUPTED, done(number))
     if not fit.convergence.converged:
         warnings.warn(fit.convergence.warning, convergence_warning(), stacklevel=2)
-
-
-def responses(data: ObservedView, z: Normal, q: Floats, pool: Workers, block: int) -> Floats:
-    """r_n = H_n^-1 q_n of every sample, shape (N, K)."""
-    result = np.empty_like(q)
-    rows = data.rows()
-
-    def respond(samples: slice) -> None:
-        near = z.take(samples)
-        curvature, _ = StandardNormal().natural(*near.mean.shape)
-        for _, part, tile in data.walk(rows, near, samples):
-            curvature += tile_curvature(part, data.slopes(tile), data.view.has_intercept)
-        result[samples] = solve_packed(curvature, q[samples])[0]
-
-    pool.map(respond, slices(len(q), block))
-    return result
-
-
-def loading_gradient(
-    data: ObservedView, columns: Sequence[AnyColumns], response: Floats, tile: slice, block: int
-) -> Floats:
-    """G_i of a tile's rows, shape (rows, K) or (rows, K + 1): zero for an intercept.
-
-    ``columns`` are the blocks of samples (`rankfactor.steps.row.laid_out_scores`).
-    """
-    dtype, order = data.view.likelihood.dtype, response.shape[1]
-    rows = Rows.of(data.state.rows.take(tile), dtype)
-    loadings = rows.mean[:, :order]
-    total = np.zeros(rows.mean.shape)
-    for samples, some in zip(slices(len(response), block), columns, strict=True):
-        r, z = response[samples].astype(dtype), some.mean[:, :order]
-        slopes = data.slopes(data.look(tile, rows, some, samples))
-        total[:, :order] += slopes.push @ r - (slopes.curvature * (loadings @ r.T)) @ z
-    return total

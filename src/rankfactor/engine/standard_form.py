@@ -32,7 +32,7 @@ from rankfactor.posterior import Posterior
 from rankfactor.posterior.shares import loading_units, second_moment
 from rankfactor.posterior.variance_explained import VarianceExplained
 from rankfactor.steps.rotation import varimax
-from rankfactor.steps.score import BLOCK, ObservedView
+from rankfactor.steps.score import BLOCK, ObservedView, tile_length
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
 
@@ -115,6 +115,6 @@ def variance_explained(
         c = np.clip(scale, 0.0, 1.0)[:, None]
         return structure, c * p * (2.0 * cross - c * fitted) / np.maximum(total, tiny)[:, None]
 
-    parts = pool.map(sums, item.tiles())
+    parts = pool.map(sums, item.tiles(tile_length(min(BLOCK, len(z)))))
     structure, r2 = (np.concatenate(part) for part in zip(*parts, strict=True))
     return VarianceExplained(np.clip(structure, -1.0, 1.0), r2)

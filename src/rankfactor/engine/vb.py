@@ -265,7 +265,10 @@ def _begin_small(
     few = np.sort(rng.choice(len(factors), SMALL, replace=False))
 
     def some(item: ObservedView | None) -> Observed | None:
-        return None if item is None else ObservedArray(item.observed.tile(slice(None), few))
+        if item is None:
+            return None
+        # In the usual order, for which the kernels are compiled already.
+        return ObservedArray(np.ascontiguousarray(item.observed.tile(slice(None), few)))
 
     table = some(fit.data)
     assert table is not None

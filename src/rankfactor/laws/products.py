@@ -83,6 +83,10 @@ class Columns:
             second += law.cov.T
         return cls(mean.T, second.T, pairs)
 
+    def take(self, columns: slice) -> Columns:
+        """Some of the columns."""
+        return Columns(self.mean[columns], self.second[columns], self.pairs[:, columns])
+
     def sum_second(self, weight: Reals) -> Reals:
         """``sum_n weight_in E[z_n z_n^T]``, packed, shape (rows, P), of weights (rows, N)."""
         return np.asarray((self.second.T @ weight.T).T)

@@ -127,8 +127,8 @@ def _update_rows(
         chance = tile_chance(stream, 0, tile, everyone)
         seen = item.look(tile, old, columns, everyone, chance)
         sites, params, bound = likelihood.augment(seen)
-        precision = _sums(columns.second.T, sites.tau.T).T  # in Fortran's order
-        shift = _sums(sites.rho, columns.mean)
+        precision = sums(columns.second.T, sites.tau.T).T  # in Fortran's order
+        shift = sums(sites.rho, columns.mean)
         rows = conditional_rows(precision, shift, prior[tile], stream, tile.start)
         state.rows.put(tile, rows)
         state.params.put(tile, params)
@@ -137,8 +137,7 @@ def _update_rows(
 
     bound = 0.0
     precision, shift = np.zeros((packed_size(z.order), len(z.mean))).T, np.zeros(z.mean.shape)
-    n_rows = item.observed.shape[0]
-    length = max(LEAST, min(MOST, ENTRIES // len(z.mean), -(-n_rows // TILES)))
+    length = fused_length(item.observed.shape[0], len(z.mean))
     for part, second, first in pool.stream(update_tile, item.tiles(length)):
         bound += part
         precision += second
@@ -148,7 +147,12 @@ def _update_rows(
     return bound, precision, shift
 
 
-def _sums(left: Reals, right: Reals) -> Reals:
+def fused_length(n_rows: int, n_samples: int, entries: int = ENTRIES) -> int:
+    """Features of a tile that holds all samples."""
+    return max(LEAST, min(MOST, entries // n_samples, -(-n_rows // TILES)))
+
+
+def sums(left: Reals, right: Reals) -> Reals:
     """``left @ right`` in working precision, summed in double precision over parts."""
     if len(right) <= PART:
         return np.asarray(left @ right)

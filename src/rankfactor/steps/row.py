@@ -8,9 +8,8 @@ view.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +18,9 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, Rows
 from rankfactor.likelihoods.base import Statistics, Tile
-from rankfactor.steps.score import BLOCK, ObservedView, tile_chance
+from rankfactor.steps.score import BLOCK, ObservedView, tile_chance, tile_length
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
-
-
-class Lean(NamedTuple):
-    """A gradient beside that of the bound, and how far the rows go towards their conditional."""
-
-    gradient: Callable[[slice], Floats]  # of a tile's rows, shape (rows, K) or (rows, K + 1)
-    step: float
 
 
 def laid_out_scores(
@@ -53,10 +45,15 @@ def row_statistics(
     total: Statistics = {}
     for samples, some in zip(slices(item.observed.shape[1], block), columns, strict=True):
         chance = tile_chance(stream, 0, tile, samples)
-        part = likelihood.statistics(item.look(tile, rows, some, samples, chance), some)
-        for key, value in part.items():
-            total[key] = total[key] + value if key in total else value.astype(np.float64)
+        seen = item.look(tile, rows, some, samples, chance)
+        add_statistics(total, likelihood.statistics(seen, some))
     return total
+
+
+def add_statistics(total: Statistics, part: Statistics) -> None:
+    """Add those of some samples, in place."""
+    for key, value in part.items():
+        total[key] = total[key] + value if key in total else value.astype(np.float64)
 
 
 def update_view(
@@ -66,7 +63,6 @@ def update_view(
     block: int = BLOCK,
     stream: Stream | None = None,
     columns: Sequence[AnyColumns] | None = None,
-    lean: Lean | None = None,
 ) -> float:
     """Update a view in place: conditionals or, with a stream, draws of them.
 
@@ -82,8 +78,6 @@ def update_view(
         Draws in place of conditionals.
     columns : sequence of columns, optional
         The scores laid out (`laid_out_scores`), for repeated calls with the same scores.
-    lean : Lean, optional
-        Adds a gradient to that of the bound and shortens the step (predictive training).
 
     Returns
     -------
@@ -114,19 +108,15 @@ def update_view(
             source = stream.child("params")
             params = likelihood.draw_params(statistics, rows, params, source, tile.start)
         precision, shift = likelihood.system(statistics, params)
-        if lean is not None:
-            shift = shift + lean.gradient(tile)
-        found = conditional_rows(precision.copy(), shift, prior[tile], stream, tile.start)
-        if lean is not None:
-            found = replace(found, mean=rows.mean + lean.step * (found.mean - rows.mean))
-        rows = found
+        rows = conditional_rows(precision.copy(), shift, prior[tile], stream, tile.start)
         if stream is None:
             params = likelihood.update(statistics, rows, params)
         state.rows.put(tile, rows)
         state.params.put(tile, params)
         return bound
 
-    bound = float(sum(pool.map(update_tile, item.tiles())))
+    length = tile_length(min(block, len(z.mean)))
+    bound = float(sum(pool.map(update_tile, item.tiles(length))))
     update_scales(item, z.order, stream)
     return bound
 

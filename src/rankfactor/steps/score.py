@@ -38,8 +38,17 @@ from rankfactor.model import View, ViewState
 from rankfactor.steps.workers import slices
 from rankfactor.typing import Floats, Index, Reals
 
-TILE = 128  # features worked on together
 BLOCK = 256  # samples worked on together
+# Features worked on together: at least, and at most where samples are few.
+TILE, LONGEST_TILE = 128, 1024
+
+
+def tile_length(n_samples: int) -> int:
+    """Features of a tile of so many samples; tiles have about as many entries whatever the table.
+
+    Products of a few samples with 128 features take less time than calling them does.
+    """
+    return max(TILE, min(LONGEST_TILE, TILE * BLOCK // max(n_samples, 1)))
 
 
 class Seen(NamedTuple):
@@ -76,7 +85,7 @@ class ObservedView:
         kind = likelihood.dtype if kind is None else kind
         return Rows.of(self.state.rows, kind, variance and likelihood.needs_variance)
 
-    def tiles(self, length: int = TILE) -> list[slice]:
+    def tiles(self, length: int) -> list[slice]:
         """Rows worked on together: at most so many, and none across the end of a block."""
         starts = (0, *self.observed.block_ends[:-1])
         return [
@@ -115,7 +124,7 @@ class ObservedView:
     ) -> Iterator[Seen]:
         """All tiles at samples of scores ``z``, in the precision of ``rows``; draws by a stream."""
         columns = self.columns(z, stream is None, rows.mean.dtype)
-        for where in self.tiles():
+        for where in self.tiles(tile_length(len(z.mean))):
             chance, part = tile_chance(stream, number, where, samples), rows.take(where)
             yield Seen(where, part, self.look(where, part, columns, samples, chance))
 
