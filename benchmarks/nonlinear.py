@@ -79,6 +79,7 @@ def models(n_factors: int) -> dict[str, Callable[[], Any]]:
         return lambda: RankFactorClassifier("R-NL-BSVM", **plain, **form)
 
     return {
+        "auto": nonlinear(),
         "kernel": nonlinear(experts="kernel"),
         "kernel, predictive": nonlinear(experts="kernel", training="predictive"),
         "mixed, predictive": nonlinear(experts="mixed", training="predictive"),

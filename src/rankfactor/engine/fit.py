@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfactor.classifiers import Classifier, Gated, Kernel, fit_classifier
+from rankfactor.classifiers.kernel_choice import gains
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.calibration import (
     ENOUGH,
@@ -171,6 +172,12 @@ def fit_posterior(
         # A folder that cannot be used is refused before any work is done.
         fitting.open_chains(plan.names[coding.columns].tolist())
         result = fitting.ascend()
+        if not fitting.keeps_kernel(result):
+            model = replace(model, experts=None)
+            training = settings.trains(model, len(coding.columns))
+            fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
+            fitting.open_chains(plan.names[coding.columns].tolist())
+            result = fitting.ascend()
         draws = fitting.sample(result)
         ctrl_c.hold()
         # Scores and everything fitted to them are label-free: what a new sample would get.
@@ -260,6 +267,15 @@ class _Fitting:
         )
         return result
 
+    def keeps_kernel(self, result: Fit) -> bool:
+        """Whether an optional kernel on label-free scores is worth having; true of other models."""
+        experts, seen = self.model.experts, self.joint or self.predictive is not None
+        done = result.convergence.interrupted or not getattr(experts, "optional", False)
+        if seen or done or self.labels is None or self.rows is None:
+            return True
+        z = encode_samples(self.model, result.data, self.pool)
+        return gains(self.model, self.rows, z, self.settings.seed, self.labels.groups)
+
     def sample(self, result: Fit) -> Draws | None:
         """Gibbs sampling from the fit on; its laws become those of the draws, in place."""
         gibbs, progress = self.settings.gibbs, self.settings.progress
@@ -300,20 +316,15 @@ class _Fitting:
         """Classifiers on label-free scores (N, K), with calibrated probabilities."""
         if self.labels is None or self.rows is None:
             return None
+        model, rows, groups = self.model, self.rows, self.labels.groups
         fitted = fit_classifier(
-            self.model,
-            self.rows,
-            scores,
-            self.pool,
-            prior=result.prior,
-            seed=self.rng,
-            groups=self.labels.groups,
+            model, rows, scores, self.pool, prior=result.prior, seed=self.rng, groups=groups
         )
-        rows, joint = fitted.average(scores), joint_rows(result, draws, scores)
+        average, joint = fitted.average(scores), joint_rows(result, draws, scores)
         classifiers = Classifiers(
             self.labels.tasks,
-            rows,
-            rows if joint is None else joint,
+            average,
+            average if joint is None else joint,
             self.labels.class_index,
             fitted if isinstance(fitted, Gated | Kernel) else None,
         )

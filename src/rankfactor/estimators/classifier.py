@@ -82,9 +82,10 @@ class RankFactorClassifier(Deciding):
         scores, beside a linear part, with settings chosen by hidden labels; "mixed": local
         deviations from a shared classifier, fitted to their mixed decision after the factors;
         "per_component": the paper's Dirichlet-process mixture of the scores, with a classifier to
-        a component. "auto" is "kernel", and "mixed" under Gibbs sampling.
+        a component. "auto" is "kernel" where that predicts hidden labels better than a linear
+        classifier by two standard errors, else the linear model; "mixed" under Gibbs sampling.
     n_components : int, default 10
-        Local classifiers of a nonlinear model, at most.
+        Local classifiers of a nonlinear model, at most; a kernel has none.
     calibration : {"refit", "cross-validation", "none"}, default "refit"
         How probabilities are calibrated: by a scale of a label column's decisions that makes
         hidden training labels most probable. "refit" hides the labels of a fifth of the samples in
