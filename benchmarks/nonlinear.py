@@ -1,6 +1,7 @@
 """The forms of nonlinear classifiers, on classes that no line separates and on real tables.
 
-    RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/nonlinear.py [simulated] [real] [results.csv]
+    RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/nonlinear.py
+        [simulated | real] [--models kernel forest ...] [--results FILE]
 
 Simulated: 60 features of 4 factors, fitted with 6; a loading is standard normal with probability
 0.4, else zero, and the noise is standard normal. The class depends on the first two scores:
@@ -13,6 +14,7 @@ Real: AUC and error in per cent by five folds, the same for all models, of seed 
 given split the training part only. Processor seconds are those of a fit.
 """
 
+import argparse
 import sys
 import time
 import warnings
@@ -38,7 +40,6 @@ REAL = (
     "alzheimer_csf, Impairment",
     "alzheimer_csf, APOE4",
     "tb_gse19491",
-    "alon",
 )
 
 
@@ -78,7 +79,9 @@ def models(n_factors: int) -> dict[str, Callable[[], Any]]:
         return lambda: RankFactorClassifier("R-NL-BSVM", **plain, **form)
 
     return {
+        "auto": nonlinear(),
         "kernel": nonlinear(experts="kernel"),
+        "kernel, predictive": nonlinear(experts="kernel", training="predictive"),
         "mixed, predictive": nonlinear(experts="mixed", training="predictive"),
         "mixed, joint": nonlinear(experts="mixed", training="bayes"),
         "per component": nonlinear(experts="per_component"),
@@ -95,9 +98,11 @@ def positive(model: Any, X: Any) -> Any:
     return model.predict_proba(X)[:, 1] - 0.5
 
 
-def judged(case: str, n_factors: int, X: Any, y: Any, train: Any, test: Any) -> Iterator[Any]:
+def judged(
+    case: str, chosen: dict[str, Any], X: Any, y: Any, train: Any, test: Any
+) -> Iterator[Any]:
     """AUC, error and seconds of every model."""
-    for name, make in models(n_factors).items():
+    for name, make in chosen.items():
         start = time.process_time()
         fitted = make().fit(X[train], y[train])
         seconds = time.process_time() - start
@@ -111,36 +116,43 @@ def judged(case: str, n_factors: int, X: Any, y: Any, train: Any, test: Any) -> 
         }
 
 
-def simulated() -> Iterator[Any]:
+def simulated(names: list[str]) -> Iterator[Any]:
     """Results on simulated tables."""
+    chosen = {name: models(6)[name] for name in names}
     for n, n_tables in TABLES.items():
         for shape in SHAPES:
             for seed in range(n_tables):
                 X, y = drawn(shape, n + N_TEST, seed)
                 part = np.arange(n + N_TEST) < n
-                yield from judged(f"{shape}, {n}", 6, X, y, part, ~part)
+                yield from judged(f"{shape}, {n}", chosen, X, y, part, ~part)
             print(shape, n, file=sys.stderr, flush=True)
 
 
-def real() -> Iterator[Any]:
+def real(names: list[str]) -> Iterator[Any]:
     """Results on real tables, five folds each."""
     folder = data_directory()
+    chosen = {name: models(20)[name] for name in names}
     for name in REAL if folder is not None else ():
         X, y = load(folder, SETS[name])[:2]
         folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
         for train, test in folds:
-            yield from judged(name, 20, X, y, train, test)
+            yield from judged(name, chosen, X, y, train, test)
         print(name, file=sys.stderr, flush=True)
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    names = [one for one in sys.argv[1:] if one in ("simulated", "real")] or ["simulated", "real"]
-    found = [one for name in names for one in {"simulated": simulated, "real": real}[name]()]
-    frame = pd.DataFrame(found)
-    for path in set(sys.argv[1:]) - {"simulated", "real"}:
-        frame.to_csv(path, index=False)
-    columns = list(models(6))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="?", choices=("simulated", "real"))
+    parser.add_argument("--models", nargs="+", choices=list(models(6)), default=list(models(6)))
+    parser.add_argument("--results")
+    asked = parser.parse_args()
+    parts = {"simulated": simulated, "real": real}
+    chosen = [asked.part] if asked.part else list(parts)
+    frame = pd.DataFrame(one for part in chosen for one in parts[part](asked.models))
+    if asked.results:
+        frame.to_csv(asked.results, index=False)
+    columns = asked.models
     print(f"| case | {' | '.join(columns)} |\n|" + "---|" * (1 + len(columns)))
     for case, part in frame.groupby("case", sort=False):
         cells = []

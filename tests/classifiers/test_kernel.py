@@ -220,7 +220,7 @@ def test_groups_change_what_is_chosen():
 
     def chosen(together):
         rng = np.random.default_rng(1)
-        return choose_path(u, signed, landmarks, experts, 1e-3, together, rng)[-1]
+        return choose_path(u, signed, landmarks, experts, 1e-3, together, rng).path[-1]
 
     alone, whole = chosen(None), chosen(groups)
     assert alone[0] < np.inf  # remembers the copies
@@ -350,6 +350,20 @@ def test_gibbs_sampling_has_no_kernel():
         nonlinear(experts="kernel", engine=Gibbs(n_draws=4, burn_in=2)).fit(X, labels)
     with pytest.raises(InputError, match="Gibbs sampling fits factors jointly"):
         nonlinear(training="label-free", engine="gibbs").fit(X, labels)
+
+
+def test_without_a_gain_on_hidden_labels_the_model_is_linear():
+    X, labels = corners(150)
+    rng = np.random.default_rng(0)
+    straight = np.where(X @ rng.standard_normal(15) > 0, "yes", "no")
+    settings = {"calibration": "none", "n_threads": 1, "n_factors": 3, "random_state": 0}
+    found = RankFactorClassifier("R-NL-BSVM", **settings).fit(X, straight)
+    linear = RankFactorClassifier("R-L-BSVM", **settings).fit(X, straight)
+    assert found.posterior_.model.linear
+    assert found.posterior_.training == linear.posterior_.training
+    assert_array_equal(found.decision_function(X), linear.decision_function(X))
+    crossed = RankFactorClassifier("R-NL-BSVM", **settings).fit(X, labels["two"])
+    assert isinstance(crossed.posterior_.classifiers.experts, Kernel)
 
 
 def test_a_linear_model_has_no_kernel():

@@ -91,7 +91,8 @@ def test_the_seed_and_not_the_threads_decide() -> None:
 def test_settings_arrive() -> None:
     told = answer(
         *("fit", "table.csv", *LABELS, *QUICK, "--model", "R-NL-BSVM", "--training", "predictive"),
-        *("--label-weight", "1", "--n-components", "3", "--calibration", "none", "--max-cuts", "4"),
+        *("--label-weight", "1", "--experts", "mixed", "--n-components", "3"),
+        *("--calibration", "none", "--max-cuts", "4"),
         *("--margin", "0.1", "--shrinkage", "normal", "--class-weight", "ill=2"),
     )
     settings = told["settings"]

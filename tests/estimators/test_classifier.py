@@ -53,7 +53,7 @@ AUTO = {
     "gaussian": ({"model": "G-L-Probit"}, "predictive"),
     "ordinal": ({"likelihood": "ordinal_probit"}, "predictive"),
     "local": ({"model": "R-NL-BSVM", "experts": "mixed", "n_components": 3}, "predictive"),
-    "kernel": ({"model": "R-NL-BSVM"}, "label-free"),
+    "kernel": ({"model": "R-NL-BSVM", "experts": "kernel"}, "label-free"),
     "ordinary rank": ({"model": "OR-L-BSVM"}, "bayes"),
     "mixture": ({"model": "G-NL-BSVM", "experts": "per_component", "n_components": 3}, "bayes"),
     "sampler": ({"model": "G-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=2)}, "bayes"),

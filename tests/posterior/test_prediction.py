@@ -25,7 +25,7 @@ MODELS = {
     "rank": {},
     "gaussian": {"model": "G-L-Probit"},
     "gated": {"model": "R-NL-BSVM", "experts": "mixed", "n_components": 3},
-    "kernel": {"model": "R-NL-BSVM"},
+    "kernel": {"model": "R-NL-BSVM", "experts": "kernel"},
     "per component": {"model": "R-NL-BSVM", "experts": "per_component", "n_components": 3},
     "gibbs": {"model": "G-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=4, n_chains=1, n_predict=2)},
 }

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankfactor.classifiers import gated, linear
+from rankfactor.classifiers import gated, kernel, linear
 from rankfactor.classifiers.base import Classifier
 from rankfactor.classifiers.gated import Gated, begin_gated, fit_gated
 from rankfactor.classifiers.kernel import Kernel
@@ -22,13 +22,14 @@ from rankfactor.typing import Integers
 
 
 class Effort(NamedTuple):
-    """How far a classifier is fitted: tolerance and most steps, of linear and of other ones."""
+    """How far a classifier is fitted: tolerance and most steps, of each kind."""
 
     linear: tuple[float, int]
     gated: tuple[float, int]
+    kernel: tuple[float, int] = (kernel.TOL, 10)
 
 
-FULL = Effort((linear.TOL, linear.STEPS), (gated.TOL, gated.STEPS))
+FULL = Effort((linear.TOL, linear.STEPS), (gated.TOL, gated.STEPS), (kernel.TOL, kernel.STEPS))
 # From a classifier that was fitted to almost the same labels; gated ones cost more.
 BRIEF = Effort((0.0, 20), (1e-2, 10))
 # From the classifier of the step before, while training changes the scores.
@@ -83,7 +84,7 @@ def fit_classifier(
         return fit_per_component(model, labels, z, prior, pool)
     if isinstance(model.experts, KernelExperts):
         assert start is None or isinstance(start, Kernel)
-        tol, steps = effort.gated
+        tol, steps = effort.kernel
         return choose_kernel(
             model, labels, z, start, seed=seed, groups=groups, tol=tol, max_steps=steps
         )

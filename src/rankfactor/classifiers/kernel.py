@@ -38,7 +38,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.typing import Floats, Index
 
-TOL, STEPS = 1e-2, 100  # change of a decision, whose margin is 1, below which the fit stops
+TOL, STEPS = 1e-2, 50  # change of a decision, whose margin is 1, below which the fit stops
 POWER = 0.25  # of lambda, for the scores
 METRIC_POWER = 0.25  # of the gradients' outer product, for the scores
 LEAST = 1e-4  # weight of a direction along which decisions do not change, before the power

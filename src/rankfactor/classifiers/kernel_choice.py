@@ -13,6 +13,7 @@ loss. More than `MOST_SAMPLES` labelled samples are represented by as many, draw
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -38,6 +39,7 @@ WIDTHS = (np.inf, 3.0, 1.0, 0.3)  # the first is a linear classifier
 PRECISIONS = 10.0 ** np.arange(-1.5, 1.1, 0.5)
 USUAL = np.array([[1.0, 0.1]])  # where there are too few labels to hide any
 SCALES = (1.0, 2.0, 4.0, 8.0)  # of least-squares decisions, for the logistic loss
+CLEAR_GAIN = 2.0  # standard errors
 N_FOLDS = 5
 MOST_SAMPLES = 2000
 
@@ -79,7 +81,9 @@ def choose_kernel(
         rng, basis = np.random.default_rng(seed), table_basis(z)
         u, signed = z.mean @ basis, signed_of(labels)
         landmarks = place_landmarks(u, experts.n_landmarks, rng)
-        path = choose_path(u, signed, landmarks, experts, view.intercept_precision, groups, rng)
+        path = choose_path(
+            u, signed, landmarks, experts, view.intercept_precision, groups, rng
+        ).path
     else:
         basis, landmarks, path = (
             getattr(start.features, name) for name in ("basis", "landmarks", "path")
@@ -113,6 +117,36 @@ def place_landmarks(u: Floats, most: int, rng: np.random.Generator) -> Floats:
     return np.asarray(kmeans.cluster_centers_, np.float64)
 
 
+class Choice(NamedTuple):
+    """What hidden labels say.
+
+    Attributes
+    ----------
+    path : array, shape (rounds + 1, 2)
+        Width and precision of every round of the metric.
+    gain : float
+        Mean reduction of the loss below that of the best linear classifier, in standard errors
+        over samples.
+    """
+
+    path: Floats
+    gain: float
+
+
+def gains(model: Model, labels: Observed, z: Normal, seed: int, groups: Integers | None) -> bool:
+    """Whether a kernel predicts hidden labels clearly better than a linear classifier.
+
+    Arguments as for `choose_kernel`.
+    """
+    experts, rng = model.experts, np.random.default_rng(seed)
+    assert isinstance(experts, KernelExperts)
+    u = z.mean @ table_basis(z)
+    landmarks = place_landmarks(u, experts.n_landmarks, rng)
+    precision = model.label_view.intercept_precision
+    choice = choose_path(u, signed_of(labels), landmarks, experts, precision, groups, rng)
+    return choice.gain > CLEAR_GAIN
+
+
 def choose_path(
     u: Floats,
     signed: Floats,
@@ -121,8 +155,8 @@ def choose_path(
     intercept_precision: float,
     groups: Integers | None,
     rng: np.random.Generator,
-) -> Floats:
-    """Width and precision of every round of the metric, shape (rounds + 1, 2).
+) -> Choice:
+    """Width and precision of every round of the metric.
 
     Parameters
     ----------
@@ -136,23 +170,26 @@ def choose_path(
     """
     some, folds = hidden_folds(signed, groups, int(rng.integers(2**31 - 1)))
     if not folds:
-        return USUAL
+        return Choice(USUAL, 0.0)
     u, signed = u[some], signed[:, some]
     metrics = [np.eye(u.shape[1])] * len(folds)
-    path, least = np.empty((0, 2)), np.inf
+    path, best, linear = np.empty((0, 2)), np.empty(0), np.empty(0)
     for stop in range(experts.rounds + 1):
-        loss = np.array(
+        losses = np.array(
             [
-                _hidden_loss(
+                _hidden_losses(
                     u, signed, landmarks, folds, metrics, width, experts, intercept_precision
                 )
                 for width in WIDTHS
             ]
-        )
-        if loss.min() >= least:
+        )  # (widths, precisions, N)
+        loss = losses.sum(axis=2)
+        if stop and loss.min() >= best.sum():
             break
-        least = float(loss.min())
         width, precision = np.unravel_index(loss.argmin(), loss.shape)
+        best = losses[width, precision]
+        if not stop:
+            linear = losses[0, loss[0].argmin()]
         path = np.vstack([path, [WIDTHS[width], PRECISIONS[precision]]])
         if stop < experts.rounds:
             metrics = [
@@ -164,7 +201,9 @@ def choose_path(
                 )
                 for metric, (train, _) in zip(metrics, folds, strict=True)
             ]
-    return path
+    gain = linear - best
+    error = max(float(gain.std()) * np.sqrt(len(gain)), np.finfo(float).tiny)
+    return Choice(path, float(gain.sum()) / error)
 
 
 def hidden_folds(
@@ -187,7 +226,7 @@ def hidden_folds(
         return some, divided(strata(sides, n_folds), groups, n_folds, seed)
 
 
-def _hidden_loss(
+def _hidden_losses(
     u: Floats,
     signed: Floats,
     landmarks: Floats,
@@ -197,7 +236,7 @@ def _hidden_loss(
     experts: KernelExperts,
     intercept_precision: float,
 ) -> Floats:
-    """Mean logistic loss of hidden labels with every precision, summed over rows; (precisions,)."""
+    """Logistic loss of every sample's hidden labels with every precision, shape (precisions, N)."""
     told, path = np.zeros((len(PRECISIONS), *signed.shape)), np.array([[width, 1.0]])
     design, previous = np.empty((0, 0)), None
     for metric, (train, test) in zip(metrics, folds, strict=True):
@@ -207,8 +246,8 @@ def _hidden_loss(
         rows = least_squares(design[train], signed[:, train], PRECISIONS, intercept_precision)
         told[:, :, test] = rows @ design[test].T
     weight = np.abs(signed) / np.abs(signed).sum(axis=1, keepdims=True)
-    scaled = [
-        (weight * np.logaddexp(0.0, -scale * np.sign(signed) * told)).sum(axis=2)
-        for scale in SCALES
-    ]
-    return np.asarray(np.min(scaled, axis=0).sum(axis=1))
+    scaled = np.array(
+        [weight * np.logaddexp(0.0, -scale * np.sign(signed) * told) for scale in SCALES]
+    )  # (scales, precisions, R, N)
+    best = scaled.sum(axis=3).argmin(axis=0)[None, :, :, None]
+    return np.asarray(np.take_along_axis(scaled, best, axis=0)[0].sum(axis=1))

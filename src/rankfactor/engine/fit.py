@@ -17,11 +17,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfactor.classifiers import (
     Classifier,
@@ -33,6 +31,7 @@ from rankfactor.classifiers import (
     linear_part,
 )
 from rankfactor.classifiers.fitting import BRIEF
+from rankfactor.classifiers.kernel_choice import gains
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.calibration import (
@@ -44,6 +43,7 @@ from rankfactor.engine.calibration import (
     retrain,
 )
 from rankfactor.engine.chain import Gibbs, Moments
+from rankfactor.engine.fit_settings import FitSettings, Labels
 from rankfactor.engine.gibbs import sample
 from rankfactor.engine.interruption import Interruption, interruptible_once
 from rankfactor.engine.on_disk import open_on_disk
@@ -51,19 +51,17 @@ from rankfactor.engine.parallel_analysis import count_factors
 from rankfactor.engine.pooling import collect, pooled
 from rankfactor.engine.predictive import (
     START_ITERATIONS,
-    Predictive,
     label_free_scores,
     train,
     training_classifier,
-    why_not_predictive,
 )
 from rankfactor.engine.standard_form import in_standard_form
-from rankfactor.engine.vb import Fit, Progress, Settings, ascend
+from rankfactor.engine.vb import Fit, ascend
 from rankfactor.errors import AUTO, InputError, convergence_warning, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
-from rankfactor.latent import KernelExperts, Mixture
+from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
 from rankfactor.model import Model, ViewState, with_blocks
@@ -75,89 +73,9 @@ from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, thread_count, workers
-from rankfactor.tasks import Task
 from rankfactor.typing import Floats
 
-DEFAULT_PREDICTIVE = Predictive()
-# Of so few features the factors leave next to nothing out that labels could ask for.
-FEW_FEATURES = 40
-# From so many samples on, factors that labels have shaped are worth what they cost.
-MANY_SAMPLES = 500
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
-
-
-class Labels(NamedTuple):
-    """Checked labels: tasks, class numbers (N, n_tasks), signed weights (rows, N), groups (N,)."""
-
-    tasks: tuple[Task, ...]
-    class_index: NDArray[np.int64]
-    signed: Floats
-    groups: NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True)
-class FitSettings:
-    """How a model is fitted.
-
-    Attributes
-    ----------
-    ascent : Settings
-        Of variational Bayes.
-    training : {"auto", "bayes", "label-free", "predictive"}
-    predictive : Predictive
-        Settings of predictive training.
-    gibbs : Gibbs or None
-        None is variational Bayes.
-    residual : {"auto", True, False}
-        Whether decisions have a second part, what the factors leave of the table.
-    calibration : {"refit", "cross-validation", "none"}
-    seed : int
-    n_threads : int or None
-        None uses every core.
-    progress : callable or None
-        Called with iteration, ELBO and its relative change.
-    """
-
-    ascent: Settings
-    training: str = "bayes"
-    predictive: Predictive = DEFAULT_PREDICTIVE
-    gibbs: Gibbs | None = None
-    residual: bool | str = False
-    calibration: str = "none"
-    seed: int = 0
-    n_threads: int | None = None
-    progress: Progress | None = None
-
-    def trains(self, model: Model, n_samples: int, n_features: int) -> str:
-        """The training of a table of this size: what "auto" comes to, or what was given."""
-        if self.training != "auto":
-            return self.training
-        if isinstance(model.experts, KernelExperts):
-            return "label-free"
-        if n_features <= FEW_FEATURES or self.gibbs is not None or model.latent.n_components:
-            return "bayes"
-        many = n_samples >= MANY_SAMPLES or model.experts is not None
-        return "predictive" if many and why_not_predictive(model, None) is None else "label-free"
-
-    def has_residual(self, model: Model, training: str, n_samples: int) -> bool:
-        """Whether decisions have a second part.
-
-        "auto" is where factors have seen no labels and samples are not so many that a kernel tells
-        the classes from the factors alone.
-        """
-        if self.residual != AUTO:
-            return bool(self.residual)
-        few = model.linear or n_samples < MANY_SAMPLES
-        return training == "label-free" and few and why_no_residual(model, self.gibbs) is None
-
-
-def why_no_residual(model: Model, gibbs: Gibbs | None) -> str | None:
-    """What keeps decisions from having a second part, and what to do; None if nothing does."""
-    if gibbs is not None:
-        return "decisions of two parts have no Gibbs sampler: use engine='vb' or residual=False."
-    if not model.linear and not isinstance(model.experts, KernelExperts):
-        return "local classifiers have no second part: use experts='kernel' or residual=False."
-    return None
 
 
 def fit_posterior(
@@ -210,6 +128,13 @@ def fit_posterior(
         # A folder that cannot be used is refused before any work is done.
         fitting.open_chains(plan.names[coding.columns].tolist())
         result = fitting.ascend()
+        if not fitting.keeps_kernel(result):
+            model = replace(model, experts=None)
+            training = settings.trains(model, n, len(coding.columns))
+            fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
+            fitting.open_chains(plan.names[coding.columns].tolist())
+            if training != "label-free":  # which the fit so far is
+                result = fitting.ascend()
         draws = fitting.sample(result)
         ctrl_c.hold()
         # Scores and everything fitted to them are label-free: what a new sample would get.
@@ -296,6 +221,15 @@ class _Fitting:
         )
         return result
 
+    def keeps_kernel(self, result: Fit) -> bool:
+        """Whether an optional kernel on label-free scores is worth having; true of other models."""
+        experts, seen = self.model.experts, self.joint or self.predictive is not None
+        done = result.convergence.interrupted or not getattr(experts, "optional", False)
+        if seen or done or self.labels is None or self.rows is None:
+            return True
+        z = encode_samples(self.model, result.data, self.pool)
+        return gains(self.model, self.rows, z, self.settings.seed, self.labels.groups)
+
     def sample(self, result: Fit) -> Draws | None:
         """Gibbs sampling from the fit on; its laws become those of the draws, in place."""
         gibbs, progress = self.settings.gibbs, self.settings.progress
@@ -336,25 +270,20 @@ class _Fitting:
         """Classifiers on label-free scores (N, K), with calibrated probabilities."""
         if self.labels is None or self.rows is None:
             return None
-        two_part = self.settings.has_residual(self.model, self.training, len(scores.mean))
-        if two_part and self.model.linear:
+        model, rows, groups = self.model, self.rows, self.labels.groups
+        two_part = self.settings.has_residual(model, self.training, len(scores.mean))
+        if two_part and model.linear:
             return self._classify_two_part(result, scores, None)
         fitted = fit_classifier(
-            self.model,
-            self.rows,
-            scores,
-            self.pool,
-            prior=result.prior,
-            seed=self.rng,
-            groups=self.labels.groups,
+            model, rows, scores, self.pool, prior=result.prior, seed=self.rng, groups=groups
         )
         if two_part and isinstance(fitted, Kernel):
             return self._classify_two_part(result, scores, fitted)
-        rows, joint = fitted.average(scores), joint_rows(result, draws, scores)
+        average, joint = fitted.average(scores), joint_rows(result, draws, scores)
         classifiers = Classifiers(
             self.labels.tasks,
-            rows,
-            rows if joint is None else joint,
+            average,
+            average if joint is None else joint,
             self.labels.class_index,
             fitted if isinstance(fitted, Gated | Kernel) else None,
         )

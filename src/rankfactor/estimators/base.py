@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.fit import FitSettings
+from rankfactor.engine.fit_settings import FitSettings
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError, check_count, did_you_mean
 from rankfactor.features.plan import Blocks, FeaturePlan, TrainingTable, remember_columns

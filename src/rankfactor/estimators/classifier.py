@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.engine.chain import Gibbs
-from rankfactor.engine.fit import (
+from rankfactor.engine.fit import fit_posterior
+from rankfactor.engine.fit_settings import (
     DEFAULT_PREDICTIVE,
     FitSettings,
     Labels,
-    fit_posterior,
     why_no_residual,
 )
 from rankfactor.engine.predictive import Predictive, why_not_predictive
@@ -92,9 +92,10 @@ class PlainClassifier(Deciding):
         scores, beside a linear part, with settings chosen by hidden labels; "mixed": local
         deviations from a shared classifier, fitted to their mixed decision after the factors;
         "per_component": the paper's Dirichlet-process mixture of the scores, with a classifier to
-        a component. "auto" is "kernel", and "mixed" under Gibbs sampling.
+        a component. "auto" is "kernel" where that predicts hidden labels better than a linear
+        classifier by two standard errors, else the linear model; "mixed" under Gibbs sampling.
     n_components : int, default 10
-        Local classifiers of a nonlinear model, at most.
+        Local classifiers of a nonlinear model, at most; a kernel has none.
     calibration : {"refit", "cross-validation", "none"}, default "refit"
         How probabilities are calibrated: by a scale of a label column's decisions that makes
         hidden training labels most probable. "refit" hides the labels of a fifth of the samples in

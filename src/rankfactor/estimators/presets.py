@@ -36,7 +36,8 @@ def local_parts(preset: Preset, experts: object, n_components: Any) -> dict[str,
     ----------
     preset : Preset
     experts : {"auto", "kernel", "mixed", "per_component"}
-        "auto" is "kernel". A linear model ignores "auto" and "mixed", once the default.
+        "auto" is "kernel" where hidden labels gain by it. A linear model ignores "auto" and
+        "mixed", once the default.
     n_components : int
     """
     if experts not in EXPERTS:
@@ -48,4 +49,6 @@ def local_parts(preset: Preset, experts: object, n_components: Any) -> dict[str,
         raise InputError(f"experts={experts!r} is for nonlinear models: set model to {names}.")
     if experts == "per_component":
         return {"latent": DPMixture(n_components)}
-    return {"experts": MixedExperts(n_components) if experts == "mixed" else KernelExperts()}
+    if experts == "mixed":
+        return {"experts": MixedExperts(n_components)}
+    return {"experts": KernelExperts(optional=experts == "auto")}

@@ -26,11 +26,15 @@ class KernelExperts:
     rounds : int
         Most rounds of the metric: each weighs the directions of the scores by how much the
         decision of the round before changes along them.
+    optional : bool
+        Whether the model becomes a linear one, with its own training, where a kernel on label-free
+        scores does not predict hidden labels clearly better than a linear classifier on them.
     """
 
     n_landmarks: int = 300
     linear: float = 1.0
     rounds: int = 2
+    optional: bool = False
 
     # There are no regions, and predictive training follows a linear classifier.
     n_components: ClassVar[None] = None

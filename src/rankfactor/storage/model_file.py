@@ -81,7 +81,8 @@ def save_model(
         Keep the names, label-free scores and labels of the training samples, which the report
         shows. Without them the model predicts the same, and `load_model` gives a posterior that has
         their number, their class counts and the moments of their scores only. Single observed
-        values of features (cuts, knots of covariates) are kept either way: docs/model-file.md.
+        values of features (cuts, knots of covariates) and the landmarks of a kernel are kept either
+        way: docs/model-file.md.
     """
     path, posterior = Path(path), getattr(model, "posterior_", model)
     if not isinstance(posterior, Posterior):
