@@ -244,10 +244,10 @@ def test_a_fit_has_the_number_that_was_found():
     assert model.n_factors == "auto"  # arguments stay as given
 
 
-@pytest.mark.parametrize(("few", "training"), [(7, "predictive"), (8, "bayes")])
+@pytest.mark.parametrize(("few", "training"), [(7, "label-free"), (8, "bayes")])
 def test_training_does_not_depend_on_the_number_found(few, training, monkeypatch):
     """8 features are few or not, whatever the number of factors and who chose it."""
-    monkeypatch.setattr("rankfactor.engine.fit.FEW_FEATURES", few)
+    monkeypatch.setattr("rankfactor.engine.fit_settings.FEW_FEATURES", few)
     rng = np.random.default_rng(0)
     one = rng.standard_normal((150, 1)) + 0.5 * rng.standard_normal((150, 8))
     y = rng.random(150) < 1 / (1 + np.exp(-one[:, 0]))

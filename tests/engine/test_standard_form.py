@@ -13,10 +13,9 @@ from scipy.special import ndtri
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
+from rankfactor.classifiers import two_part
 from rankfactor.data import read_npz_dataset
-from rankfactor.engine import standard_form
-from rankfactor.engine.fit import in_standard_form
-from rankfactor.engine.standard_form import readable_order
+from rankfactor.engine.standard_form import in_standard_form, readable_order
 from rankfactor.kernels.packed import unpack
 from rankfactor.latent import InBasis, StandardNormal
 from rankfactor.laws.normal import Normal
@@ -264,7 +263,7 @@ def test_a_factor_that_is_switched_off_keeps_its_unit():
     """Scores that hardly vary are not blown up to unit variance, and explain nothing."""
     model, X = fitted("bayes")
     observed = model.posterior_.coding.observe(X)
-    small = 0.5 * standard_form.LEAST_SPREAD
+    small = 0.5 * two_part.LEAST_SPREAD
     faint = model.posterior_.transformed(np.diag([1.0, small, 1.0]))
     found = in_standard_form(faint, observed, Workers())
     assert_allclose(found.scores.mean.std(axis=0), [1.0, 1.0, small], rtol=1e-6)

@@ -49,20 +49,20 @@ def test_presets_learn(model, data):
 
 
 AUTO = {
-    "rank": ({}, "predictive"),
-    "gaussian": ({"model": "G-L-Probit"}, "predictive"),
-    "ordinal": ({"likelihood": "ordinal_probit"}, "predictive"),
+    "rank": ({}, "label-free"),
+    "gaussian": ({"model": "G-L-Probit"}, "label-free"),
+    "ordinal": ({"likelihood": "ordinal_probit"}, "label-free"),
     "local": ({"model": "R-NL-BSVM", "experts": "mixed", "n_components": 3}, "predictive"),
     "kernel": ({"model": "R-NL-BSVM", "experts": "kernel"}, "label-free"),
-    "ordinary rank": ({"model": "OR-L-BSVM"}, "bayes"),
+    "ordinary rank": ({"model": "OR-L-BSVM"}, "label-free"),
     "mixture": ({"model": "G-NL-BSVM", "experts": "per_component", "n_components": 3}, "bayes"),
     "sampler": ({"model": "G-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=2)}, "bayes"),
 }
 
 
 @pytest.mark.parametrize("case", AUTO)
-def test_default_training_is_predictive_where_there_is_such(case, data, monkeypatch):
-    monkeypatch.setattr("rankfactor.engine.fit.FEW_FEATURES", 19)  # the table has 20
+def test_default_training_is_label_free_where_there_is_such(case, data, monkeypatch):
+    monkeypatch.setattr("rankfactor.engine.fit_settings.FEW_FEATURES", 19)  # the table has 20
     table, labels = data
     arguments, training = AUTO[case]
     settings = {"max_iter": 3, "calibration": "none", **arguments}
@@ -73,8 +73,23 @@ def test_default_training_is_predictive_where_there_is_such(case, data, monkeypa
     assert_array_equal(one.decision_function(table), other.decision_function(table))
 
 
+@pytest.mark.parametrize(
+    ("n_samples", "model", "training"),
+    [
+        (499, "R-L-BSVM", "label-free"),
+        (500, "R-L-BSVM", "predictive"),
+        (500, "OR-L-BSVM", "label-free"),
+    ],
+)
+def test_default_training_is_predictive_where_samples_are_many(n_samples, model, training):
+    """Where the likelihood has it."""
+    estimator = RankFactorClassifier(model)
+    settings = estimator._classifier_settings(estimator._build_model())
+    assert settings.trains(estimator._build_model(), n_samples, 100) == training
+
+
 @pytest.mark.parametrize("n_factors", [1, 25])
-@pytest.mark.parametrize(("n_features", "training"), [(40, "bayes"), (41, "predictive")])
+@pytest.mark.parametrize(("n_features", "training"), [(40, "bayes"), (41, "label-free")])
 def test_default_training_is_joint_where_features_are_few(n_factors, n_features, training):
     """Whatever the number of factors."""
     simulated = simulate(60, n_features)
