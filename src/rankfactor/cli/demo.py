@@ -21,11 +21,22 @@ FILES = {"report.html": REPORT, "model.rankfactor": MODEL, "cross_validation.csv
 _DESCRIPTION = (
     "Proteins of the cerebrospinal fluid of 333 people, and two questions at once: is the person "
     "cognitively impaired, and does the person carry the E4 allele of the gene APOE? The factors "
-    "are fitted to the ranks of every measurement and to both labels together; the comparison "
-    "below is by cross-validation, in which no model sees the samples it is judged on."
+    "describe the ranks of all measurements, and decisions use them and what they leave of each "
+    "measurement. The comparison below is by cross-validation: no model sees the samples it is "
+    "judged on."
 )
 # What a reader of a report may want to know of how a model was fitted.
-_TOLD = ("model", "n_factors", "margin", "max_cuts", "training", "n_restarts", "max_iter", "tol")
+_TOLD = (
+    "model",
+    "n_factors",
+    "margin",
+    "max_cuts",
+    "training",
+    "residual",
+    "n_restarts",
+    "max_iter",
+    "tol",
+)
 
 
 @opt.command(

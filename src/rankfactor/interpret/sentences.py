@@ -211,6 +211,17 @@ def _class_cautions(posterior: Posterior) -> list[str]:
     return found
 
 
+def factors_carry(posterior: Posterior, task: int) -> str:
+    """How much of a task's decisions the factors carry, averaged over its classes."""
+    assert posterior.classifiers is not None
+    rows = posterior.classifiers.rows_of(task)
+    share = 1.0 - float(posterior.residual_share[rows].mean())
+    return (
+        f"The factors carry {percent(share)} of the decision. The rest is in what they leave of "
+        "single features."
+    )
+
+
 def residual_sentence(posterior: Posterior) -> str:
     """How decisions of two parts are made, and how much of them the factors carry."""
     assert posterior.classifiers is not None
