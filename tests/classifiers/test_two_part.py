@@ -47,8 +47,8 @@ def twin(fit, signed, label):
     L = np.zeros((d, zs.shape[1]))
     for i in range(d):
         rows = known[:, i]
-        gram = zs[rows].T @ zs[rows] / rows.sum() + 1e-6 * np.eye(zs.shape[1])
-        L[i] = np.linalg.solve(gram, zs[rows].T @ s[rows, i] / rows.sum())
+        gram = zs[rows].T @ zs[rows] + np.eye(zs.shape[1])
+        L[i] = np.linalg.solve(gram, zs[rows].T @ s[rows, i])
     r = np.where(known, s - zs @ L.T, 0.0)
     v = n / (2 * n + 40)
     a, b = np.sqrt((1 - v) / zs.shape[1]), np.sqrt(v / ((r**2).sum() / n))

@@ -239,13 +239,13 @@ class TwoPartFit:
         self._spans: dict[bytes, _Span] = {}
 
     def _regress(self, used: NDArray[np.bool_]) -> Floats:
-        """L, shape (d, K): zero for factors that are switched off."""
+        """L, shape (d, K), under a prior of one sample's weight: few entries may be known."""
         unit = np.where(used, self.z.mean.std(axis=0), np.inf)
         scaled = ((self.z.mean - self.centre) / unit)[:, used]
-        ridge = 1e-6 * np.eye(scaled.shape[1])
+        ridge = np.eye(scaled.shape[1])
 
         def regression(z: Floats, s: Floats) -> Floats:
-            return np.asarray(np.linalg.solve(z.T @ z / len(z) + ridge, z.T @ s / len(z)).T)
+            return np.asarray(np.linalg.solve(z.T @ z + ridge, z.T @ s).T)
 
         def some(tile: slice) -> Floats:
             known = is_known(self.observed.tile(tile, slice(None)))
