@@ -16,7 +16,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from rankfactor.classifiers.kernel import (
@@ -28,6 +27,7 @@ from rankfactor.classifiers.kernel import (
     table_basis,
 )
 from rankfactor.classifiers.labels import signed_of
+from rankfactor.errors import convergence_warning
 from rankfactor.folds import divided, drawn_by_class, possible_folds, strata
 from rankfactor.latent import KernelExperts
 from rankfactor.laws.normal import Normal
@@ -111,7 +111,7 @@ def place_landmarks(u: Floats, most: int, rng: np.random.Generator) -> Floats:
     number = min(most, max(len(u) // 2, 1))
     # One thread: the order of the sums in k-means depends on their number.
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # samples that coincide
+        warnings.simplefilter("ignore", convergence_warning())  # samples that coincide
         seed = int(rng.integers(2**31 - 1))
         kmeans = KMeans(number, n_init=1, max_iter=10, random_state=seed).fit(u)
     return np.asarray(kmeans.cluster_centers_, np.float64)

@@ -45,7 +45,7 @@ from rankfactor.steps.score import (
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Reals
 
-ENTRIES = 2**20  # of a tile: its sums over rows, N x P numbers each, cost as much as a few rows do
+ENTRIES = 2**17  # of a tile: its sums over rows, N x P numbers each, cost as much as a few rows do
 FARTHEST = 1.0  # that a score moves in one step, in units of its prior standard deviation
 
 
