@@ -257,7 +257,7 @@ def test_bad_input(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fails("tb_suscept_counts.npz is not bundled", "reproduce", "rnaseq")
     fails("nope", "reproduce", "tb", "--series", "nope.txt")
     fails("give --series as well", "reproduce", "rnaseq", "--groups", "patient")
-    fails("is no folder", "reproduce", "suite", "--folder", "nope")
+    fails("is not a folder", "reproduce", "suite", "--folder", "nope")
     fails("has no nope.npz", "reproduce", "suite", "--folder", folder, "--sets", "nope")
     fails("does not exist", "reproduce", "suite", "--folder", folder, "--json", "no/a.json")
     fails("give --figures as well", "reproduce", "usps", "--no-table")

@@ -365,7 +365,7 @@ def test_small_classes_make_fewer_folds(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         suite.run(folder=tmp_path / "x")
     with pytest.raises(InputError, match=r"has no \.npz archive"):
         suite.run(folder=tmp_path)

@@ -33,6 +33,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from rankfactor.classifiers.labels import signed_of
+from rankfactor.classifiers.row_fit import fit_row
 from rankfactor.kernels.packed import add_outer, pack, pair_weights, unpack
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LabelLikelihood, Observed
@@ -228,38 +229,14 @@ def fit_kernel(
     features = RadialFeatures.at(u, landmarks, metric, linear, path)
     design = features.of(u)
     starts = least_squares(design, signed, path[-1:, 1], intercept_precision)[0]
-    prior = np.diag(prior_precision(design.shape[1], path[-1, 1], intercept_precision))
+    prior = prior_precision(design.shape[1], path[-1, 1], intercept_precision)
+    spread = np.full(len(design), 0.01)
     rows = [
-        _mean_field(label, one[None], design, start, prior, tol, max_steps)
+        fit_row(label, one, design, prior, design @ start, spread, tol, max_steps)
         for one, start in zip(signed, starts, strict=True)
     ]
     means, covs, log_dets = (np.array(part) for part in zip(*rows, strict=True))
     return Kernel(replace(features, basis=basis), Normal(means, pack(covs), log_dets))
-
-
-def _mean_field(
-    label: LabelLikelihood,
-    signed: Floats,
-    design: Floats,
-    mean: Floats,
-    prior: Floats,
-    tol: float,
-    max_steps: int,
-) -> tuple[Floats, Floats, float]:
-    """Law of the coefficients (P,) of a label row (1, N): mean, covariance, log determinant."""
-    known = signed[0] != 0
-    F, seen = design[known], signed[:, known]
-    f, var_f = (F @ mean)[None], np.full(seen.shape, 0.01)
-    cov, log_det = np.eye(len(prior)), 0.0
-    for _ in range(max_steps):
-        (tau, rho), _ = label.label_sites(seen, f, var_f)
-        factor = cho_factor(_gram(F, tau[0]) + prior, lower=True)
-        mean, cov = cho_solve(factor, F.T @ rho[0]), cho_solve(factor, np.eye(len(prior)))
-        log_det = -2.0 * float(np.log(np.diag(factor[0])).sum())
-        old, f, var_f = f, (F @ mean)[None], _quadratic(F, cov)[None]
-        if np.abs(f - old).max(initial=0.0) < tol:
-            break
-    return mean, cov, log_det
 
 
 def prior_precision(size: int, precision: float, intercept_precision: float) -> Floats:

@@ -39,11 +39,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from rankfactor.classifiers.base import Classifier
 from rankfactor.classifiers.kernel import Kernel
 from rankfactor.classifiers.linear import Linear
+from rankfactor.classifiers.row_fit import fit_row
 from rankfactor.kernels.codes import is_known
 from rankfactor.kernels.packed import pack
 from rankfactor.laws.normal import Normal, dual
@@ -413,26 +413,11 @@ def solve(
 
     ``signed`` (n,) are weights of the span's samples, zero where a label is hidden.
     """
-    known = signed != 0
-    X = np.column_stack([span.coordinates[known], np.ones(known.sum())])
-    given = signed[None, known]
-    size = X.shape[1]
-    prior = np.append(np.ones(size - 1), intercept_precision)
-    f, var_f = np.zeros(len(X)), (X**2 / prior).sum(axis=1)
-    if start is not None:
-        f = X @ start
-        var_f = np.full(len(X), 0.1)
-    mean, factor = np.zeros(size), None
-    for _ in range(max_steps):
-        (tau, rho), _ = label.label_sites(given, f[None], var_f[None])
-        P = (X * tau.T).T @ X
-        P[np.diag_indices(size)] += prior
-        factor = cho_factor(P, lower=True)
-        mean = cho_solve(factor, X.T @ rho[0])
-        half = solve_triangular(factor[0], X.T, lower=True)
-        var_f = (half**2).sum(axis=0)
-        old, f = f, X @ mean
-        if np.abs(f - old).max(initial=0.0) < TOL:
-            break
-    assert factor is not None
-    return mean, cho_solve(factor, np.eye(size))
+    X = np.column_stack([span.coordinates, np.ones(len(signed))])
+    prior = np.append(np.ones(X.shape[1] - 1), intercept_precision)
+    if start is None:
+        f, var_f = np.zeros(len(X)), (X**2 / prior).sum(axis=1)
+    else:
+        f, var_f = X @ start, np.full(len(X), 0.1)
+    mean, cov, _ = fit_row(label, signed, X, prior, f, var_f, TOL, max_steps)
+    return mean, cov

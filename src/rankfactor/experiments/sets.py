@@ -84,7 +84,7 @@ def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
 
 def _of_folder(folder: Path, sets: Sequence[str]) -> Iterator[Problem]:
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder: give one that holds .npz archives.")
+        raise InputError(f"{folder} is not a folder. Give one that holds .npz archives.")
     files = {path.stem: path for path in sorted(folder.glob("*.npz"))}
     if not files:
         raise InputError(f"{folder} has no .npz archive: put tables of the form X, y into it.")
