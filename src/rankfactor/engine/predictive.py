@@ -25,7 +25,7 @@ classifier by a few steps of its own; r_n is found with the H_n of that Newton s
 lowers J is taken back and shortened, and scores take another Newton step there: scores that lag
 behind the rows flatter J, and all later steps would seem to lower it. A step that raises J makes
 the next a little larger. Training ends when J has settled or, at the highest J, after some steps
-without a rise. J is no evidence bound: the labels are counted ``weight`` times.
+without a rise. J is not an evidence bound: the labels count ``weight`` times.
 """
 
 from __future__ import annotations

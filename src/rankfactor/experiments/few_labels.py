@@ -20,7 +20,7 @@ class FewLabels(Wrapper):
     estimator : classifier
     n_labels : int
         Labels of every label column that are kept, drawn in proportion to its classes: at least
-        one of each class, and all if there are no more.
+        one of each class. If there are fewer, all are kept.
     random_state : int or None
         Seed. If it is None, `rankfactor.evaluation.cross_validate` sets it by fold, so that all
         models of a fold are given the same labels.

@@ -36,7 +36,7 @@ class KernelExperts:
     rounds: int = 2
     optional: bool = False
 
-    # There are no regions, and predictive training follows a linear classifier.
+    # A kernel has no regions, and predictive training follows a linear classifier.
     n_components: ClassVar[None] = None
     gradient: ClassVar[str] = "linear"
 
