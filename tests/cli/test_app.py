@@ -28,6 +28,7 @@ COMMANDS = [
     [],
     ["fit"],
     ["predict"],
+    ["explain"],
     ["cv"],
     ["inspect"],
     ["report"],
