@@ -21,9 +21,9 @@ from rankfactor.errors import InputError
 from rankfactor.evaluation import stability
 from rankfactor.evaluation.halves import make_halves
 from rankfactor.evaluation.pair_store import PROBLEM
-from rankfactor.evaluation.pair_summary import decision_effects
 from rankfactor.evaluation.pinned import pinned
 from rankfactor.posterior.stability import Stability
+from rankfactor.steps.workers import workers
 from rankfactor.tasks import encode_labels
 
 QUICK: dict[str, Any] = {"tol": 1e-2, "random_state": 0, "n_threads": 1}
@@ -63,20 +63,19 @@ def test_it_is_what_a_loop_by_hand_says() -> None:
     tasks, class_index = encode_labels(labels, len(table))
     halves = make_halves(tasks, class_index, n_pairs=3, groups=None, random_state=0)
     model = classifier().set_params(**pinned(classifier(), full))
-    reference, effect = full.structure, decision_effects(full)
+    reference, effect = full.structure, full.effects.decision
+    ends = np.stack([full.effects.low, full.effects.high])
     fits: list[tuple[Any, ...]] = []
     for one in halves:
         for part in (one.first, one.second):
             half = model.fit(table.iloc[part], labels.iloc[part]).posterior_
             order, sign = match_factors(half.structure, reference)
             coefficient = half.classifiers.rows.mean[:, :2] * half.samples.sd
-            fits.append(
-                (
-                    decision_effects(half),
-                    sign * half.structure[:, order],
-                    sign * coefficient[:, order],
-                )
-            )
+            loadings = sign * half.structure[:, order]
+            with workers(1) as pool:
+                observed = half.coding.observe(table.iloc[part].to_numpy())
+                moved = half.find_effects(observed, ends, pool).decision
+            fits.append((moved, loadings, sign * coefficient[:, order]))
     for place, name in enumerate(("effect_sd", "loading_sd", "coefficient_sd")):
         values = np.array([fit[place] for fit in fits])
         variance = ((values[::2] - values[1::2]) ** 2).sum(axis=0) / 4 / 3

@@ -8,6 +8,7 @@ difference of two complementary halves has the spread of the fit to all samples.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from rankfactor.estimators.base import FactorModel
 from rankfactor.estimators.classifier import PlainClassifier
 from rankfactor.evaluation.halves import Halves, make_halves
 from rankfactor.evaluation.pair_store import Pair, PairFolder, described
-from rankfactor.evaluation.pair_summary import decision_effects, summarise
+from rankfactor.evaluation.pair_summary import summarise
 from rankfactor.evaluation.pinned import pinned
 from rankfactor.evaluation.running import in_short, run, seeded
 from rankfactor.evaluation.watch import recorded, uninterrupted, watched_fit
@@ -34,6 +35,7 @@ from rankfactor.features.suspects import LabelWarning
 from rankfactor.folds import group_numbers
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.stability import Stability
+from rankfactor.steps.workers import workers
 from rankfactor.tasks import Task, encode_labels
 from rankfactor.typing import Floats, Integers, Strings
 
@@ -49,6 +51,7 @@ class _Problem(NamedTuple):
     labels: Any  # None without labels
     groups: Integers | None  # (n_samples,)
     features: Strings  # (d,): features in the model that was fitted to all samples
+    ends: Floats | None  # (2, d): what these move from and to; None without labels
     positive: dict[str, str]  # the positive class of every task with two
     folder: PairFolder | None
 
@@ -145,6 +148,7 @@ def stability(
     if n_jobs != 1:
         model.set_params(n_threads=1)
     store = None if folder is None else PairFolder(Path(folder))
+    effects = posterior.effects
     two = () if posterior.classifiers is None else posterior.classifiers.tasks
     problem = _Problem(
         model,
@@ -152,6 +156,7 @@ def stability(
         labels,
         together,
         posterior.feature_names[posterior.coding.columns],
+        None if effects is None else np.stack([effects.low, effects.high]),
         {task.name: str(task.classes[1]) for task in two if task.n_rows == 1},
         store,
     )
@@ -219,6 +224,11 @@ def _check_posterior(
             "posterior is not of this table and these labels: give that of a fit to both, or leave "
             "it out."
         )
+    if posterior.classifiers is not None and posterior.effects is None:
+        raise InputError(
+            "posterior was saved by an earlier version, without the effects of its features: fit "
+            "the model again."
+        )
     smallest = min(min(len(one.first), len(one.second)) for one in halves)
     for name, needed in (
         ("n_factors", posterior.n_factors),
@@ -278,25 +288,27 @@ def _fit_half(
     model = seeded(clone(problem.estimator), seed)
     groups = None if problem.groups is None else problem.groups[samples]
     labels = None if problem.labels is None else _take(problem.labels, samples)
+    table = _take(problem.table, samples)
     try:
-        fit_with_groups(model, _take(problem.table, samples), labels, groups)
+        fit_with_groups(model, table, labels, groups)
     except InputError as error:
         raise InputError(f"pair {number + 1} of half-samples cannot be fitted: {error}") from error
     half: Posterior = model.posterior_.with_positive(problem.positive)
     # A feature that does not vary in a half is not in its model: it has no effect there. The same
     # is true of a word that the half does not have.
-    names = {name: place for place, name in enumerate(half.feature_names.tolist())}
-    place = np.array([names.get(name, -1) for name in problem.features.tolist()])
-    known = place >= 0
-    loadings = np.zeros((len(place), half.n_factors))
-    loadings[known] = half.structure[place[known]]
-    if half.classifiers is None:
-        return np.zeros((0, len(place))), loadings, np.zeros((0, half.n_factors))
+    names = {name: place for place, name in enumerate(problem.features.tolist())}
+    places = np.array([names[name] for name in half.feature_names[half.coding.columns].tolist()])
+    loadings = np.zeros((len(names), half.n_factors))
+    loadings[places] = half.structure[half.coding.columns]
+    if half.classifiers is None or problem.ends is None:
+        return np.zeros((0, len(names))), loadings, np.zeros((0, half.n_factors))
     coefficients = half.classifiers.rows.mean[:, : half.n_factors] * half.samples.sd
-    every = np.zeros((len(coefficients), len(names)))
-    every[:, half.coding.columns] = decision_effects(half)
-    effects = np.zeros((len(coefficients), len(place)))
-    effects[:, known] = every[:, place[known]]
+    effects = np.zeros((len(coefficients), len(names)))
+    # Features move between the quartiles of all samples, so that all fits speak of the same move.
+    observed = half.coding.observe(half.match(table))
+    with workers(model.n_threads, math.prod(observed.shape)) as pool:
+        found = half.find_effects(observed, problem.ends[:, places], pool, half.scores)
+    effects[:, places] = found.decision
     return effects, loadings, coefficients
 
 

@@ -17,18 +17,6 @@ from rankfactor.typing import Floats
 MOST_LEADING = 20  # features that count as leading, at most
 
 
-def decision_effects(posterior: Posterior) -> Floats:
-    """Effects of the features in a model on every row's decision, shape (R, d).
-
-    Each fit moves a feature between its own quartiles, as the fit to all samples does. For a rank
-    likelihood that is the same move on the scale of the ranks; for others, the spread of the effect
-    includes that of the quartiles.
-    """
-    assert posterior.classifiers is not None
-    coefficients = posterior.classifiers.rows.mean[:, : posterior.n_factors] * posterior.samples.sd
-    return np.asarray(coefficients @ posterior.structure[posterior.coding.columns].T)
-
-
 def summarise(posterior: Posterior, pairs: list[Pair], top: int | None = None) -> Stability:
     """What pairs of half-sample fits say of the fit to all samples.
 
@@ -43,9 +31,7 @@ def summarise(posterior: Posterior, pairs: list[Pair], top: int | None = None) -
     reference = posterior.structure[posterior.coding.columns]  # (d, K)
     d = len(reference)
     n_leading = min(d, max(1, min(MOST_LEADING, d // 4)) if top is None else top)
-    effects = np.zeros((0, d))
-    if posterior.classifiers is not None:
-        effects = decision_effects(posterior)
+    effects = np.zeros((0, d)) if posterior.effects is None else posterior.effects.decision
     lengths = np.sqrt((reference**2).sum(axis=0))
     squares = [np.zeros(s) for s in ((len(effects), d), reference.shape, pairs[0][2].shape[1:])]
     counts = [np.zeros(effects.shape), np.zeros(reference.shape)]
