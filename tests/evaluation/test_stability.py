@@ -74,7 +74,7 @@ def test_it_is_what_a_loop_by_hand_says() -> None:
             loadings = sign * half.structure[:, order]
             with workers(1) as pool:
                 observed = half.coding.observe(table.iloc[part].to_numpy())
-                moved = half.find_effects(observed, ends, pool).decision
+                moved = half.find_effects(observed, ends, pool, half.scores).decision
             fits.append((moved, loadings, sign * coefficient[:, order]))
     for place, name in enumerate(("effect_sd", "loading_sd", "coefficient_sd")):
         values = np.array([fit[place] for fit in fits])
