@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from rankfactor.errors import InputError, check_count
+from rankfactor.errors import AUTO, InputError, check_count
 from rankfactor.estimators.base import FactorModel
 from rankfactor.estimators.classifier import PlainClassifier
 from rankfactor.evaluation.halves import Halves, make_halves
@@ -52,7 +52,6 @@ class _Problem(NamedTuple):
     groups: Integers | None  # (n_samples,)
     features: Strings  # (d,): features in the model that was fitted to all samples
     ends: Floats | None  # (2, d): what these move from and to; None without labels
-    positive: dict[str, str]  # the positive class of every task with two
     folder: PairFolder | None
 
 
@@ -144,12 +143,14 @@ def stability(
         given = seeded(clone(given), int(np.random.SeedSequence(random_state).generate_state(1)[0]))
         posterior = _fit_to_all(given, table, labels, together, tell)
     _check_posterior(posterior, tasks, n_samples, halves)
+    # Which of two classes is the positive one changes signs alone, and no spread.
+    usual = {task.name: task.classes[1] for task in tasks if task.n_rows == 1}
+    posterior = posterior.with_positive(usual)
     model = clone(given).set_params(**pinned(given, posterior))
     if n_jobs != 1:
         model.set_params(n_threads=1)
     store = None if folder is None else PairFolder(Path(folder))
     effects = posterior.effects
-    two = () if posterior.classifiers is None else posterior.classifiers.tasks
     problem = _Problem(
         model,
         table,
@@ -157,7 +158,6 @@ def stability(
         together,
         posterior.feature_names[posterior.coding.columns],
         None if effects is None else np.stack([effects.low, effects.high]),
-        {task.name: str(task.classes[1]) for task in two if task.n_rows == 1},
         store,
     )
     if store is not None:
@@ -175,6 +175,26 @@ def stability(
     for category, text in in_short(heard, "half-sample fits"):
         warnings.warn(text, category, stacklevel=2)
     return summarise(posterior, [pairs[number] for number in sorted(pairs)], top)
+
+
+def check_divisible(estimator: FactorModel, y: Any, n_samples: int, groups: Any = None) -> None:
+    """Refuse samples that cannot be divided into halves, before the fit to all of them.
+
+    Parameters
+    ----------
+    estimator : RankFactorClassifier or RankFactorAnalysis
+    y : DataFrame or None
+    n_samples : int
+    groups : array-like or Series, optional
+    """
+    tasks: tuple[Task, ...] = ()
+    class_index = np.zeros((n_samples, 0), np.int64)
+    if y is not None:
+        tasks, class_index = encode_labels(y, n_samples)
+    together = None if groups is None else group_numbers(groups, pd.Series(groups).index)
+    halves = make_halves(tasks, class_index, n_pairs=4, groups=together, random_state=0)
+    if estimator.n_factors != AUTO:
+        _check_sizes(halves, n_samples, n_factors=int(estimator.n_factors))
 
 
 def _checked(
@@ -229,14 +249,17 @@ def _check_posterior(
             "posterior was saved by an earlier version, without the effects of its features: fit "
             "the model again."
         )
+    n_factors, n_components = posterior.n_factors, posterior.model.n_components
+    _check_sizes(halves, n_samples, n_factors=n_factors, n_components=n_components or 0)
+
+
+def _check_sizes(halves: list[Halves], n_samples: int, **needed: int) -> None:
+    """Refuse halves with fewer samples than the model has factors or components, by argument."""
     smallest = min(min(len(one.first), len(one.second)) for one in halves)
-    for name, needed in (
-        ("n_factors", posterior.n_factors),
-        ("n_components", posterior.model.n_components),
-    ):
-        if needed is not None and needed > smallest:
+    for name, number in needed.items():
+        if number > smallest:
             raise InputError(
-                f"{name}={needed} needs at least as many samples in every half, and the smallest "
+                f"{name}={number} needs at least as many samples in every half, and the smallest "
                 f"half of {n_samples} samples has {smallest}: lower {name}."
             )
 
@@ -293,7 +316,7 @@ def _fit_half(
         fit_with_groups(model, table, labels, groups)
     except InputError as error:
         raise InputError(f"pair {number + 1} of half-samples cannot be fitted: {error}") from error
-    half: Posterior = model.posterior_.with_positive(problem.positive)
+    half: Posterior = model.posterior_
     # A feature that does not vary in a half is not in its model: it has no effect there. The same
     # is true of a word that the half does not have.
     names = {name: place for place, name in enumerate(problem.features.tolist())}
