@@ -54,6 +54,14 @@ class Asked(NamedTuple):
         note(f"n_factors={chosen} was chosen by cross-validated AUC ({areas or 'none'}).")
         self.estimator.set_params(n_factors=chosen)
 
+    def check_halves(self, folder: Path | None = None) -> None:
+        """Refuse samples that cannot be divided, and a folder of another problem to resume."""
+        from rankfactor.evaluation.half_samples import check_halves
+
+        data, seed = self.data, self.estimator.random_state
+        given = {"groups": data.groups, "random_state": seed, "folder": folder}
+        check_halves(self.estimator, data.values, self.labels, **given)
+
 
 def asked_for(ctx: typer.Context, table: Path, *, divides: bool = False) -> Asked:
     """Read the table of a command, and build the estimator of its options.

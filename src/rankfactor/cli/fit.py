@@ -12,7 +12,7 @@ from rankfactor.cli import options as opt
 from rankfactor.cli import outputs
 from rankfactor.cli.console import compile_notice, in_options, note, progress, result
 from rankfactor.cli.estimator import asked_for
-from rankfactor.cli.fit_stability import check_stability, with_stability
+from rankfactor.cli.fit_stability import with_stability
 from rankfactor.cli.stability import in_short
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
@@ -95,7 +95,7 @@ def fit(
         with compile_notice(as_json), progress() as tell, overheard() as heard:
             asked.choose_factors()
             if stability is not None:
-                check_stability(asked)
+                asked.check_halves()
             elif groups is not None and len(asked.numbers) == 1 and not _divides(fitted):
                 note(
                     "--groups has no effect: with --calibration none and the number of factors and "

@@ -12,13 +12,6 @@ if TYPE_CHECKING:
     from rankfactor.posterior import Posterior
 
 
-def check_stability(asked: Asked) -> None:
-    """Refuse samples that cannot be divided into halves, before they are fitted."""
-    from rankfactor.evaluation.half_samples import check_divisible
-
-    check_divisible(asked.estimator, asked.labels, len(asked.data.values), asked.data.groups)
-
-
 def with_stability(asked: Asked, posterior: Posterior, repeats: int, tell: Progress) -> Posterior:
     """The posterior with its stability; without it where Ctrl-C came before two pairs.
 

@@ -115,6 +115,7 @@ def stability(
     with folder(out):
         with compile_notice(as_json), progress() as tell, overheard() as heard:
             asked.choose_factors()
+            asked.check_halves(pairs if resume else None)
             step = partial(tell, "Fit to all samples")
             together = data.groups if labels else None
             if watched_fit(fitted, data.values, asked.labels, step, together):

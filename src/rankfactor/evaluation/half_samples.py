@@ -12,6 +12,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from rankfactor.errors import AUTO, InputError, check_count
+from rankfactor.errors import InputError, check_count
 from rankfactor.estimators.base import FactorModel
 from rankfactor.estimators.classifier import PlainClassifier
 from rankfactor.evaluation.halves import Halves, make_halves
@@ -123,22 +124,17 @@ def stability(
     Divisions are balanced by class (`rankfactor.evaluation.halves`). Ctrl-C keeps the finished
     pairs, with a warning; if there are fewer than two it is raised.
     """
-    given = _checked(estimator, repeats, top, random_state, folder)
     tell = progress or (lambda step, done, total: None)
-    supervised = isinstance(given, PlainClassifier)
-    labels = opened_labels(X, y) if supervised else None
-    table = X if issparse(X) or hasattr(X, "shape") else np.asarray(X)
-    n_samples = int(table.shape[0])
-    tasks: tuple[Task, ...] = ()
-    class_index = np.zeros((n_samples, 0), np.int64)
-    if supervised:
-        tasks, class_index = encode_labels(labels, n_samples)
-    index = getattr(table, "index", pd.RangeIndex(n_samples))
-    together = None if groups is None else group_numbers(groups, index)
-    n_pairs = max(-(-repeats // 2), LEAST_PAIRS)
-    halves = make_halves(
-        tasks, class_index, n_pairs=n_pairs, groups=together, random_state=random_state
+    n_pairs = max(-(-check_count("repeats", repeats) // 2), LEAST_PAIRS)
+    table, labels, together, tasks, halves, told = _divided(
+        estimator, X, y, groups, n_pairs, random_state
     )
+    if top is not None:
+        check_count("top", top)
+    store = _store(folder, random_state)
+    if store is not None and resume:
+        store.check(told())
+    given, n_samples = estimator, len(halves[0].first) + len(halves[0].second)
     if posterior is None:
         given = seeded(clone(given), int(np.random.SeedSequence(random_state).generate_state(1)[0]))
         posterior = _fit_to_all(given, table, labels, together, tell)
@@ -149,7 +145,6 @@ def stability(
     model = clone(given).set_params(**pinned(given, posterior))
     if n_jobs != 1:
         model.set_params(n_threads=1)
-    store = None if folder is None else PairFolder(Path(folder))
     effects = posterior.effects
     problem = _Problem(
         model,
@@ -161,8 +156,7 @@ def stability(
         store,
     )
     if store is not None:
-        told = described(model, table, tasks, class_index, together, random_state)
-        store.open(told, resume)
+        store.open(told(), resume)
     pairs = _pairs(problem, halves, n_jobs, tell)
     heard = [fit for number in sorted(pairs) for fit in pairs[number].heard]
     if len(pairs) < n_pairs:
@@ -177,46 +171,71 @@ def stability(
     return summarise(posterior, [pairs[number] for number in sorted(pairs)], top)
 
 
-def check_divisible(estimator: FactorModel, y: Any, n_samples: int, groups: Any = None) -> None:
-    """Refuse samples that cannot be divided into halves, before the fit to all of them.
+def check_halves(
+    estimator: FactorModel,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    random_state: int | None = 0,
+    folder: str | os.PathLike[str] | None = None,
+) -> None:
+    """Refuse, before any fit, what `stability` would refuse with these arguments.
 
-    Parameters
-    ----------
-    estimator : RankFactorClassifier or RankFactorAnalysis
-    y : DataFrame or None
-    n_samples : int
-    groups : array-like or Series, optional
+    Samples that cannot be divided, halves with fewer samples than there are factors, and a
+    ``folder`` to resume that holds another problem.
     """
-    tasks: tuple[Task, ...] = ()
-    class_index = np.zeros((n_samples, 0), np.int64)
-    if y is not None:
-        tasks, class_index = encode_labels(y, n_samples)
-    together = None if groups is None else group_numbers(groups, pd.Series(groups).index)
-    halves = make_halves(tasks, class_index, n_pairs=4, groups=together, random_state=0)
-    if estimator.n_factors != AUTO:
-        _check_sizes(halves, n_samples, n_factors=int(estimator.n_factors))
+    divided = _divided(estimator, X, y, groups, LEAST_PAIRS, random_state)
+    if isinstance(estimator.n_factors, int):
+        _check_sizes(divided.halves, n_factors=estimator.n_factors)
+    store = _store(folder, random_state)
+    if store is not None:
+        store.check(divided.told())
 
 
-def _checked(
-    estimator: Any, repeats: int, top: int | None, random_state: int | None, folder: Any
-) -> FactorModel:
-    """Refuse arguments that cannot be; returns the estimator."""
+class _Divided(NamedTuple):
+    """Checked arguments, and the divisions of the samples."""
+
+    table: Any
+    labels: Any  # None without labels
+    groups: Integers | None  # (n_samples,)
+    tasks: tuple[Task, ...]
+    halves: list[Halves]
+    told: Callable[[], dict[str, Any]]  # what two runs must share for one to resume the other
+
+
+def _divided(
+    estimator: Any, X: Any, y: Any, groups: Any, n_pairs: int, random_state: int | None
+) -> _Divided:
     if not isinstance(estimator, FactorModel):
         raise InputError(
             "stability is of a RankFactorClassifier or a RankFactorAnalysis, not of a "
             f"{type(estimator).__name__}."
         )
-    check_count("repeats", repeats)
-    if top is not None:
-        check_count("top", top)
     if random_state is not None:
         check_count("random_state", random_state, least=0)
-    elif folder is not None:
+    table = X if issparse(X) or hasattr(X, "shape") else np.asarray(X)
+    n_samples = int(table.shape[0])
+    labels, tasks, class_index = None, (), np.zeros((n_samples, 0), np.int64)
+    if isinstance(estimator, PlainClassifier):
+        labels = opened_labels(X, y)
+        tasks, class_index = encode_labels(labels, n_samples)  # type: ignore[assignment]
+    index = getattr(table, "index", pd.RangeIndex(n_samples))
+    together = None if groups is None else group_numbers(groups, index)
+    halves = make_halves(
+        tasks, class_index, n_pairs=n_pairs, groups=together, random_state=random_state
+    )
+    told = partial(described, estimator, table, tasks, class_index, together, random_state)
+    return _Divided(table, labels, together, tasks, halves, told)
+
+
+def _store(folder: Any, random_state: int | None) -> PairFolder | None:
+    if folder is not None and random_state is None:
         raise InputError(
             "a folder of half-samples can be resumed only with the same divisions: set "
             "random_state to a whole number."
         )
-    return estimator
+    return None if folder is None else PairFolder(Path(folder))
 
 
 def _fit_to_all(
@@ -250,12 +269,13 @@ def _check_posterior(
             "the model again."
         )
     n_factors, n_components = posterior.n_factors, posterior.model.n_components
-    _check_sizes(halves, n_samples, n_factors=n_factors, n_components=n_components or 0)
+    _check_sizes(halves, n_factors=n_factors, n_components=n_components or 0)
 
 
-def _check_sizes(halves: list[Halves], n_samples: int, **needed: int) -> None:
+def _check_sizes(halves: list[Halves], **needed: int) -> None:
     """Refuse halves with fewer samples than the model has factors or components, by argument."""
     smallest = min(min(len(one.first), len(one.second)) for one in halves)
+    n_samples = len(halves[0].first) + len(halves[0].second)
     for name, number in needed.items():
         if number > smallest:
             raise InputError(
