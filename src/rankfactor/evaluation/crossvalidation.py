@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from rankfactor.errors import InputError
-from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, MEASURES, Evaluation
+from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, GROUP, MEASURES, Evaluation
 from rankfactor.evaluation.running import in_short, run, seeded
 from rankfactor.evaluation.watch import Heard, recorded
 from rankfactor.evaluation.wrapper import fit_with_groups
@@ -102,8 +102,7 @@ def cross_validate(
     -----
     UserWarning
         If a fold cannot give an AUC, because its training part lacks a class or its test part has
-        one only. Its decisions still count in the pooled AUC; a task with one class left in the
-        training part is not fitted in that fold.
+        one only. A task with one class left in the training part is not fitted in that fold.
     LabelWarning
         If a column of the table separates classes perfectly by itself, or classes differ only in
         case or blanks (`rankfactor.features.suspects`).
@@ -167,11 +166,12 @@ def cross_validate(
         heard = [one.heard for one in outcomes if one.model == name]
         for category, text in in_short(heard, "folds", name):
             warnings.warn(text, category, stacklevel=2)
-    nothing = pd.DataFrame(columns=DECISION_COLUMNS)
+    columns = DECISION_COLUMNS if together is None else [*DECISION_COLUMNS, GROUP]
+    nothing = pd.DataFrame(columns=columns)
     parts = [part for one in outcomes for part in one.decisions] or [nothing]
     return Evaluation(
         pd.DataFrame([row for one in outcomes for row in one.rows], columns=FOLD_COLUMNS),
-        pd.concat(parts, ignore_index=True)[DECISION_COLUMNS],
+        pd.concat(parts, ignore_index=True)[columns],
         complete,
         len(folds),
     )
@@ -208,8 +208,11 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
                 row["auc"] = mean_area(truth, answer.positives, answer.decisions)
             row["accuracy"] = accuracy(truth, answer.predicted)
             row["balanced_accuracy"] = balanced_accuracy(truth, answer.predicted)
-            samples = problem.table.index[fold.test[known]]
-            decisions.append(_long(task, samples, truth, answer).assign(**place))
+            tested = fold.test[known]
+            frame = _long(task, problem.table.index[tested], truth, answer).assign(**place)
+            if problem.groups is not None:
+                frame[GROUP] = np.repeat(problem.groups[tested], len(answer.positives))
+            decisions.append(frame)
         rows.append(row)
     return _Outcome(name, rows, decisions, heard)
 
