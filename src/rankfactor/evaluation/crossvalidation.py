@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, GROUP, MEASURES, Evaluation
-from rankfactor.evaluation.watch import (
-    Heard,
-    deaf,
-    interrupts,
-    kind,
-    kinds,
-    recorded,
-    uninterrupted,
-)
+from rankfactor.evaluation.running import in_short, run, seeded
+from rankfactor.evaluation.watch import Heard, recorded
 from rankfactor.evaluation.wrapper import fit_with_groups
 from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
@@ -148,13 +140,13 @@ def cross_validate(
     check_labels(table, tasks, class_index)
     problem = _Problem(table, labels, tasks, class_index, together, chosen)
     # All models of a fold before the next fold: an interruption then leaves whole folds.
-    jobs = [(name, models[name], fold) for fold in folds for name in models]
+    jobs = [(name, models[name], fold, problem) for fold in folds for name in models]
     outcomes: list[_Outcome] = []
     tell = progress or (lambda model, done, total: None)
     for name in models:
         tell(name, 0, len(folds))
     try:
-        for outcome in _run(jobs, problem, n_jobs):
+        for outcome in run(_run_one, jobs, n_jobs):
             outcomes.append(outcome)
             tell(outcome.model, sum(o.model == outcome.model for o in outcomes), len(folds))
     except KeyboardInterrupt:
@@ -170,8 +162,10 @@ def cross_validate(
             UserWarning,
             stacklevel=2,
         )
-    for category, text in _in_short(outcomes, len(models)):
-        warnings.warn(text, category, stacklevel=2)
+    for name in models:
+        heard = [one.heard for one in outcomes if one.model == name]
+        for category, text in in_short(heard, "folds", name):
+            warnings.warn(text, category, stacklevel=2)
     columns = DECISION_COLUMNS if together is None else [*DECISION_COLUMNS, GROUP]
     nothing = pd.DataFrame(columns=columns)
     parts = [part for one in outcomes for part in one.decisions] or [nothing]
@@ -183,31 +177,11 @@ def cross_validate(
     )
 
 
-def _run(
-    jobs: Sequence[tuple[str, Any, Fold]], problem: _Problem, n_jobs: int
-) -> Iterator[_Outcome]:
-    """Outcomes in the order of the jobs, each as soon as it is there."""
-    if n_jobs == 1:
-        for job in jobs:
-            with uninterrupted():
-                outcome = _run_one(*job, problem)
-            yield outcome
-        return
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    with interrupts() as came:
-        with deaf():
-            outcomes = parallel(joblib.delayed(_run_one)(*job, problem) for job in jobs)
-        for outcome in outcomes:
-            if came():
-                raise KeyboardInterrupt
-            yield outcome
-
-
 def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outcome:
     """Fit one model to the training part of a fold and judge it on the test part."""
     started = time.perf_counter()
     with recorded() as heard:
-        model = _seeded(clone(estimator), fold.seed)
+        model = seeded(clone(estimator), fold.seed)
         answers = _fit_and_predict(model, fold, problem)
     # What is wrong with the labels has been said of the whole table.
     heard = [one for one in heard if not issubclass(one.category, LabelWarning)]
@@ -321,26 +295,3 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) 
             "probability": answer.probabilities.ravel(),
         }
     )
-
-
-def _seeded(estimator: Any, seed: int) -> Any:
-    """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
-    unset = {
-        name: seed
-        for name, value in estimator.get_params(deep=True).items()
-        if value is None and name.split("__")[-1] == "random_state"
-    }
-    return estimator.set_params(**unset)
-
-
-def _in_short(outcomes: list[_Outcome], n_models: int) -> list[Heard]:
-    """One warning per model and kind, with the number of folds that gave it."""
-    same: dict[tuple[Any, ...], list[Heard]] = {}
-    for outcome in outcomes:
-        for one in kinds(outcome.heard):
-            same.setdefault((outcome.model, *kind(one)), []).append(one)
-    total = len(outcomes) // n_models
-    return [
-        Heard(category, f"{model}, in {len(all_)} of {total} folds: {all_[0].text}")
-        for (model, category, _), all_ in same.items()
-    ]
