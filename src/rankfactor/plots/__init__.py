@@ -7,13 +7,14 @@ cell, or write it with ``figure.savefig("scores.pdf")``.
 from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_figure
 from rankfactor.plots.components import responsibility_figure
 from rankfactor.plots.course import history_figure, trace_figure
+from rankfactor.plots.factor_correlations import factor_correlation_figure
 from rankfactor.plots.feature_ranks import rank_figure
 from rankfactor.plots.graph import network_figure
 from rankfactor.plots.held_out import comparison_figure, reliability_figure, roc_figure
 from rankfactor.plots.images import compared_images_figure, loading_image_figure
 from rankfactor.plots.loadings import loading_figure, share_figure
 from rankfactor.plots.recovery import recovery_figure
-from rankfactor.plots.scores import score_figure
+from rankfactor.plots.scores import distribution_figure, score_figure
 from rankfactor.plots.scree import scree_figure
 from rankfactor.plots.stress import stress_figure
 
@@ -21,6 +22,8 @@ __all__ = [
     "coefficient_figure",
     "compared_images_figure",
     "comparison_figure",
+    "distribution_figure",
+    "factor_correlation_figure",
     "history_figure",
     "joint_coefficient_figure",
     "loading_figure",

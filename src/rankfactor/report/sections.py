@@ -44,7 +44,7 @@ from rankfactor.report.figures import InlineFigure, inline_figure
 from rankfactor.typing import Floats
 
 # Links of the network that is drawn; more of them hide one another.
-EDGES = 250
+EDGES = 150
 
 
 def comparison_overview(
