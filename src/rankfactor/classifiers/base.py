@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol, Self
 
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LabelLikelihood
 from rankfactor.typing import Floats
@@ -31,6 +32,10 @@ class Classifier(Protocol):
 
     def gradient(self, z: Normal, slope: Floats) -> Floats:
         """``sum_r slope_rn df_rn / dz_n``, shape (N, K), of slopes (R, N)."""
+        ...
+
+    def draw(self, stream: Stream) -> Self:
+        """The classifier with coefficients drawn from their law."""
         ...
 
     def average(self, z: Normal) -> Normal:

@@ -19,6 +19,7 @@ from scipy.linalg import cho_factor, cho_solve
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.kernels.packed import add_outer, pack, pair_weights, unpack
+from rankfactor.kernels.rng import Stream
 from rankfactor.latent.gates import Gates
 from rankfactor.latent.mixed_experts import MixedExperts
 from rankfactor.laws.normal import Normal, dual
@@ -124,6 +125,10 @@ class Gated(NamedTuple):
             move = scores.gates @ local[:, :order] + self.gates.slope(z.mean, values)
             total += g[:, None] * move
         return total
+
+    def draw(self, stream: Stream) -> Gated:
+        """The classifier with coefficients drawn from their law."""
+        return self._replace(rows=self.rows.draw(stream))
 
     def average(self, z: Normal) -> Normal:
         """Coefficients averaged over samples, shape (R, K + 1): the classifiers as a linear one."""

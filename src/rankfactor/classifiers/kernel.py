@@ -35,6 +35,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.classifiers.row_fit import fit_row
 from rankfactor.kernels.packed import add_outer, pack, pair_weights, unpack
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import LabelLikelihood, Observed
 from rankfactor.typing import Floats, Index
@@ -167,6 +168,10 @@ class Kernel(NamedTuple):
     def gradient(self, z: Normal, slope: Floats) -> Floats:
         """``sum_r slope_rn df_rn / dz_n``, shape (N, K), of slopes (R, N)."""
         return self.features.gradient(z.mean, slope.T @ self.rows.mean)
+
+    def draw(self, stream: Stream) -> Kernel:
+        """The classifier with coefficients drawn from their law."""
+        return self._replace(rows=self.rows.draw(stream))
 
     def average(self, z: Normal) -> Normal:
         """Gradients averaged over samples, shape (R, K + 1): the classifiers as a linear one.

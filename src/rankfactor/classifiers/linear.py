@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal, dual
 from rankfactor.laws.products import product_moments
 from rankfactor.likelihoods import NoParameters, Observed
@@ -49,6 +50,10 @@ class Linear:
     def gradient(self, z: Normal, slope: Floats) -> Floats:
         """``sum_r slope_rn beta_r``, shape (N, K), of slopes (R, N)."""
         return np.asarray(slope.T @ self.rows.mean[:, : z.order])
+
+    def draw(self, stream: Stream) -> Linear:
+        """The classifier with coefficients drawn from their law."""
+        return replace(self, rows=self.rows.draw(stream))
 
     def average(self, z: Normal) -> Normal:
         """The coefficients, which are the same for all samples."""

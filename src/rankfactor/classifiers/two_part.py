@@ -94,13 +94,18 @@ class Residual:
     share: Floats
 
     def decide(
-        self, likelihood: DataLikelihood[Any], observed: Observed, z: Normal, pool: Workers
+        self,
+        likelihood: DataLikelihood[Any],
+        observed: Observed,
+        z: Normal,
+        pool: Workers,
+        samples: Integers | slice = slice(None),
     ) -> tuple[Floats, Floats]:
-        """Mean and variance of gamma . r of samples with scores (N, K), each (N, R)."""
+        """Mean and variance of gamma . r of some samples with scores (n, K), each (n, R)."""
         ranked = likelihood.normal_scores(observed, self.levels)
 
         def add(tile: slice) -> Floats:
-            r = residual_tile(ranked, observed, self.loadings, z.mean - self.centre, tile)
+            r = residual_tile(ranked, observed, self.loadings, z.mean - self.centre, tile, samples)
             return np.stack([r.T @ self.weights[:, tile].T, (r**2).T @ self.variance[:, tile].T])
 
         mean, variance = pool.sum(add, feature_tiles(observed))

@@ -8,7 +8,8 @@
 4. All samples are encoded without their labels; classifiers are fitted to these scores, and to what
    the factors leave of the table where decisions have two parts. Their probabilities are calibrated
    on hidden labels.
-5. The factors are put into their standard form (`rankfactor.engine.standard_form`).
+5. The factors are put into their standard form (`rankfactor.engine.standard_form`), and the effects
+   of the features on the decisions are found (`rankfactor.posterior.effects`).
 
 The first Ctrl-C ends the stage that is under way and keeps what it has; the others follow.
 """
@@ -69,6 +70,7 @@ from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.draws import Draws, certain
+from rankfactor.posterior.effects import quartiles
 from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
@@ -161,6 +163,10 @@ def fit_posterior(
         )
         # Last of all: a prior may depend on the order in which the factors were fitted.
         posterior = in_standard_form(posterior, observed, pool)
+        if labels is not None:
+            ends = quartiles(table.values, coding.columns)
+            effects = posterior.find_effects(observed, ends, pool, posterior.scores)
+            posterior = replace(posterior, effects=effects)
         fitting.close_chains(posterior)
     return posterior if settings.gibbs is None else judge_chains(posterior, settings.gibbs)
 

@@ -107,6 +107,14 @@ class Deciding(FactorModel):
         self._check_fitted()
         return self.posterior_.explain(X, self.missing_features, self.n_threads)
 
+    def feature_effects(self, X: Any = None) -> pd.DataFrame:
+        """What moving each feature from its first to its third quartile does to the decisions.
+
+        Averaged over the training samples, or over those of ``X`` (`Posterior.feature_effects`).
+        """
+        self._check_fitted()
+        return self.posterior_.feature_effects(X, self.missing_features, self.n_threads)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy, averaged over label columns; samples without a label do not count."""
         y = opened_labels(X, y)

@@ -31,10 +31,12 @@ from rankfactor.posterior.certainty import clear_coefficients
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.posterior.draws import Draws
+from rankfactor.posterior.effects import Effects
 from rankfactor.posterior.factor_count import FactorCount
 from rankfactor.posterior.prediction import Prediction
 from rankfactor.posterior.samples import SampleSummary, summarise
 from rankfactor.posterior.shares import ACTIVE_SHARE, loading_units
+from rankfactor.posterior.stability import Stability
 from rankfactor.posterior.variance_explained import VarianceExplained, by_model
 from rankfactor.tasks import positive_classes
 from rankfactor.typing import Floats, Strings
@@ -83,6 +85,11 @@ class Posterior(Prediction):
         None in a model file of an earlier version, whose factors have the axes of their fit.
     factor_count : FactorCount or None
         How parallel analysis chose the number of factors; None if the number was given.
+    effects : Effects or None
+        What moving a feature does to the decisions; None without labels, and in a model file of an
+        earlier version.
+    stability : Stability or None
+        What refits to half-samples say; None where there was no such run.
     """
 
     model: Model
@@ -104,6 +111,8 @@ class Posterior(Prediction):
     left_out: SampleSummary | None = None
     variance: VarianceExplained | None = None
     factor_count: FactorCount | None = None
+    effects: Effects | None = None
+    stability: Stability | None = None
 
     def __repr__(self) -> str:
         """The model in one line: size, parts, tasks and how the fit ended."""
@@ -164,6 +173,10 @@ class Posterior(Prediction):
             classifiers=classifiers,
             left_out=replace(self.samples, mixing=diagnostics.decision_mixing(self)),
         )
+
+    def with_stability(self, stability: Stability) -> Posterior:
+        """The same model with what refits to half-samples say of it."""
+        return replace(self, stability=stability)
 
     def check_samples(self, what: str) -> None:
         """Raise an `InputError` if ``what`` of the training samples is not there to be shown."""
@@ -395,7 +408,8 @@ class Posterior(Prediction):
             return self
         classifiers, sign = self._classifiers.flipped(turned)
         draws = None if self.draws is None else self.draws.flipped(sign)
-        return replace(self, classifiers=classifiers, draws=draws)
+        effects = None if self.effects is None else self.effects.flipped(sign)
+        return replace(self, classifiers=classifiers, draws=draws, effects=effects)
 
     def to_arviz(self) -> Any:
         """The draws of Gibbs sampling for ArviZ, which has more diagnostics and plots.

@@ -7,6 +7,7 @@ covariates) of the training table; a table with names is matched by them, in any
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,29 @@ from scipy.special import ndtri
 from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.errors import InputError
 from rankfactor.features.plan import FeaturePlan
+from rankfactor.kernels.rng import Stream
 from rankfactor.latent import KernelExperts, ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.draws import Draws
-from rankfactor.posterior.explanation import Explanation, contributions, explanations
+from rankfactor.posterior.effects import (
+    MOST_SAMPLES,
+    Effects,
+    find_effects,
+    probability_effects,
+    quartiles,
+)
+from rankfactor.posterior.explanation import (
+    BASE,
+    SINGLE,
+    Contributions,
+    Decider,
+    Explanation,
+    contributions,
+)
+from rankfactor.posterior.samples import evenly_spaced
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, workers
@@ -53,6 +70,7 @@ class Prediction:
     prior: ScorePrior
     classifiers: Classifiers | None
     draws: Draws | None
+    effects: Effects | None
 
     def match(self, X: Any, missing_features: str = "error", *, estimator: Any = None) -> Any:
         """Values of a table in the columns of the model; messages name the ``estimator``."""
@@ -134,14 +152,115 @@ class Prediction:
         -------
         dict of Explanation
             By task and class, such as ``"Impairment: Impaired"``: base values and values add up to
-            the decisions.
+            the decisions. ``explanation.frame()`` is a frame, samples x features;
+            ``explanation.by_factor`` has the same decision by factor.
         """
         values = self.match(X, missing_features)
         with workers(n_threads) as pool:
-            decisions, parts = self.contributions(values, pool)
+            parts = self.contributions(values, pool)
         data = values.toarray() if issparse(values) else np.asarray(values)
-        names, rows = self.plan.names.tolist(), self._classifiers.row_names()
-        return explanations(parts, decisions, data, self.coding.columns, names, rows)
+        columns, samples = self.coding.columns, list(_index(X, len(data)))
+        known = ~np.isnan(data[:, columns])
+        found = {}
+        for row, name in enumerate(self._classifiers.row_names()):
+            added = np.zeros(data.shape)
+            mean = 0.0 if self.effects is None else self.effects.mean[row]
+            added[:, columns] = np.where(known, parts.features[row] - mean, 0.0)
+            decision = parts.decisions[:, row]
+            by_factor = pd.DataFrame(parts.factors[row], samples, self.factor_names)
+            if self._classifiers.residual is not None:
+                by_factor[SINGLE] = parts.single[row]
+            by_factor.insert(0, BASE, decision - by_factor.sum(axis=1))
+            found[name] = Explanation(
+                added,
+                decision - added.sum(axis=1),
+                data,
+                self.plan.names.tolist(),
+                name,
+                samples,
+                by_factor,
+                parts.remainder[:, row],
+            )
+        return found
+
+    def feature_effects(
+        self, X: Any = None, missing_features: str = "error", n_threads: int | None = None
+    ) -> pd.DataFrame:
+        """What moving each feature from its first to its third quartile does to the decisions.
+
+        Everything else stays as it is (`rankfactor.posterior.effects`).
+
+        Parameters
+        ----------
+        X : table, optional
+            Samples over which effects are averaged; by default the training samples.
+        missing_features, n_threads
+            As in `predict`.
+
+        Returns
+        -------
+        DataFrame, features x classifier rows
+            Columns ``("effect", row)``, the change of the decision, and ``("probability", row)``,
+            the change of the probability of the row's class at the mean decision. Rows are named by
+            task and class, such as ``"Impairment: Impaired"``. Zero for features that did not vary
+            in training.
+        """
+        names, effects = self._classifiers.row_names(), self.effects
+        if X is not None:
+            values = self.match(X, missing_features)
+            ends = (
+                quartiles(_by_column(values), self.coding.columns)
+                if effects is None
+                else np.stack([effects.low, effects.high])
+            )
+            with workers(n_threads) as pool:
+                effects = self.find_effects(self.coding.observe(values), ends, pool)
+        if effects is None:
+            raise InputError(
+                "this model was saved by an earlier version, without the effects of its features: "
+                "give the table to feature_effects, or fit it again."
+            )
+        full = np.zeros((len(self.plan.names), 2 * len(names)))
+        full[self.coding.columns] = np.vstack([effects.decision, effects.probability]).T
+        columns = pd.MultiIndex.from_product([["effect", "probability"], names])
+        return pd.DataFrame(full, pd.Index(self.plan.names.tolist(), name="feature"), columns)
+
+    def find_effects(
+        self, observed: Observed, ends: Floats, pool: Workers, scores: Normal | None = None
+    ) -> Effects:
+        """Effects of the features in the model, averaged over the samples of a table.
+
+        Parameters
+        ----------
+        observed : Observed, shape (d, N)
+        ends : array, shape (2, d)
+            What every feature moves from and to.
+        pool : Workers
+        scores : Normal, optional
+            Label-free scores of the samples where they are known.
+        """
+        label = self.model.label
+        assert label is not None
+        table = np.zeros((2, len(self.plan.names)))
+        table[:, self.coding.columns] = ends
+        extremes = self.coding.observe(table)
+        samples = evenly_spaced(observed.shape[1], MOST_SAMPLES)
+        means, drawn = [], []
+        for number, decider in enumerate(self._deciders(observed)):
+            known = scores if scores is not None and self.draws is None else decider.encode(pool)
+            z = known.take(samples)
+            means.append(find_effects(decider, z, samples, extremes, pool))
+            if self.draws is not None:
+                # The spread includes that of the coefficients at the draw.
+                at_random = decider.classifier.draw(Stream.from_seed(number))
+                one = decider._replace(classifier=at_random)
+                drawn.append(find_effects(one, z, samples, extremes, pool).effect)
+        effect, mean, decision, variance = (
+            np.mean(part, axis=0) for part in zip(*means, strict=True)
+        )
+        sd = np.std(drawn, axis=0) if drawn else np.full(effect.shape, np.nan)
+        chances = probability_effects(self._classifiers, label, effect, decision, variance)
+        return Effects(ends[0], ends[1], effect, chances, sd, mean)
 
     def encode(self, values: Any, pool: Workers) -> Normal:
         """Label-free scores of samples, shape (N, K).
@@ -167,22 +286,25 @@ class Prediction:
         """Why the model has no components."""
         return KERNEL if isinstance(self.model.experts, KernelExperts) else LINEAR
 
-    def contributions(self, values: Any, pool: Workers) -> tuple[Floats, Floats]:
-        """Decisions (N, rows), and what every feature in the model adds to them, (rows, N, d).
+    def contributions(self, values: Any, pool: Workers) -> Contributions:
+        """Decisions of samples, and their parts by feature and by factor.
 
         Averaged over draws where there are any.
         """
-        view, observed = self.model.data_view, self.coding.observe(values)
+        observed = self.coding.observe(values)
+        parts = [contributions(decider, pool) for decider in self._deciders(observed)]
+        return Contributions(*(np.mean(part, axis=0) for part in zip(*parts, strict=True)))
+
+    def _deciders(self, observed: Observed) -> Iterator[Decider]:
+        """What decides: one, or one for each of the draws that predict."""
+        model, view = self.model, self.model.data_view
         if self.draws is None:
             item = ObservedView(view, observed, ViewState(self.rows, self.params, None))
-            classifier, residual = self._classifiers.classifier, self._classifiers.residual
-            return contributions(self.model, item, self.prior, classifier, pool, residual)
-        parts = [
-            contributions(self.model, ObservedView(view, observed, state), prior, classifier, pool)
-            for state, prior, classifier in self.draws.deciders()
-        ]
-        decisions, values = zip(*parts, strict=True)
-        return np.mean(decisions, axis=0), np.mean(values, axis=0)
+            both = self._classifiers.classifier, self._classifiers.residual
+            yield Decider(model, item, self.prior, *both)
+            return
+        for state, prior, classifier in self.draws.deciders():
+            yield Decider(model, ObservedView(view, observed, state), prior, classifier)
 
     def decide(self, values: Any, pool: Workers) -> tuple[Floats, Floats]:
         """Mean and variance of every classifier's decision for samples, each (N, rows).
@@ -242,6 +364,11 @@ def interval(decision: tuple[Floats, Floats], level: float) -> Floats:
 
 def _one_or_all(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else parts
+
+
+def _by_column(values: Any) -> Any:
+    """A table whose columns can be read: a sparse one in CSC format."""
+    return values.tocsc() if issparse(values) else np.asarray(values)
 
 
 def _index(X: Any, n: int) -> Any:

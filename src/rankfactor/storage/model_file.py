@@ -30,8 +30,10 @@ from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import CONVERGED, NOT_CONVERGED, Convergence
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.draws import Draws, ScaleDraws
+from rankfactor.posterior.effects import Effects
 from rankfactor.posterior.factor_count import METHOD, FactorCount
 from rankfactor.posterior.samples import SampleSummary
+from rankfactor.posterior.stability import Stability
 from rankfactor.posterior.variance_explained import VarianceExplained
 from rankfactor.storage.archive import (
     Arrays,
@@ -56,6 +58,13 @@ RESIDUAL = "residual"  # the second part of decisions
 KERNEL = "kernel"  # a classifier with a radial kernel
 KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK, BASIS, RESIDUAL, KERNEL)
 _SUMMARISED = ("mean", "moment", "spread", "sd", "higher")
+# What a model may say of its training; files of earlier versions do not have all of it.
+_SUMMARIES = {
+    "variance": VarianceExplained,
+    "factor_count": FactorCount,
+    "effects": Effects,
+    "stability": Stability,
+}
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 
 
@@ -176,10 +185,9 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
         parts[BASIS], prior = prior.basis, prior.inner
     if isinstance(prior, Mixture):
         parts["prior"] = _laws(prior)
-    if posterior.variance is not None:
-        parts["variance"] = posterior.variance
-    if posterior.factor_count is not None:
-        parts["factor_count"] = posterior.factor_count
+    for name in _SUMMARIES:
+        if getattr(posterior, name) is not None:
+            parts[name] = getattr(posterior, name)
     if classifiers is not None:
         parts["coefficients"] = classifiers.rows
         parts["joint_coefficients"] = classifiers.joint_rows
@@ -312,7 +320,6 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
     latent = model.latent
     prior = latent if isinstance(latent, ScorePrior) else _mixture(latent, parts["prior"])
     basis = parts.get(BASIS)
-    variance = parts.get("variance")
     posterior = Posterior(
         model=model,
         plan=FeaturePlan.stored(
@@ -337,8 +344,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
         training=str(header.get("training", "bayes")),
         codes_sha256=str(header.get("codes_sha256", "")),
         left_out=left_out,
-        variance=None if variance is None else VarianceExplained(**variance),
-        factor_count=_factor_count(parts),
+        **{name: _summary_of(kind, parts.get(name)) for name, kind in _SUMMARIES.items()},
     )
     if "convergence" not in header and posterior.draws is not None:
         # Older files have the convergence of the variational start in place of that of the chains.
@@ -363,15 +369,11 @@ def _left_out(header: dict[str, Any], parts: dict[str, Any]) -> SampleSummary | 
     )
 
 
-def _factor_count(parts: dict[str, Any]) -> FactorCount | None:
-    # Files of a given number of factors, and those written before it could be chosen, have none.
-    if "factor_count" not in parts:
+def _summary_of(kind: Any, arrays: dict[str, Any] | None) -> Any:
+    """The object whose fields these arrays are, single numbers as such; None without arrays."""
+    if arrays is None:
         return None
-    found: dict[str, Any] = {
-        name: int(values) if values.ndim == 0 else values
-        for name, values in parts["factor_count"].items()
-    }
-    return FactorCount(**found)
+    return kind(**{name: one.item() if one.ndim == 0 else one for name, one in arrays.items()})
 
 
 def _convergence(header: dict[str, Any]) -> Convergence:
