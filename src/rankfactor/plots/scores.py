@@ -152,7 +152,7 @@ def _boxes(axes: Axes, scores: Floats, groups: Sequence[_Group]) -> None:
         values = scores[members]
         # Spread in a pattern, the same every time.
         height = line + 0.5 * ((np.arange(len(values)) * 0.618034) % 1.0 - 0.5)
-        many = len(scores) > MANY_POINTS // 6
+        many = len(scores) > MANY_POINTS // 10
         marks = axes.scatter(values, height, 7, own, marker=shape, alpha=0.4)
         marks.set(linewidth=0, rasterized=many)
         low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))

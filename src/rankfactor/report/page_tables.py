@@ -9,13 +9,18 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
+from rankfactor.interpret.assessment import assessed
+from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.selection import shown_factors
-from rankfactor.interpret.wording import number, percent, plain, rate, small
+from rankfactor.interpret.wording import number, percent, plain, small
 from rankfactor.posterior import Posterior
+from rankfactor.report.held_out_samples import misclassified
+from rankfactor.report.labels import SPREAD
 
 FEATURES_IN_TABLE = 25
-_MOST_ROWS = 200  # of links or of gene sets
+_MOST_ROWS = 200  # of links, gene sets or misclassified samples
+_SIDES = (("positive", 1), ("negative", -1))
 
 
 class Cell(NamedTuple):
@@ -49,6 +54,11 @@ def digits(count: int) -> Callable[[float], str]:
     return lambda value: number(value, count)
 
 
+def short(value: float) -> str:
+    """Number with four significant digits."""
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}") if np.isfinite(value) else "–"
+
+
 # Columns of all frames by their name there.
 _COLUMNS = {
     "factor": Column("Factor"),
@@ -59,10 +69,14 @@ _COLUMNS = {
     "direction": Column("Direction"),
     "meaning": Column("What it stands for"),
     "coefficient": Column("Coefficient", digits(3)),
-    "low": Column("Low", digits(3)),
-    "high": Column("High", digits(3)),
-    "lfsr": Column("LFSR", rate),
+    "sd": Column(SPREAD, digits(3)),
     "feature": Column("Feature"),
+    "effect": Column("Effect", digits(3)),
+    "probability": Column("Probability", digits(3)),
+    "first_quartile": Column("First quartile", short),
+    "third_quartile": Column("Third quartile", short),
+    "selected": Column("Selected (%)", digits(0)),
+    "clear": Column("Clear"),
     "other": Column("Linked with"),
     "correlation": Column("Correlation", digits(3)),
     "set": Column("Set"),
@@ -99,36 +113,59 @@ def table_of(frame: pd.DataFrame, names: Sequence[str], name: str, caption: str)
 
 
 def factor_overview(posterior: Posterior, tested: pd.DataFrame | None = None) -> Table:
-    """All factors in use: share, clear features, what they stand for."""
+    """All factors in use: share, what they stand for and, where assessed, clear features."""
     frame = factor_table(posterior, tested).iloc[shown_factors(posterior)]
     frame = frame.assign(share=100 * frame["share"])
+    names = ["factor", "meaning", "share"]
     caption = (
-        "Factors in use. Variance: what a factor explains of the variance of all features. Clear "
-        "features: see Methods. High and low name the features that lead a factor and are clear."
+        "Factors in use. Variance: the share of the variance of all features that a factor "
+        "explains. High and low name its leading features."
     )
-    return table_of(frame, ["factor", "meaning", "share", "n_features"], "factors", caption)
+    if assessed(posterior):
+        names.append("n_features")
+        caption += " Clear features: see Methods."
+    return table_of(frame, names, "factors", caption)
+
+
+def variance_by_block(posterior: Posterior) -> Table:
+    """R^2 of every block, in total and by factor in use, in per cent."""
+    used, shares = shown_factors(posterior), 100 * posterior.r2_by_block
+    percent_of = digits(1)
+    columns = [Column("Block"), Column("All factors", percent_of)]
+    columns += [Column(posterior.factor_names[k], percent_of) for k in used]
+    rows = [
+        [cell(name, None), *(cell(value, percent_of) for value in (own.sum(), *own[used]))]
+        for name, own in zip(posterior.block_names, shares, strict=True)
+    ]
+    caption = (
+        "R² by block: the share of the variance of a block's features that the factors explain, in "
+        "per cent."
+    )
+    return Table("variance", caption, columns, rows)
 
 
 def coefficients_in_full(posterior: Posterior) -> Table:
-    """Coefficients of every factor in use, with their intervals."""
+    """Coefficients of every factor in use, where assessed with their spread."""
     frame = coefficient_table(posterior)
     used = {posterior.factor_names[k] for k in shown_factors(posterior)}
+    names = ["task", "class", "factor", "coefficient"]
+    if assessed(posterior):
+        names.append("sd")
     return table_of(
         frame[frame["factor"].isin(used)],
-        ("task", "class", "factor", "coefficient", "low", "high", "lfsr"),
+        names,
         "coefficients",
-        "Change of the decision for the class, for one standard deviation of the factor, with its "
-        "90 % interval.",
+        "Change of the decision for the class, for one standard deviation of the factor.",
     )
 
 
 def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]]:
     """Leading features of the factors in use; tables in ``opened`` are unfolded.
 
-    A row's ``bar`` is the size of the loading in per cent of the factor's largest.
+    A row's ``share`` is its loading in units of the factor's largest.
     """
     frame = top_features(posterior, n=FEATURES_IN_TABLE)
-    tables = []
+    effects, tables = task_effects(posterior), []
     for k in shown_factors(posterior):
         part = frame[frame["factor"] == posterior.factor_names[k]]
         longest = float(part["loading"].abs().max()) or 1.0
@@ -136,28 +173,49 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
             {
                 "name": plain(row["feature"]),
                 "loading": cell(row["loading"], digits(3)),
+                "share": row["loading"] / longest,
                 "pattern": cell(row["pattern"], digits(3)),
-                "interval": Cell(
-                    f"{number(row['low'])} to {number(row['high'])}",
-                    f"{kept(row['low'])}|{kept(row['high'])}",
-                ),
-                "lfsr": cell(row["lfsr"], rate),
-                "higher_in": plain(row["higher_in"]),
-                "bar": round(100 * abs(row["loading"]) / longest),
-                "negative": row["loading"] < 0,
+                "sd": cell(row["sd"], digits(3)),
+                "clear": "yes" if row.get("clear") else "no",
             }
             for row in part.to_dict("records")
         ]
+        sides = [(word, higher_in(effects[k], sign)) for word, sign in _SIDES]
         tables.append(
             {
                 "number": k + 1,
                 "name": posterior.factor_names[k],
                 "share": percent(posterior.shares[k]),
                 "leaders": plain(leaders(posterior, k, 3)),
+                "sides": " ".join(
+                    f"Features with {word} loadings are higher in: {plain(text)}."
+                    for word, text in sides
+                    if text
+                ),
                 "rows": rows,
                 "is_open": k in opened,
             }
         )
+    return tables
+
+
+def missed_samples(data: dict[str, Any]) -> list[Table]:
+    """Misclassified samples of every task, for readers without a script."""
+    tables = []
+    for task in data["tasks"]:
+        wrong, n_known = misclassified(np.array(task["codes"]), task)
+        if wrong is None:
+            continue
+        names, classes = data["samples"], task["classes"]
+        rows = [
+            [Cell(names[i]), Cell(classes[task["codes"][i]]), Cell(classes[task["predicted"][i]])]
+            for i in wrong[:_MOST_ROWS].tolist()
+        ]
+        caption = (
+            f"{task['name']}: {len(wrong)} of {n_known} samples are misclassified when held out."
+        )
+        columns = [Column("Sample"), Column("Class"), Column("Predicted")]
+        tables.append(Table("misclassified", caption, columns, rows))
     return tables
 
 
