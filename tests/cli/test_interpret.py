@@ -1,3 +1,5 @@
+import io
+
 """``rankfactor interpret``: tables and a network from a saved model."""
 
 from __future__ import annotations
@@ -10,7 +12,13 @@ import pytest
 from tests.cli.running import LABELS, answer, fails, fit, works
 
 from rankfactor import RankFactorAnalysis, save_model
-from rankfactor.interpret import coefficient_table, factor_correlations, factor_table, top_features
+from rankfactor.interpret import (
+    coefficient_table,
+    effect_table,
+    factor_correlations,
+    factor_table,
+    top_features,
+)
 from rankfactor.interpret.wording import percent
 from rankfactor.storage.model_file import load_model
 
@@ -31,6 +39,7 @@ def test_the_files(model: str) -> None:
         [
             "coefficients.csv",
             "edges.csv",
+            "effects.csv",
             "factor_correlations.csv",
             "factors.csv",
             "modules.csv",
@@ -44,9 +53,11 @@ def test_the_files(model: str) -> None:
         ("factors", factor_table(posterior)),
         ("top_features", top_features(posterior, 2)),
         ("coefficients", coefficient_table(posterior)),
+        ("effects", effect_table(posterior)),
     ):
-        found = pd.read_csv(folder / f"{name}.csv", keep_default_na=False)
-        pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+        found = pd.read_csv(folder / f"{name}.csv")
+        same = pd.read_csv(io.StringIO(expected.to_csv(index=False)))
+        pd.testing.assert_frame_equal(found, same)
     correlations = pd.read_csv(folder / "factor_correlations.csv", index_col="factor")
     pd.testing.assert_frame_equal(
         correlations, factor_correlations(posterior).rename_axis("factor")

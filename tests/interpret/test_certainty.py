@@ -62,14 +62,14 @@ def test_rates_of_draws_are_taken_against_the_side_of_the_correlation() -> None:
     posterior = load_model(FIXTURES / "gibbs_v1.rankfactor")
     k = posterior.n_factors
     draws = posterior.draws.loadings[:, :, :k]
-    rates = certainty.loading_rates(posterior)
+    whole = certainty.loading_certainty(posterior)
+    rates = whole.lfsr
     structure = posterior.structure[posterior.coding.columns]
     side = np.sign(structure)
     assert (side != np.sign(posterior.rows.mean[:, :k])).any()
     np.testing.assert_allclose(rates, 1 - (draws * side > 0).mean(axis=0))
     rows = np.array([4, 0])
-    found = certainty.loading_certainty(posterior, rows, 1)
-    np.testing.assert_allclose(found.lfsr, rates[rows, 1])
+    found = whole.at((rows, 1))
     columns = posterior.coding.columns[rows]
     np.testing.assert_allclose(found.mean, structure[rows, 1])
     ratio = found.mean / posterior.standardised_loadings[columns, 1]
@@ -79,30 +79,64 @@ def test_rates_of_draws_are_taken_against_the_side_of_the_correlation() -> None:
     np.testing.assert_allclose(found.high, high)
 
 
-def test_intervals_of_loadings_follow_the_pattern_loadings() -> None:
-    """In proportion where the two are alike; else with the pattern loading's own spread."""
+def test_spreads_between_samples_are_compared_with_students_t() -> None:
+    mean, sd = np.array([[2.0, -0.3, 1.0], [0.0, 5.0, -5.0]]), np.array([[1.0, 0.1, 2.0]] * 2)
+    found = certainty.of_spread(mean, sd, 12, axis=1)
+    p = 2 * stats.t.sf(np.abs(mean) / sd, 12)
+    np.testing.assert_allclose(2 * found.lfsr, p, rtol=1e-9)
+    low, high = stats.t.interval(0.9, 12, mean, sd)
+    np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-9)
+    q = stats.false_discovery_control(p, axis=1)
+    np.testing.assert_array_equal(found.clear, q < certainty.CLEAR)
+    assert found.clear.any()
+    assert certainty.of_spread(np.zeros((1, 2)), np.zeros((1, 2)), 12, 1).clear.sum() == 0
+
+
+def test_q_values_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random((7, 40)) ** 3
+    for axis in (0, 1):
+        np.testing.assert_allclose(
+            certainty.adjusted(p, axis), stats.false_discovery_control(p, axis=axis), rtol=1e-12
+        )
+
+
+def test_loadings_effects_and_coefficients_by_refits() -> None:
+    posterior = models.with_stability(models.two_tasks())
+    stability = posterior.stability
+    assert stability is not None
+    loadings = certainty.loading_certainty(posterior)
+    np.testing.assert_array_equal(loadings.mean, posterior.structure[posterior.coding.columns])
+    np.testing.assert_array_equal(loadings.sd, stability.loading_sd)
+    assert loadings.low.min() >= -1
+    assert loadings.high.max() <= 1
+    # Even entries have a tenth of their size as spread, odd ones that of the largest.
+    even = np.arange(loadings.mean.size).reshape(loadings.mean.shape) % 2 == 0
+    np.testing.assert_array_equal(loadings.clear, even)
+    np.testing.assert_array_equal(certainty.supported_loadings(posterior), even)
+    effects = certainty.effect_certainty(posterior)
+    np.testing.assert_array_equal(effects.mean, posterior.effects.decision)
+    np.testing.assert_array_equal(effects.sd, stability.effect_sd)
+    assert effects.clear.any()
+    assert not effects.clear.all()
+
+
+def test_without_refits_or_draws_nothing_is_assessed() -> None:
     posterior = models.two_tasks()
-    columns, k = posterior.coding.columns, 1
-    rows = np.arange(len(columns))
-    pattern = posterior.standardised_loadings[columns, k]
-    spread = posterior.standardised_loadings_sd[columns, k]
-    variance = posterior.variance
-    assert variance is not None
-    structure = variance.structure.copy()
-    structure[:, k] = np.clip(1.2 * pattern, -0.99, 0.99)
-    structure[0, k], structure[1, k] = 0.2 * pattern[0], -pattern[1]
-    moved = replace(posterior, variance=replace(variance, structure=structure))
-    found = certainty.loading_certainty(moved, rows, k)
-    np.testing.assert_array_equal(found.mean, structure[:, k])
-    np.testing.assert_allclose(found.sd[:2], spread[:2])
-    np.testing.assert_allclose(found.sd[2:], (spread * structure[:, k] / pattern)[2:])
-    reach = 1.6448536 * found.sd
-    np.testing.assert_allclose(found.low, np.maximum(found.mean - reach, -1.0), rtol=1e-6)
-    np.testing.assert_allclose(found.high, np.minimum(found.mean + reach, 1.0), rtol=1e-6)
-    rate = stats.norm.sf(np.abs(pattern) / spread)
-    rate[1] = 1 - rate[1]  # on the other side
-    np.testing.assert_allclose(found.lfsr, rate, rtol=1e-6)
-    np.testing.assert_allclose(certainty.loading_rates(moved)[:, k], rate, rtol=1e-6)
+    for found in (
+        certainty.loading_certainty(posterior),
+        certainty.effect_certainty(posterior),
+        certainty.coefficient_certainty(posterior),
+    ):
+        assert not found.clear.any()
+        for values in (found.sd, found.low, found.high, found.lfsr):
+            assert np.isnan(values).all()
+    # Leading features are then those whose correlation chance does not explain.
+    loading = posterior.structure[posterior.coding.columns]
+    n = posterior.samples.n_samples
+    p = 2 * stats.norm.sf(np.abs(np.arctanh(loading)) * np.sqrt(n - 3))
+    expected = stats.false_discovery_control(p, axis=0) < certainty.CLEAR
+    np.testing.assert_array_equal(certainty.supported_loadings(posterior), expected)
 
 
 def test_coefficients_after_gibbs_sampling_are_those_of_the_draws() -> None:

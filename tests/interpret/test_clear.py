@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.plots import models
 
 from rankfactor.interpret import coefficient_table, factor_table
 from rankfactor.interpret.directions import effects_on, task_effects
@@ -16,7 +17,12 @@ from rankfactor.laws.normal import Normal
 from rankfactor.plots import coefficient_figure
 from rankfactor.plots.style import UNCLEAR
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, clear_coefficients, coefficient_certainty
+from rankfactor.posterior.certainty import (
+    CLEAR,
+    assessed,
+    coefficient_certainty,
+    nonzero_coefficients,
+)
 from rankfactor.storage.model_file import load_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -59,29 +65,55 @@ def after_gibbs() -> Posterior:
     )
 
 
-@pytest.mark.parametrize("made", [after_vb, after_gibbs])
+@cache
+def after_refits() -> Posterior:
+    """Standard deviations between samples that tell some of the coefficients from zero."""
+    return models.with_stability(models.two_tasks())
+
+
+def test_after_variational_bayes_alone_nothing_is_clear() -> None:
+    """The posterior says which effects are stated, and how sure they are is not assessed."""
+    posterior = after_vb()
+    assert not assessed(posterior)
+    table = coefficient_table(posterior)
+    assert table[["sd", "low", "high", "lfsr", "clear"]].isna().all(axis=None)
+    assert not coefficient_certainty(posterior).clear.any()
+    stated = nonzero_coefficients(posterior)
+    assert stated.any()
+    assert not stated.all()
+    for number in range(len(posterior.classifiers.tasks)):
+        rows = posterior.classifiers.rows_of(number)
+        shown = {e.factor for e in effects_on(posterior, number) if e.stated}
+        assert shown == set(np.flatnonzero(stated[rows].any(axis=0)).tolist())
+    figure = coefficient_figure(posterior, 0)
+    marks = [line for line in figure.axes[0].lines if (line.get_gid() or "").startswith("point-")]
+    assert {line.get_markerfacecolor() for line in marks} == {"white"}
+    assert factor_table(posterior)["n_features"].isna().all()
+
+
+@pytest.mark.parametrize("made", [after_gibbs, after_refits])
 def test_the_same_coefficients_are_clear_everywhere(made) -> None:
     posterior = made()
+    assert assessed(posterior)
     table = coefficient_table(posterior)
-    rates = table["lfsr"].to_numpy().reshape(-1, posterior.n_factors)
-    clear = rates < CLEAR
+    clear = table["clear"].to_numpy(bool).reshape(-1, posterior.n_factors)
     assert clear.any()
     assert not clear.all()
-    assert (clear_coefficients(posterior) == clear).all()
     assert (coefficient_certainty(posterior).clear == clear).all()
-    # A factor whose coefficient is clear is in use.
-    assert posterior.active[clear.any(axis=0)].all()
-    interval = ((table["low"] > 0) | (table["high"] < 0)).to_numpy().reshape(clear.shape)
-    assert (interval == clear).all()
+    if made is after_gibbs:
+        rates = table["lfsr"].to_numpy().reshape(clear.shape)
+        assert (clear == (rates < CLEAR)).all()
+        # A factor whose coefficient is clear is in use.
+        assert posterior.active[clear.any(axis=0)].all()
     for number, task in enumerate(posterior.classifiers.tasks):
-        rows = posterior.classifiers.rows_of(number)
+        rows, used = posterior.classifiers.rows_of(number), set(np.flatnonzero(posterior.active))
         expected = set(np.flatnonzero(clear[rows].any(axis=0)).tolist())
-        shown = {e.factor for e in effects_on(posterior, number) if e.clear}
-        assert shown == expected
+        shown = {e.factor for e in effects_on(posterior, number) if e.stated}
+        assert shown == expected & used
         every = [e for one in task_effects(posterior) for e in one if e.task == task.name]
-        assert {e.factor for e in every if e.clear} == expected
+        assert {e.factor for e in every if e.stated} == expected
         said = {k for k, _ in strongest_factors(posterior, number, count=posterior.n_factors)}
-        assert said == expected
+        assert said == expected & used
         figure = coefficient_figure(posterior, number)
         filled = [
             [
@@ -92,10 +124,9 @@ def test_the_same_coefficients_are_clear_everywhere(made) -> None:
             for axes in figure.axes
             if axes.get_visible()
         ]
-        used = np.flatnonzero(posterior.active)
-        assert np.array_equal(filled, clear[rows][:, used])
+        assert np.array_equal(filled, clear[rows][:, sorted(used)])
         grey = {line.get_color() for axes in figure.axes for line in axes.lines}
-        assert (UNCLEAR in grey) == (not clear[rows][:, used].all())
+        assert (UNCLEAR in grey) == (not clear[rows][:, sorted(used)].all())
     said_of = factor_table(posterior)["task"] != ""
     assert said_of.tolist() == clear.any(axis=0).tolist()
 

@@ -13,6 +13,7 @@ from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorClassifier
 from rankfactor.interpret import enrich, preranked, top_features
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import supported_loadings
 
 GENES = [f"g{i}" for i in range(120)]
 
@@ -96,8 +97,14 @@ def test_both_directions_of_a_factor(planted: Posterior) -> None:
         down: ["label: well"],
     }
     listed = top_features(planted, 120)
+    names = planted.feature_names[planted.coding.columns]
+    (used,) = np.flatnonzero(planted.active)
+    supported = pd.Series(supported_loadings(planted)[:, used], names)
     for direction, part in found.groupby("direction"):
-        own = listed[(listed["sign"] == (1 if direction == "up" else -1)) & (listed["lfsr"] < 0.05)]
+        own = listed[
+            (listed["sign"] == (1 if direction == "up" else -1))
+            & supported[listed["feature"]].to_numpy()
+        ]
         members = own["feature"].tolist()[:12]
         assert set(part["selected"]) == {len(members)}
         assert set(";".join(part["features"]).split(";")) <= set(members)
@@ -107,9 +114,19 @@ def test_both_directions_of_a_factor(planted: Posterior) -> None:
         )
 
 
-def test_the_default_list_is_a_tenth_of_the_background(planted: Posterior) -> None:
-    assert enrich(planted, random_sets(), lfsr=1.0)["selected"].unique().tolist() == [12]
-    assert enrich(planted, random_sets(), lfsr=1.0, n=5)["selected"].unique().tolist() == [5]
+def test_the_default_list_is_a_tenth_of_the_background(
+    planted: Posterior, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supported_loadings = "rankfactor.interpret.enrichment.supported_loadings"
+    monkeypatch.setattr(supported_loadings, lambda one: np.ones((120, one.n_factors), bool))
+    assert enrich(planted, random_sets())["selected"].unique().tolist() == [12]
+    assert enrich(planted, random_sets(), n=5)["selected"].unique().tolist() == [5]
+
+
+def test_the_rate_of_earlier_versions_has_no_effect(planted: Posterior) -> None:
+    with pytest.warns(FutureWarning, match="lfsr is deprecated and has no effect"):
+        found = enrich(planted, random_sets(), lfsr=0.5)
+    pd.testing.assert_frame_equal(found, enrich(planted, random_sets()))
 
 
 def test_gseapy_gives_the_same(planted: Posterior) -> None:

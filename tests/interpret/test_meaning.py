@@ -14,7 +14,7 @@ from tests.report.page import cells, read
 
 from rankfactor import RankFactorAnalysis
 from rankfactor.interpret import enrich, factor_meanings, factor_table
-from rankfactor.interpret.meaning import clear_features
+from rankfactor.interpret.meaning import leading_features
 from rankfactor.interpret.sentences import EARLIER, explained
 from rankfactor.interpret.wording import percent, plain, small
 from rankfactor.posterior import Posterior
@@ -51,39 +51,37 @@ def test_leaders_are_named_with_their_side() -> None:
     posterior = with_loadings(models.unsupervised(), loadings([0.9, -0.8, 0.6, -0.5]))
     a, b, c, d = NAMES
     expected = f"high {a} and {c} and low {b} and {d}"
-    assert clear_features(posterior)[0] == expected
+    assert leading_features(posterior)[0] == expected
     assert factor_meanings(posterior)[0] == expected  # no labels, no blocks, no sets
     assert factor_meanings(posterior)[1] == "high f11"
-    assert clear_features(posterior, 1)[0] == f"high {a}"
+    assert leading_features(posterior, 1)[0] == f"high {a}"
 
 
 def test_at_most_five_and_none_that_is_much_weaker() -> None:
     many = with_loadings(models.unsupervised(), loadings(np.linspace(0.9, 0.8, 8)))
-    said = clear_features(many)[0]
+    said = leading_features(many)[0]
     assert said == "high " + ", ".join([*NAMES]) + " and f4"
     weak = with_loadings(models.unsupervised(), loadings([0.8, 0.41, 0.39]))
-    assert clear_features(weak)[0] == f"high {NAMES[0]} and {NAMES[1]}"
+    assert leading_features(weak)[0] == f"high {NAMES[0]} and {NAMES[1]}"
 
 
-def test_features_that_are_not_clear_are_not_named() -> None:
+def with_spread(posterior: Posterior, sd: np.ndarray) -> Posterior:
+    stability = models.with_stability(models.unsupervised()).stability
+    assert stability is not None
+    return posterior.with_stability(replace(stability, loading_sd=sd))
+
+
+def test_features_without_evidence_are_not_named() -> None:
     values, sd = loadings([0.9, 0.8, 0.7]), np.full((12, 3), 0.01)
     sd[0, 0] = 2.0  # the leading one
-    posterior = with_loadings(models.unsupervised(), values, sd)
-    assert clear_features(posterior)[0] == f"high {NAMES[1]} and {NAMES[2]}"
-    unsure = with_loadings(models.unsupervised(), values, np.full((12, 3), 2.0))
+    posterior = with_loadings(models.unsupervised(), values)
+    assert leading_features(posterior)[0] == f"high {', '.join(NAMES[:2])} and {NAMES[2]}"
+    assert leading_features(with_spread(posterior, sd))[0] == f"high {NAMES[1]} and {NAMES[2]}"
+    unsure = with_spread(posterior, np.full((12, 3), 2.0))
     assert factor_meanings(unsure) == ["no feature with a clear loading"] * 3
     nothing = with_loadings(models.unsupervised(), np.zeros((12, 3)))
-    assert factor_meanings(nothing) == ["no feature with a clear loading"] * 3
-
-
-def test_a_side_against_the_loading_is_not_clear() -> None:
-    """The correlation is on the other side than the loading, which is certain."""
-    values = loadings([0.9, 0.8])
-    posterior = with_loadings(models.unsupervised(), values)
-    turned = values.copy()
-    turned[0, 0] = -0.9
-    posterior = replace(posterior, variance=VarianceExplained(turned, turned**2 / 3))
-    assert clear_features(posterior)[0] == f"high {NAMES[1]}"
+    said = "no feature with a loading that chance does not explain"
+    assert factor_meanings(nothing) == [said] * 3
 
 
 def test_direction_by_class_where_it_is_clear() -> None:
@@ -96,9 +94,9 @@ def test_direction_by_class_where_it_is_clear() -> None:
     higher = "control & co" if gap[0, 0] > 0 else "case <b>"
     word = "higher" if gap[3, 0] > 0 else "lower"
     direction = f"higher in {higher} (group); {word} in III than in the other classes (stage)"
-    assert said[0] == f"{clear_features(one)[0]}; {direction}"
-    assert said[1:] == clear_features(one)[1:]
-    assert factor_meanings(models.with_coefficients(posterior, mean, sd=10.0)) == clear_features(
+    assert said[0] == f"{leading_features(one)[0]}; {direction}"
+    assert said[1:] == leading_features(one)[1:]
+    assert factor_meanings(models.with_coefficients(posterior, mean, sd=10.0)) == leading_features(
         one
     )
     # Against the class means only "held fixed" is said.

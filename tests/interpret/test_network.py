@@ -12,13 +12,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from tests.plots.models import CHINESE, QUOTES, SCRIPT, two_tasks
+from tests.plots.models import CHINESE, QUOTES, SCRIPT, two_tasks, with_stability
 
 from rankfactor.errors import InputError
 from rankfactor.estimators import RankFactorAnalysis
 from rankfactor.interpret import correlation, edge_table, feature_network, modules, write_graphml
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import loading_rates
+from rankfactor.posterior.certainty import supported_loadings
 from rankfactor.storage.model_file import load_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -103,6 +103,15 @@ def test_correlations_are_those_of_the_data() -> None:
     np.testing.assert_allclose(found, expected, atol=0.1)
 
 
+@pytest.fixture
+def all_take_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "rankfactor.interpret.network.supported_loadings",
+        lambda posterior: np.ones((len(posterior.rows.mean), posterior.n_factors), bool),
+    )
+
+
+@pytest.mark.usefixtures("all_take_part")
 def test_the_strongest_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior = two_tasks()
     expected = slow_correlations(posterior)
@@ -112,7 +121,7 @@ def test_the_strongest_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = {frozenset((names[first[i]], names[second[i]])) for i in order}
     for block in (512, 5):
         monkeypatch.setattr(correlation, "BLOCK", block)
-        graph = feature_network(posterior, n_edges=9, lfsr=1.0)
+        graph = feature_network(posterior, n_edges=9)
         assert {frozenset(edge) for edge in graph.edges} == pairs
     for one, other, values in graph.edges(data=True):
         i, j = (names.tolist().index(name) for name in (one, other))
@@ -126,6 +135,7 @@ def test_the_strongest_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"the smallest shown is {least:.2f} in size" in rule
 
 
+@pytest.mark.usefixtures("all_take_part")
 @pytest.mark.parametrize("block", [512, 5])
 def test_all_pairs_from_a_threshold_and_nearest_partners(
     monkeypatch: pytest.MonkeyPatch, block: int
@@ -135,21 +145,22 @@ def test_all_pairs_from_a_threshold_and_nearest_partners(
     size = np.abs(slow_correlations(posterior))
     np.fill_diagonal(size, 0.0)
     names = posterior.feature_names[posterior.coding.columns].tolist()
-    graph = feature_network(posterior, rule="threshold", threshold=0.4, lfsr=1.0)
+    graph = feature_network(posterior, rule="threshold", threshold=0.4)
     assert graph.number_of_edges() == int((size >= 0.4).sum()) // 2 > 3
-    graph = feature_network(posterior, rule="nearest", n_nearest=2, threshold=0.0, lfsr=1.0)
+    graph = feature_network(posterior, rule="nearest", n_nearest=2, threshold=0.0)
     pairs = {
         frozenset((names[i], names[int(j)])) for i in range(12) for j in np.argsort(-size[i])[:2]
     }
     assert {frozenset(edge) for edge in graph.edges} == pairs
 
 
+@pytest.mark.usefixtures("all_take_part")
 def test_loadings_alone() -> None:
     posterior = two_tasks()
     a = posterior.rows.mean[:, :3]
     cosine = a @ a.T / np.outer(*[np.sqrt((a**2).sum(axis=1))] * 2)
     names = posterior.feature_names[posterior.coding.columns].tolist()
-    graph = feature_network(posterior, measure="loadings", lfsr=1.0)
+    graph = feature_network(posterior, measure="loadings")
     assert "cosine of mean loadings" in graph.graph["network_rule"]
     for one, other, values in graph.edges(data=True):
         expected = cosine[names.index(one), names.index(other)]
@@ -157,14 +168,29 @@ def test_loadings_alone() -> None:
 
 
 def test_only_features_that_matter_take_part() -> None:
-    posterior = two_tasks()
-    rates = loading_rates(posterior)[:, np.flatnonzero(posterior.active)].min(axis=1)
-    level = float(np.median(rates))
-    graph = feature_network(posterior, rule="threshold", threshold=0.0, lfsr=level)
-    names = posterior.feature_names[posterior.coding.columns][rates < level]
-    assert set(graph.nodes) == set(names)
-    assert graph.graph["n_considered"] == len(names) < 12
-    assert f"among {len(names)} features with a local false sign" in graph.graph["network_rule"]
+    spread = with_stability(two_tasks())
+    stability = spread.stability
+    assert stability is not None
+    wide = stability.loading_sd.copy()
+    wide[:5] = 1.0
+    assessed = spread.with_stability(replace(stability, loading_sd=wide))
+    for posterior, why in (
+        (two_tasks(), "a loading that chance does not explain"),
+        (assessed, "a clear loading"),
+    ):
+        graph = feature_network(posterior, rule="threshold", threshold=0.0)
+        taken = supported_loadings(posterior)[:, posterior.active].any(axis=1)
+        names = posterior.feature_names[posterior.coding.columns][taken]
+        assert set(graph.nodes) == set(names)
+        assert graph.graph["n_considered"] == len(names)
+        assert f"among {len(names)} features with {why} on" in graph.graph["network_rule"]
+    assert len(names) < 12
+
+
+def test_the_rate_of_earlier_versions_has_no_effect() -> None:
+    with pytest.warns(FutureWarning, match="lfsr is deprecated and has no effect"):
+        graph = feature_network(two_tasks(), lfsr=0.5)
+    assert nx.utils.graphs_equal(graph, feature_network(two_tasks()))
 
 
 def test_nodes_say_where_they_belong() -> None:
@@ -269,7 +295,6 @@ def test_names_that_become_the_same_are_told_apart(tmp_path: Path) -> None:
         ({"n_edges": 0}, "n_edges must be a whole number of at least 1, not 0"),
         ({"n_nearest": 1.5}, "n_nearest must be a whole number"),
         ({"threshold": 1.5}, "threshold must lie between 0 and 1, not 1.5"),
-        ({"lfsr": 0}, "lfsr must lie between 0 and 1, not 0"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], sentence: str) -> None:
@@ -277,7 +302,8 @@ def test_bad_arguments(arguments: dict[str, object], sentence: str) -> None:
         feature_network(two_tasks(), **arguments)
 
 
+@pytest.mark.usefixtures("all_take_part")
 def test_far_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankfactor.interpret.network._MOST_EDGES", 3)
     with pytest.raises(InputError, match=r"more than 3 pairs .* raise threshold"):
-        feature_network(two_tasks(), rule="threshold", threshold=0.0, lfsr=1.0)
+        feature_network(two_tasks(), rule="threshold", threshold=0.0)

@@ -8,14 +8,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
-from tests.plots.models import CHINESE, LONG, QUOTES, SCRIPT, table, unsupervised, with_coefficients
+from tests.plots.models import (
+    CHINESE,
+    LONG,
+    QUOTES,
+    SCRIPT,
+    table,
+    unsupervised,
+    with_coefficients,
+    with_stability,
+)
 from tests.plots.models import two_tasks as fitted
 
 from rankfactor.errors import InputError
 from rankfactor.interpret import coefficient_table, factor_table, top_features
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import ALIKE
 from rankfactor.storage.model_file import load_model, save_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -62,17 +69,14 @@ def test_ranks_sizes_and_rates() -> None:
     np.testing.assert_allclose(found["loading"], posterior.structure[place, 1])
     pattern = np.linalg.solve(posterior.factor_correlations, posterior.structure[place].T)[1]
     np.testing.assert_allclose(found["pattern"], pattern)
-    model, spread = posterior.standardised_loadings[place, 1], posterior.standardised_loadings_sd
-    rate = stats.norm.sf(np.abs(model) / spread[place, 1])
-    other_side = found["loading"] * model < 0
-    np.testing.assert_allclose(found["lfsr"], np.where(other_side, 1 - rate, rate), rtol=1e-9)
-    # Where correlation and model loading are alike, an interval without zero is a clear loading.
-    alike = (found["loading"] / model).between(1 / ALIKE, ALIKE)
-    assert 4 < alike.sum() < 12
-    without_zero = (found["low"] > 0) | (found["high"] < 0)
-    assert without_zero[alike].tolist() == (found["lfsr"] < 0.05)[alike].tolist()
-    assert found["low"].ge(-1).all()
-    assert found["high"].le(1).all()
+    assert found[["sd", "low", "high", "lfsr", "clear"]].isna().all(axis=None)
+    assessed = with_stability(posterior)
+    known = top_features(assessed, 100, factor=1)
+    rows = np.searchsorted(posterior.coding.columns, place)
+    np.testing.assert_allclose(known["sd"], assessed.stability.loading_sd[rows, 1])
+    assert known["clear"].any()
+    assert not known["clear"].all()
+    assert ((known["low"] > 0) | (known["high"] < 0))[known["clear"].to_numpy(bool)].all()
     assert (np.sign(found["loading"]) == found["sign"]).all()
     pd.testing.assert_frame_equal(found, top_features(posterior, 100, factor="Factor 2"))
     assert top_features(posterior, 3).groupby("factor").size().max() == 3
@@ -140,10 +144,11 @@ def test_coefficients_are_per_standard_deviation_of_the_scores() -> None:
     }
     rows, sd = posterior.classifiers.rows, posterior.scores.mean.std(axis=0)
     np.testing.assert_allclose(found["coefficient"], (rows.mean[:, :3] * sd).ravel())
-    np.testing.assert_allclose(found["sd"], (np.sqrt(rows.variance[:, :3]) * sd).ravel())
-    np.testing.assert_allclose(
-        found["lfsr"], stats.norm.sf(found["coefficient"].abs() / found["sd"]), rtol=1e-9
-    )
+    assert found[["sd", "low", "high", "lfsr", "clear"]].isna().all(axis=None)
+    assessed = with_stability(posterior)
+    known = coefficient_table(assessed)
+    np.testing.assert_allclose(known["coefficient"], found["coefficient"])
+    np.testing.assert_allclose(known["sd"], assessed.stability.coefficient_sd.ravel())
 
 
 @pytest.mark.parametrize("name", ["nonlinear", "mixture"])
@@ -157,17 +162,7 @@ def test_components_average_to_the_coefficients(name: str) -> None:
     shape = (-1, len(share), k)
     mean = np.einsum("rtk,t->rk", found["coefficient"].to_numpy().reshape(shape), share)
     np.testing.assert_allclose(mean.ravel(), whole["coefficient"], rtol=1e-8, atol=1e-12)
-    # The variance of a sum, from the whole covariance of the last row.
-    order = experts.rows.order
-    cov = np.zeros((order, order))
-    cov[np.triu_indices(order)] = experts.rows.cov[-1]
-    cov = cov + np.triu(cov, 1).T
-    pick = np.zeros((k, order))
-    pick[:, (experts.gates.n_gates - 1) * (k + 1) :][:, :k] = np.eye(k)
-    if experts.gates.shared[0]:
-        pick[:, :k] += np.eye(k)
-    sd = np.sqrt(np.diag(pick @ cov @ pick.T)) * posterior.scores.mean.std(axis=0)
-    np.testing.assert_allclose(found["sd"].to_numpy()[-k:], sd)
+    assert found["clear"].isna().all()  # of one local classifier, this is never assessed
     with pytest.raises(InputError, match="model has no local classifiers"):
         coefficient_table(fitted(), by_component=True)
 
@@ -179,7 +174,10 @@ def test_factors() -> None:
     assert found["share"].sum() == pytest.approx(posterior.r2)
     assert found["in_use"].tolist() == posterior.active.tolist()
     every = [top_features(posterior, 12, factor=k) for k in range(3)]
-    assert found["n_features"].tolist() == [int((one["lfsr"] < 0.05).sum()) for one in every]
+    assert found["n_features"].isna().all()
+    assessed = with_stability(posterior)
+    clear = [int(top_features(assessed, 12, factor=k)["clear"].sum()) for k in range(3)]
+    assert factor_table(assessed)["n_features"].tolist() == clear
     for text, one in zip(found["top_features"], every, strict=True):
         marks = np.where(one["sign"] < 0, " (inverse)", "")
         assert text == ", ".join((one["feature"] + marks).tolist()[:5])

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfactor import Gibbs
 from rankfactor.estimators import RankFactorAnalysis, RankFactorClassifier
 from rankfactor.laws.normal import Normal
-from rankfactor.posterior import Posterior
+from rankfactor.posterior import Posterior, Stability
 
 SCRIPT = '<script>alert("x")</script>'
 QUOTES = "a & b \"quoted\" 'x' $y_1$ and $z$"
@@ -129,6 +129,34 @@ def network() -> nx.Graph:
     graph.add_node("q", label=SCRIPT, module=2, factor="Factor 2")
     graph.add_edge("p", "q", correlation=0.7, sign=1)
     return graph
+
+
+def with_stability(posterior: Posterior, part: float = 0.3) -> Posterior:
+    """Spreads of which every other is small, the others as large as the largest quantity."""
+    structure = posterior.structure[posterior.coding.columns]
+    rows = np.zeros((0, posterior.n_factors))
+    effect = np.zeros((0, len(structure)))
+    if posterior.classifiers is not None:
+        rows = posterior.classifiers.rows.mean[:, : posterior.n_factors] * posterior.samples.sd
+        effect = posterior.effects.decision
+
+    def spread(values):
+        small = np.maximum(part * np.abs(values), 1e-9)
+        large = np.full(values.shape, np.abs(values).max(initial=1.0))
+        return np.where(np.arange(values.size).reshape(values.shape) % 2 == 0, small / 3, large)
+
+    return posterior.with_stability(
+        Stability(
+            n_fits=30,
+            top=5,
+            effect_sd=spread(effect),
+            effect_selected=np.linspace(1, 0, effect.size).reshape(effect.shape),
+            loading_sd=spread(structure),
+            loading_selected=np.linspace(1, 0, structure.size).reshape(structure.shape),
+            factor_match=np.linspace(1, 0.5, posterior.n_factors),
+            coefficient_sd=spread(rows),
+        )
+    )
 
 
 def with_coefficients(posterior: Posterior, mean, sd: float = 0.1) -> Posterior:

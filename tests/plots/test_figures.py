@@ -147,13 +147,19 @@ def test_coefficients_and_intervals_are_the_posteriors():
     )
     assert posterior.active.all()
     (axes,) = plots.coefficient_figure(posterior, "group").axes
+    assert not [line for line in axes.lines if line.get_linewidth() == 2]  # not assessed
+    posterior = models.with_stability(posterior)
+    spread = np.where([True, True, False], 0.1, 1.0) * np.ones((4, 1))
+    stability = replace(posterior.stability, coefficient_sd=spread * posterior.samples.sd)
+    posterior = posterior.with_stability(stability)
+    (axes,) = plots.coefficient_figure(posterior, "group").axes
     points = [line for line in axes.lines if line.get_marker() == "o"]
     # For one standard deviation of a factor's scores, so that factors can be compared.
     unit = posterior.scores.mean.std(axis=0)
     expected = unit * [1.0, -0.5, 0.1]
     assert [float(p.get_xdata()[0]) for p in points] == pytest.approx(expected)
     intervals = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 2]
-    ends = unit[0] * np.array([1 - 0.1645, 1 + 0.1645])
+    ends = unit[0] * np.array([1 - 0.17531, 1 + 0.17531])  # Student's t of 15 pairs
     assert intervals[0] == pytest.approx(ends, abs=1e-4)
     # The second class to the right in its colour, the first to the left, unclear ones grey.
     assert [to_hex(p.get_color()).lower() for p in points] == [

@@ -77,8 +77,6 @@ def test_contributions_add_up_to_the_decisions(fitted):
         assert_allclose(one.base_values + one.values.sum(axis=1), column, rtol=1e-6, atol=1e-6)
         assert_array_equal(one.values[X.isna().to_numpy()], 0.0)
         assert one.feature_names == list(X.columns)
-        # The base is the decision of a sample of which nothing is known, but for what the encoder's
-        # tolerance and, behind gates, the points of the path leave.
         assert one.values.std() > 0
 
 
@@ -86,7 +84,11 @@ def test_the_base_of_a_linear_model_is_its_intercept():
     X, y = table()
     model = RankFactorClassifier(**SETTINGS).fit(X, y["task"])
     (found,) = model.explain(X).values()
-    assert_allclose(found.base_values, model.intercept_[0], atol=1e-3)
+    assert_allclose(found.by_factor["Base"], model.intercept_[0], atol=1e-9)
+    # By feature, it has the mean contributions of the features that a sample has.
+    known = X.notna().to_numpy()
+    expected = model.intercept_[0] + known @ model.posterior_.effects.mean[0]
+    assert_allclose(found.base_values, expected, atol=1e-3)
     # Moving one feature changes its own contribution most.
     moved = X.copy()
     moved["g0"] = X["g0"].max()

@@ -25,6 +25,7 @@ FILES = {
     "edges.csv": outputs.EDGES,
     "modules.csv": outputs.table_of("a table of modules", "feature", "module"),
     "coefficients.csv": outputs.COEFFICIENTS,
+    "effects.csv": outputs.EFFECTS,
     "enrichment.csv": outputs.SETS,
     NETWORK_FILE: outputs.NETWORK,
 }
@@ -51,10 +52,11 @@ def interpret(
     force: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Write what a model says: factors, leading features, coefficients, network, gene sets.
+    """Write what a model says: factors, leading features, effects, network, gene sets.
 
     The folder has factors.csv, factor_correlations.csv, top_features.csv, network.graphml,
-    edges.csv and modules.csv; with labels coefficients.csv, with --gmt enrichment.csv.
+    edges.csv and modules.csv; with labels coefficients.csv and effects.csv (what moving a feature
+    does to the decisions), with --gmt enrichment.csv.
     """
     from rankfactor import interpret as said
     from rankfactor.interpret.sentences import EARLIER, explained
@@ -80,6 +82,8 @@ def interpret(
     }
     if posterior.classifiers is not None:
         tables["coefficients.csv"] = said.coefficient_table(posterior)
+    if posterior.effects is not None:
+        tables["effects.csv"] = said.effect_table(posterior)
     if tested is not None:
         tables["enrichment.csv"] = tested
     with folder(out), written_together(*(out / name for name in (*tables, NETWORK_FILE))) as parts:

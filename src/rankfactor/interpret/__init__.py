@@ -9,6 +9,7 @@ from rankfactor.lazy import importer
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
+    from rankfactor.interpret.effects import effect_table
     from rankfactor.interpret.enrichment import enrich
     from rankfactor.interpret.genesets import read_gmt
     from rankfactor.interpret.gsea import preranked
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "coefficient_table": "overview",
     "edge_table": "network",
+    "effect_table": "effects",
     "enrich": "enrichment",
     "factor_correlations": "overview",
     "factor_meanings": "meaning",
@@ -39,6 +41,7 @@ _HOMES = {
 __all__ = [
     "coefficient_table",
     "edge_table",
+    "effect_table",
     "enrich",
     "factor_correlations",
     "factor_meanings",

@@ -4,7 +4,7 @@ A factor has no sign of its own: negated scores, loadings and coefficients are t
 means something is the product of a coefficient's sign and a loading's. A positive coefficient says
 that high scores speak for the class of its row, with the other factors held fixed. Only if the
 class means of the scores agree is a factor said to be higher in a class. Of more than two classes
-the one whose classifier uses the factor most speaks for a task; of those that are clear, if any is.
+the one whose classifier uses the factor most speaks for a task, one that is stated before others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from rankfactor.interpret.selection import shown_factors, task_number
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import coefficient_certainty
+from rankfactor.posterior.certainty import assessed, coefficient_certainty, nonzero_coefficients
 
 HELD_FIXED = "other factors held fixed"
 
@@ -35,8 +35,9 @@ class Effect:
         The class that a positive coefficient speaks for.
     coefficient : float
         Per unit of the factor's standard deviation.
-    clear : bool
-        As `rankfactor.posterior.certainty` has it.
+    stated : bool
+        Whether the effect is spoken of: it is clear (`rankfactor.posterior.certainty`) or, where
+        that was not assessed, the posterior tells the coefficient from zero.
     agrees : bool
         Whether the class means of the scores differ in the same direction.
     """
@@ -46,7 +47,7 @@ class Effect:
     classes: tuple[str, ...]
     positive: int  # the class that a positive coefficient speaks for
     coefficient: float  # per unit of the factor's standard deviation
-    clear: bool  # as `rankfactor.posterior.certainty` has it
+    stated: bool  # whether the effect is spoken of
     agrees: bool  # whether the class means of the scores differ in the same direction
 
     @property
@@ -63,7 +64,7 @@ class Effect:
         return name if up else f"not {name}"
 
     def in_words(self) -> str:
-        """Where the factor is higher, for a clear effect."""
+        """Where the factor is higher."""
         two = len(self.classes) == 2
         word = "higher" if two or self.coefficient > 0 else "lower"
         target = self.high_class() if two else self.classes[self.positive]
@@ -79,14 +80,15 @@ def task_effects(posterior: Posterior) -> list[list[Effect]]:
     if classifiers is None:
         return effects
     found = coefficient_certainty(posterior)
+    every = found.clear if assessed(posterior) else nonzero_coefficients(posterior)
     for number, task in enumerate(classifiers.tasks):
         rows, classes = classifiers.rows_of(number), tuple(str(one) for one in task.classes)
-        mean, clear = found.mean[rows], found.clear[rows]
-        strongest = np.lexsort((np.abs(mean), clear), axis=0)[-1]
+        mean, stated = found.mean[rows], every[rows]
+        strongest = np.lexsort((np.abs(mean), stated), axis=0)[-1]
         for k, row in enumerate(strongest.tolist()):
             positive, size = 1 if task.n_rows == 1 else row, float(mean[row, k])
             agrees = bool(posterior.samples.higher[rows][row, k] * size > 0)
-            one = Effect(k, task.name, classes, positive, size, bool(clear[row, k]), agrees)
+            one = Effect(k, task.name, classes, positive, size, bool(stated[row, k]), agrees)
             effects[k].append(one)
     return effects
 
@@ -94,26 +96,26 @@ def task_effects(posterior: Posterior) -> list[list[Effect]]:
 def higher_in(effects: list[Effect], sign: int) -> str:
     """Classes that go with high values of what has that sign on the factor, by task.
 
-    "task: class" for every task on which the factor has a clear effect; nothing where it has none.
+    "task: class" for every task on which the factor has an effect that is stated.
     """
     return "; ".join(
         f"{effect.task}: {effect.high_class(sign)}" + ("" if effect.agrees else f" ({HELD_FIXED})")
         for effect in effects
-        if effect.clear
+        if effect.stated
     )
 
 
 def main_effect(effects: list[Effect]) -> Effect | None:
-    """The clear effect with the largest coefficient; None if none is clear."""
-    clear = [effect for effect in effects if effect.clear]
-    return max(clear, key=lambda effect: effect.strength, default=None)
+    """The stated effect with the largest coefficient; None without any."""
+    stated = [effect for effect in effects if effect.stated]
+    return max(stated, key=lambda effect: effect.strength, default=None)
 
 
 def effects_on(posterior: Posterior, task: int | str) -> list[Effect]:
     """Effect of every factor in use on a task, the strongest first.
 
     With more than two classes a factor appears once, in the classifier where it is strongest,
-    a clear one before any that is not.
+    one that is stated before any that is not.
     """
     number, every = task_number(posterior, task), task_effects(posterior)
     found = [every[k][number] for k in shown_factors(posterior)]

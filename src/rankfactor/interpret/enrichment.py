@@ -18,9 +18,15 @@ import pandas as pd
 from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.genesets import Sets, matched
-from rankfactor.interpret.selection import leading_rows, row_names, shown_factors, table_rows
+from rankfactor.interpret.selection import (
+    leading_rows,
+    row_names,
+    shown_factors,
+    table_rows,
+    warn_of_lfsr,
+)
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, loading_rates
+from rankfactor.posterior.certainty import supported_loadings
 
 # The paper looked at the 200 leading genes of a factor.
 MOST_FEATURES = 200
@@ -38,7 +44,7 @@ def enrich(
     *,
     factor: int | str | None = None,
     n: int | None = None,
-    lfsr: float = CLEAR,
+    lfsr: float | None = None,
     min_size: int = 5,
     max_size: int = 500,
     ignore_case: bool = False,
@@ -58,8 +64,9 @@ def enrich(
         Number, from 0, or name of a factor; all in use if left out.
     n : int, optional
         Most features in a list; if left out, a tenth of the background and at most 200.
-    lfsr : float, default 0.05
-        Only features whose loading has a local false sign rate below this.
+    lfsr : float, optional
+        Deprecated, without effect: lists have features whose loading has evidence behind it
+        (`rankfactor.posterior.certainty.supported_loadings`).
     min_size, max_size : int
         Sets with so many members in the background are tested.
     ignore_case : bool, default False
@@ -74,11 +81,13 @@ def enrich(
         values of these features), selected (length of the list) and background (its size). Sets
         without an overlap are tested but not listed. The smallest p of a list comes first.
     """
+    if lfsr is not None:
+        warn_of_lfsr()
     if isinstance(source, Posterior):
         own = row_names(source, table_rows(source))
         names = unique(own if background is None else background, "the background")
         most = max(1, min(MOST_FEATURES, int(_LARGEST_PART * len(names))))
-        queries = _queries(source, factor, most if n is None else check_count("n", n), lfsr)
+        queries = _queries(source, factor, most if n is None else check_count("n", n))
     else:
         if background is None:
             raise InputError(
@@ -117,14 +126,14 @@ def unique(names: Iterable[str], what: str) -> list[str]:
     return result
 
 
-def _queries(posterior: Posterior, factor: int | str | None, n: int, lfsr: float) -> list[_Query]:
+def _queries(posterior: Posterior, factor: int | str | None, n: int) -> list[_Query]:
     """Leading features of each factor, up and down."""
-    rates, effects = loading_rates(posterior), task_effects(posterior)
+    supported, effects = supported_loadings(posterior), task_effects(posterior)
     inside = table_rows(posterior)
     queries = []
     for k in shown_factors(posterior, factor):
         order = leading_rows(posterior, k)
-        order = order[np.isin(order, inside) & (rates[order, k] < lfsr)]
+        order = order[np.isin(order, inside) & supported[order, k]]
         loadings = posterior.structure[posterior.coding.columns[order], k]
         for direction, sign in (("up", 1), ("down", -1)):
             features = row_names(posterior, order[loadings * sign > 0][:n])

@@ -1,9 +1,9 @@
 """What a factor stands for, in one line made from evidence.
 
-A line names the leading features whose loadings are clear, those that rise and those that fall
-with the factor; the classes in which the factor is higher, where its coefficient is clear; the
-block that most of what it explains lies in, where a table has blocks; and the gene sets that its
-features overlap with, where sets were tested. Without such evidence it says so.
+A line names the leading features whose loadings have evidence behind them, those that rise and
+those that fall with the factor; the classes in which the factor is higher, where that is stated;
+the block that most of what it explains lies in, where a table has blocks; and the gene sets that
+its features overlap with, where sets were tested. Without such evidence it says so.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rankfactor.interpret.directions import Effect, task_effects
-from rankfactor.interpret.selection import leading_rows, row_names
+from rankfactor.interpret.selection import leading_rows, row_names, supported_words
 from rankfactor.interpret.wording import joined, percent, plain, small
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, loading_rates
-from rankfactor.typing import Floats
+from rankfactor.posterior.certainty import supported_loadings
 
 N_LEADERS = 5
 _WEAK = 0.5  # of the leading correlation: features below are not named
@@ -35,7 +35,7 @@ def factor_meanings(posterior: Posterior, tested: pd.DataFrame | None = None) ->
     tested : DataFrame, optional
         What `rankfactor.interpret.enrich` found.
     """
-    effects, features = task_effects(posterior), clear_features(posterior)
+    effects, features = task_effects(posterior), leading_features(posterior)
     return [
         "; ".join(
             [
@@ -49,20 +49,20 @@ def factor_meanings(posterior: Posterior, tested: pd.DataFrame | None = None) ->
     ]
 
 
-def clear_features(posterior: Posterior, count: int = N_LEADERS) -> list[str]:
-    """Leading features of every factor in words, those that are clear: "high a and b and low c"."""
-    rates = loading_rates(posterior)
-    return [_features(posterior, k, rates[:, k], count) for k in range(posterior.n_factors)]
+def leading_features(posterior: Posterior, count: int = N_LEADERS) -> list[str]:
+    """Leading features of every factor that have evidence, in words: "high a and b and low c"."""
+    supported = supported_loadings(posterior)
+    return [_features(posterior, k, supported[:, k], count) for k in range(posterior.n_factors)]
 
 
-def _features(posterior: Posterior, factor: int, rates: Floats, count: int) -> str:
+def _features(posterior: Posterior, factor: int, supported: NDArray[np.bool_], count: int) -> str:
     rows = leading_rows(posterior, factor)
     loadings = posterior.structure[posterior.coding.columns[rows], factor]
     size = np.abs(loadings)
-    kept = (rates[rows] < CLEAR) & (size >= _WEAK * size[0]) & (size > 0)
+    kept = supported[rows] & (size >= _WEAK * size[0])
     rows, loadings = rows[kept][:count], loadings[kept][:count]
     if not len(rows):
-        return "no feature with a clear loading"
+        return f"no feature with {supported_words(posterior)}"
     names = [plain(name) for name in row_names(posterior, rows)]
     sides = [
         (word, [name for name, one in zip(names, loadings, strict=True) if one * sign > 0])
@@ -72,7 +72,7 @@ def _features(posterior: Posterior, factor: int, rates: Floats, count: int) -> s
 
 
 def _classes(effects: Sequence[Effect]) -> list[str]:
-    return [f"{one.in_words()} ({plain(one.task)})" for one in effects if one.clear]
+    return [f"{one.in_words()} ({plain(one.task)})" for one in effects if one.stated]
 
 
 def _block(posterior: Posterior, factor: int) -> list[str]:

@@ -18,10 +18,10 @@ import pandas as pd
 
 from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.correlation import Wide, of_loadings, through_factors
-from rankfactor.interpret.selection import row_names, shown_factors
+from rankfactor.interpret.selection import row_names, shown_factors, supported_words, warn_of_lfsr
 from rankfactor.interpret.wording import printable
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR, loading_rates
+from rankfactor.posterior.certainty import supported_loadings
 from rankfactor.storage.files import check_destinations, written_together
 from rankfactor.typing import Floats
 
@@ -40,7 +40,7 @@ def feature_network(
     rule: str = "top",
     n_edges: int = 500,
     n_nearest: int = 3,
-    lfsr: float = CLEAR,
+    lfsr: float | None = None,
     measure: str = "w",
     seed: int = 0,
 ) -> Any:
@@ -55,8 +55,9 @@ def feature_network(
         Which pairs are linked: the ``n_edges`` with the largest correlations in size, all from
         ``threshold`` on, or every feature with its ``n_nearest`` strongest partners.
     n_edges, n_nearest : int
-    lfsr : float, default 0.05
-        Features take part whose local false sign rate is below this on a factor in use.
+    lfsr : float, optional
+        Deprecated, without effect: features take part whose loading on a factor in use has evidence
+        behind it (`rankfactor.posterior.certainty.supported_loadings`).
     measure : {"w", "loadings"}
         Correlation through the factors with noise, or the cosine of mean loadings.
     seed : int, default 0
@@ -77,13 +78,13 @@ def feature_network(
             raise InputError(f"{name} must be one of {str(list(allowed))[1:-1]}, not {given!r}.")
     check_count("n_edges", n_edges)
     check_count("n_nearest", n_nearest)
-    if not 0 < lfsr <= 1:
-        raise InputError(f"lfsr must lie between 0 and 1, not {lfsr!r}.")
+    if lfsr is not None:
+        warn_of_lfsr()
     limit = RULES[rule] if threshold is None else threshold
     if not 0 <= limit <= 1:
         raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}.")
     used = shown_factors(posterior)
-    chosen = np.flatnonzero((loading_rates(posterior)[:, used] < lfsr).any(axis=1))
+    chosen = np.flatnonzero(supported_loadings(posterior)[:, used].any(axis=1))
     wide = MEASURES[measure](posterior, chosen)
     if rule == "nearest":
         edges = _nearest(wide, n_nearest, limit)
@@ -102,8 +103,8 @@ def feature_network(
     }[rule]
     least = f"; the smallest shown is {np.abs(edges[:, 2]).min():.2f} in size" if len(edges) else ""
     said = (
-        f"{which}, in size at least {limit:g}, among {len(chosen)} features with a local false "
-        f"sign rate below {lfsr:g} on a factor in use{least}."
+        f"{which}, in size at least {limit:g}, among {len(chosen)} features with "
+        f"{supported_words(posterior)} on a factor in use{least}."
     )
     graph = nx.Graph(network_rule=said, n_considered=len(chosen))
     names = row_names(posterior, chosen)

@@ -19,12 +19,11 @@ from rankfactor.interpret.selection import (
 )
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import (
-    CLEAR,
     Certainty,
+    assessed,
     coefficient_certainty,
     loading_certainty,
-    loading_rates,
-    of_normal,
+    not_assessed,
 )
 from rankfactor.typing import Floats
 
@@ -47,17 +46,17 @@ def top_features(
     DataFrame
         factor, rank (from 1), feature, loading (correlation of feature and factor scores, between
         -1 and 1), pattern (pattern loading: the other factors held fixed; it differs where factors
-        correlate), sd, low and high (90 % interval of the loading), lfsr (posterior
-        probability that the loading is not on the stated side), sign (1 or -1), higher_in (the
-        classes that go with high values of the feature through this factor; empty without labels,
-        and where no coefficient of the factor is clear).
+        correlate), sd, low, high, lfsr and clear (spread of the loading, 90 % limits, probability
+        that it is not on the stated side, whether it is clear: `rankfactor.posterior.certainty`; NA
+        if not assessed), sign (1 or -1), higher_in (the classes that go with high values of the
+        feature through this factor; empty without labels).
     """
     n = check_count("n", n)
-    effects = task_effects(posterior)
+    effects, certainty = task_effects(posterior), loading_certainty(posterior)
     parts = []
     for k in shown_factors(posterior, factor):
         rows = leading_rows(posterior, k)[:n]
-        found = loading_certainty(posterior, rows, k)
+        found = certainty.at((rows, k))
         sign = np.where(found.mean < 0, -1, 1)
         words = {side: higher_in(effects[k], side) for side in (-1, 1)}
         values = {
@@ -66,7 +65,7 @@ def top_features(
             "feature": np.array(row_names(posterior, rows), object),
             "loading": found.mean,
             "pattern": posterior.pattern[posterior.coding.columns[rows], k],
-            **_certainty(found),
+            **certainty_columns(found),
             "sign": sign,
             "higher_in": [words[side] for side in sign.tolist()],
         }
@@ -91,7 +90,7 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
     DataFrame
         task, class (that a positive coefficient speaks for: of two classes the second, of more each
         against the rest), factor, coefficient (change of the decision for one standard deviation of
-        the factor's scores), sd, low and high (its 90 % interval), lfsr.
+        the factor's scores), sd, low, high, lfsr and clear as in `top_features`.
     """
     classifiers = classifiers_of(posterior)
     parts: list[tuple[int | None, Certainty]] = [(None, coefficient_certainty(posterior))]
@@ -108,7 +107,7 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
                 **({} if component is None else {"component": component}),
                 "factor": posterior.factor_names,
                 "coefficient": one.mean,
-                **_certainty(one),
+                **certainty_columns(one),
             }
             frames.append(pd.DataFrame(values))
     return pd.concat(frames, ignore_index=True)
@@ -128,18 +127,21 @@ def factor_table(posterior: Posterior, tested: pd.DataFrame | None = None) -> pd
     DataFrame
         factor, share (of the variance of the features' ranks that it explains; of their values with
         the Gaussian likelihood; shares add up to the R² of all factors), in_use, n_features (whose
-        loading is clear: a local false sign rate below 0.05), task (where its clear coefficient is
-        largest; empty if none is clear), direction (in words), top_features (the five with the
-        largest loadings; "(inverse)" after negative ones), meaning (what it stands for, in one
+        loading is clear; NaN if not assessed), task (where its coefficient is largest), direction
+        (in words), top_features (the five with the largest loadings; "(inverse)" after negative
+        ones), meaning (what it stands for, in one
         line: `rankfactor.interpret.meaning`).
     """
     effects = [main_effect(one) for one in task_effects(posterior)]
+    n_features = loading_certainty(posterior).clear.sum(axis=0).astype(float)
+    if not assessed(posterior):
+        n_features[:] = np.nan
     return pd.DataFrame(
         {
             "factor": posterior.factor_names,
             "share": posterior.shares,
             "in_use": posterior.active,
-            "n_features": (loading_rates(posterior) < CLEAR).sum(axis=0),
+            "n_features": n_features,
             "task": ["" if one is None else one.task for one in effects],
             "direction": ["" if one is None else one.in_words() for one in effects],
             "top_features": [leaders(posterior, k) for k in range(posterior.n_factors)],
@@ -196,8 +198,17 @@ def training_responsibilities(posterior: Posterior) -> Floats:
     return np.asarray(gates.responsibilities(posterior.scores.mean))
 
 
-def _certainty(found: Certainty) -> dict[str, Floats]:
-    return {"sd": found.sd, "low": found.low, "high": found.high, "lfsr": found.lfsr}
+def certainty_columns(found: Certainty) -> dict[str, Any]:
+    """Columns of a table that say how sure its numbers are; ``clear`` is NA if not assessed."""
+    clear = pd.array(found.clear, "boolean")
+    clear[np.isnan(found.lfsr)] = pd.NA
+    return {
+        "sd": found.sd,
+        "low": found.low,
+        "high": found.high,
+        "lfsr": found.lfsr,
+        "clear": clear,
+    }
 
 
 def _local_coefficients(posterior: Posterior) -> list[Certainty]:
@@ -205,19 +216,11 @@ def _local_coefficients(posterior: Posterior) -> list[Certainty]:
     experts: Any = classifiers_of(posterior).experts
     if not has_components(posterior):
         raise InputError("the model has no local classifiers: leave by_component out.")
-    rows, gates, k = experts.rows, experts.gates, posterior.n_factors
-    shared, common = int(gates.shared[0]), np.arange(k)
-    # Where the entries (a, b) of a symmetric matrix stand in its packed upper triangle.
-    place = np.zeros((rows.order, rows.order), np.int64)
-    place[np.triu_indices(rows.order)] = np.arange(rows.cov.shape[1])
-    result = []
-    for gate in range(shared, gates.n_gates):
-        own = gate * (k + 1) + common
-        mean, variance = rows.mean[:, own], rows.cov[:, place[own, own]]
-        if shared:
-            mean = mean + rows.mean[:, common]
-            variance = variance + rows.cov[:, place[common, common]]
-            variance = variance + 2 * rows.cov[:, place[common, own]]
-        sd = np.sqrt(np.maximum(variance, 0.0))
-        result.append(of_normal(mean, sd).scaled(posterior.samples.sd))
-    return result
+    gates, k = experts.gates, posterior.n_factors
+    by_gate = experts.rows.mean.reshape(len(experts.rows.mean), -1, k + 1)[..., :k]
+    shared = int(gates.shared[0])
+    common = by_gate[:, :shared].sum(axis=1)
+    return [
+        not_assessed((by_gate[:, gate] + common) * posterior.samples.sd)
+        for gate in range(shared, gates.n_gates)
+    ]

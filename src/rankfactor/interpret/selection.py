@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from rankfactor.errors import InputError
 from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.posterior.certainty import assessed
 from rankfactor.tasks import Task
 from rankfactor.typing import Integers
 
@@ -65,3 +67,20 @@ def table_rows(posterior: Posterior) -> Integers:
 def row_names(posterior: Posterior, rows: Integers) -> list[str]:
     """Names of features in the model."""
     return list(posterior.feature_names[posterior.coding.columns[rows]].tolist())
+
+
+def supported_words(posterior: Posterior) -> str:
+    """What `rankfactor.posterior.certainty.supported_loadings` asks of a loading."""
+    if assessed(posterior):
+        return "a clear loading"
+    return "a loading that chance does not explain"
+
+
+def warn_of_lfsr() -> None:
+    """Warn that an argument of earlier versions has no effect."""
+    warnings.warn(
+        "lfsr is deprecated and has no effect: features take part whose loading is clear or, where "
+        "stability was not assessed, beyond chance.",
+        FutureWarning,
+        stacklevel=3,
+    )

@@ -13,7 +13,7 @@ from rankfactor.__about__ import __version__
 from rankfactor.errors import counted
 from rankfactor.interpret.assessment import assessed
 from rankfactor.interpret.directions import effects_on
-from rankfactor.interpret.meaning import clear_features
+from rankfactor.interpret.meaning import leading_features
 from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import joined, number, percent, plain, small
 from rankfactor.posterior import Posterior
@@ -86,8 +86,8 @@ def factor_finding(posterior: Posterior, factor: int, features: str, direction: 
 
 def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
     """Factor number and sentence of a task's strongest clear factors."""
-    clear = [effect for effect in effects_on(posterior, task) if effect.clear]
-    features = clear_features(posterior, 3)
+    clear = [effect for effect in effects_on(posterior, task) if effect.stated]
+    features = leading_features(posterior, 3)
     return [
         (one.factor, factor_finding(posterior, one.factor, features[one.factor], one.in_words()))
         for one in clear[:count]
@@ -97,7 +97,7 @@ def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[t
 def largest_factors(posterior: Posterior, count: int = 5) -> list[tuple[int, str]]:
     """Factor number and sentence of the factors with the largest shares."""
     used = np.flatnonzero(posterior.active)[:count].tolist()
-    features = clear_features(posterior)
+    features = leading_features(posterior)
     return [(k, factor_finding(posterior, k, features[k])) for k in used]
 
 

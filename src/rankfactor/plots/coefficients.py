@@ -21,7 +21,7 @@ from rankfactor.plots.style import (
     tidy,
 )
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import Certainty
+from rankfactor.posterior.certainty import Certainty, assessed
 from rankfactor.tasks import Task
 
 
@@ -39,9 +39,10 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     -------
     Figure
         One panel for two classes, else one per class: the change of the decision for one standard
-        deviation of the factor's scores, so that factors can be compared. Clear
-        coefficients (local false sign rate below 0.05) are filled and have the colour of the class
-        they speak for; the others are hollow and grey.
+        deviation of the factor's scores, so that factors can be compared, with its spread (90 %
+        limits) where that was assessed. Clear coefficients are filled and have the colour of the
+        class they favour, others are hollow and grey; all are hollow, without limits, where nothing
+        was assessed.
     """
     number = task_number(posterior, task)
     own = classifiers_of(posterior).tasks[number]
@@ -86,14 +87,13 @@ def joint_coefficient_figure(posterior: Posterior, *, title: str = "") -> Figure
         panels = figure.subplots(1, n_panels, sharey=True, squeeze=False)[0]
         for panel, (axes, (task, row)) in enumerate(zip(panels, places, strict=True)):
             own = found.at(panel)
-            limit = 1.06 * float(np.abs([own.mean, own.low, own.high]).max()) or 1.0
+            limit = 1.06 * float(np.nanmax(np.abs([own.mean, own.low, own.high]))) or 1.0
             axes.set_xlim(-limit, limit)
             # The second line is for the sides.
             axes.set_title(f"{shorten(task.name, 26)}\n", loc="center", fontsize=9)
             _draw(axes, posterior, task, row, own, panel, length=14, fontsize=8)
-        figure.supxlabel(
-            "Coefficient per standard deviation of the factor, 90 % interval", fontsize=9
-        )
+        limits = ", 90 % limits" if assessed(posterior) else ""
+        figure.supxlabel(f"Coefficient per standard deviation of the factor{limits}", fontsize=9)
     return figure
 
 
@@ -114,10 +114,12 @@ def _draw(
     colours = (PALETTE[0], PALETTE[1]) if two else (MUTED, colour(row))
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
     every = zip(found.mean, found.low, found.high, found.clear, strict=True)
+    known = assessed(posterior)
     for k, (mean, low, high, clear) in enumerate(every):
         axes.axhline(k, color=FAINT, linewidth=0.6, zorder=0)
-        own = colours[int(mean > 0)] if clear else UNCLEAR
-        axes.plot([low, high], [k, k], color=own, linewidth=2)
+        own = colours[int(mean > 0)] if clear or not known else UNCLEAR
+        if known:
+            axes.plot([low, high], [k, k], color=own, linewidth=2)
         face, name = own if clear else "white", f"point-{panel}-{k}"
         axes.plot(mean, k, "o", color=own, markerfacecolor=face, markersize=5, gid=name)
     name_rows(axes, [factor_label(posterior, k) for k in shown_factors(posterior)])

@@ -1,17 +1,23 @@
-"""How sure a loading or a coefficient is: spread, 90 % interval and local false sign rate.
+r"""How sure effects, loadings and coefficients are: spread, interval, error rate, and *clear*.
 
-The local false sign rate (Stephens 2017) of an effect whose posterior mean has a sign is the
-posterior probability that the effect is not on that side of zero. It follows the posterior, so it
-sees the shrinkage: of a list of features, the mean rate is the share of wrong signs to expect.
+The posterior of variational Bayes is too narrow to answer this: of loadings whose 90 % interval
+leaves zero out, 12 to 22 % are truly zero (docs/interpretation.md). So there are two answers and,
+without either, none:
 
-After variational Bayes an entry is N(m, v) and the rate is ``Phi(-|m| / sqrt(v))``. After Gibbs
-sampling a loading has the draws themselves: the rate is the share of draws that are not on the side
-of the mean (0 says less than one in that many), and quantiles are the draws' own. A coefficient
-that was fitted anew at some draws is a mixture of normals, one for each of these draws.
+- **Stability** (`rankfactor.posterior.stability`), where refits to half-samples were made. With s
+  the standard deviation between samples and P pairs of halves, m / s is compared with Student's t
+  of P degrees of freedom. A quantity is *clear* if its two-sided p-value passes Benjamini and
+  Hochberg's rule at `CLEAR` among its like: the features of a classifier row or of a factor, the
+  factors of a row.
+- **Draws** of Gibbs sampling. The local false sign rate (Stephens 2017) is the share of draws that
+  are not on the side of the mean (0 says less than one in that many); a quantity is clear if it is
+  below `CLEAR`. Coefficients that were fitted anew at some draws are mixtures of normals, effects
+  normals with the draws' mean and spread.
+- Else nothing is clear, and spreads and rates are NaN: *not assessed*.
 
-An effect is called clear if its local false sign rate is below 0.05. After variational Bayes that
-is the same as a 90 % interval that leaves zero out, ``|m| > 1.645 sqrt(v)``. Everything that speaks
-of clear features, coefficients or factors in use asks here.
+What decides nothing but must choose, such as which factors count as in use, takes the posterior as
+it is (`nonzero_coefficients`), and so do lists that are cut off somewhere (`supported_loadings`):
+neither calls anything clear.
 """
 
 from __future__ import annotations
@@ -20,15 +26,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from rankfactor.typing import Floats, Integers
+from rankfactor.typing import Floats
 
 if TYPE_CHECKING:
     from rankfactor.posterior.posterior import Posterior
 
 LEVEL = 0.9  # of the intervals
-CLEAR = 0.05  # the local false sign rate below which an effect is called clear
+CLEAR = 0.05  # most false discoveries, or the local false sign rate, of what is called clear
 ALIKE = 3.0  # ratio of a correlation to a model loading, and its inverse, up to which they agree
 _TAIL = (1 - LEVEL) / 2
 _BISECTIONS = 60
@@ -36,18 +42,17 @@ _TINY = np.finfo(float).tiny
 
 
 class Certainty(NamedTuple):
-    """Effects with their spread, interval and local false sign rate: arrays of one shape."""
+    """Quantities with their spread, 90 % interval, error rate and whether they are clear.
+
+    Arrays of one shape. Spread, interval and rate are NaN where they were not assessed.
+    """
 
     mean: Floats
     sd: Floats
     low: Floats
     high: Floats
     lfsr: Floats
-
-    @property
-    def clear(self) -> NDArray[np.bool_]:
-        """Which effects are clear."""
-        return np.asarray(self.lfsr < CLEAR)
+    clear: NDArray[np.bool_]
 
     def at(self, index: Any) -> Certainty:
         """Those at an index of the arrays."""
@@ -55,8 +60,40 @@ class Certainty(NamedTuple):
 
     def scaled(self, unit: Floats) -> Certainty:
         """The same in units of ``1 / unit``, which is positive; the rate does not change."""
-        mean, sd, low, high, lfsr = self
-        return Certainty(mean * unit, sd * unit, low * unit, high * unit, lfsr)
+        return self._replace(
+            mean=self.mean * unit, sd=self.sd * unit, low=self.low * unit, high=self.high * unit
+        )
+
+
+def assessed(posterior: Posterior) -> bool:
+    """Whether it is known what is clear: by refits to half-samples, or by draws."""
+    return posterior.stability is not None or posterior.draws is not None
+
+
+def not_assessed(mean: Floats) -> Certainty:
+    """Quantities of which nothing but the mean is known."""
+    unknown = np.full(mean.shape, np.nan)
+    return Certainty(mean, unknown, unknown, unknown, unknown, np.zeros(mean.shape, bool))
+
+
+def of_spread(mean: Floats, sd: Floats, n_pairs: int, axis: int) -> Certainty:
+    """Quantities by their standard deviation between samples, alike along an axis."""
+    ratio = np.abs(mean) / np.maximum(sd, _TINY)
+    wrong = np.asarray(stdtr(n_pairs, -ratio))
+    half = float(stdtrit(n_pairs, 1 - _TAIL)) * sd
+    clear = adjusted(2.0 * wrong, axis) < CLEAR
+    return Certainty(mean, sd, mean - half, mean + half, wrong, clear)
+
+
+def adjusted(p: Floats, axis: int) -> Floats:
+    """Benjamini and Hochberg's q-values along an axis."""
+    p = np.moveaxis(p, axis, -1)
+    n = p.shape[-1]
+    order = np.argsort(-p, axis=-1, kind="stable")
+    ranked = np.take_along_axis(p, order, -1) * n / np.arange(n, 0, -1)
+    q = np.empty(p.shape)
+    np.put_along_axis(q, order, np.minimum(np.minimum.accumulate(ranked, axis=-1), 1.0), -1)
+    return np.moveaxis(q, -1, axis)
 
 
 def of_normal(mean: Floats, sd: Floats) -> Certainty:
@@ -69,7 +106,8 @@ def of_draws(draws: NDArray[Any], mean: Floats | None = None) -> Certainty:
     values = np.asarray(draws, np.float64)
     mean = values.mean(axis=0) if mean is None else mean
     low, high = np.quantile(values, (_TAIL, 1 - _TAIL), axis=0)
-    return Certainty(mean, values.std(axis=0), low, high, _wrong_side(values, mean))
+    wrong = _wrong_side(values, mean)
+    return Certainty(mean, values.std(axis=0), low, high, wrong, wrong < CLEAR)
 
 
 def of_mixture(means: Floats, sds: Floats) -> Certainty:
@@ -79,73 +117,99 @@ def of_mixture(means: Floats, sds: Floats) -> Certainty:
     lfsr = _not_above(np.where(mean < 0, -means, means), sds)
     if len(means) == 1:
         half = float(ndtri(1 - _TAIL)) * sd
-        return Certainty(mean, sd, mean - half, mean + half, lfsr)
+        return Certainty(mean, sd, mean - half, mean + half, lfsr, lfsr < CLEAR)
     low, high = (_quantile(means, sds, level) for level in (_TAIL, 1 - _TAIL))
-    return Certainty(mean, sd, low, high, lfsr)
+    return Certainty(mean, sd, low, high, lfsr, lfsr < CLEAR)
 
 
-def loading_rates(posterior: Posterior) -> Floats:
-    """Local false sign rates of all loadings of the features in the model, shape (d, K).
+def effect_certainty(posterior: Posterior) -> Certainty:
+    """Effects of the features in the model on every row's decision, shape (R, d) each."""
+    effects, stability = posterior.effects, posterior.stability
+    assert effects is not None
+    if stability is not None:
+        return of_spread(effects.decision, stability.effect_sd, stability.n_pairs, 1)
+    if posterior.draws is not None:
+        return of_normal(effects.decision, effects.sd)
+    return not_assessed(effects.decision)
 
-    The sign is that of the correlation with the factor (`Posterior.structure`).
+
+def loading_certainty(posterior: Posterior) -> Certainty:
+    """Correlations of the features in the model with the factors, shape (d, K) each.
+
+    After Gibbs sampling their spread is, in proportion, that of the model's loading, whose
+    posterior the draws are; where the two differ by more than ``ALIKE`` it is the model's own, in
+    units of ``sd(w_i + noise_i) / sd(z_k)``. Intervals end at -1 and 1.
     """
-    k = posterior.n_factors
-    mean = posterior.rows.mean[:, :k]
+    loading = posterior.structure[posterior.coding.columns]
+    stability = posterior.stability
+    if stability is not None:
+        found = of_spread(loading, stability.loading_sd, stability.n_pairs, 0)
+        return found._replace(low=np.maximum(found.low, -1.0), high=np.minimum(found.high, 1.0))
     if posterior.draws is None:
-        rates = of_normal(mean, np.sqrt(posterior.rows.variance[:, :k])).lfsr
-    else:
-        draws = posterior.draws.loadings
-        rates = np.empty(mean.shape)
-        for first in range(0, len(mean), 256):  # by blocks: no second array of the draws' size
-            block = draws[:, first : first + 256, :k]
-            rates[first : first + 256] = _wrong_side(block, mean[first : first + 256])
-    # Where factors correlate, a feature's correlation can be on the other side than its loading.
-    return np.where(_structure(posterior) * mean < 0, 1.0 - rates, rates)
-
-
-def _structure(posterior: Posterior) -> Floats:
-    return posterior.structure[posterior.coding.columns]
-
-
-def loading_certainty(posterior: Posterior, rows: Integers, factor: int) -> Certainty:
-    """Correlations of some features in the model with a factor, shape (rows,) each.
-
-    Their means are `Posterior.structure`. Their spread is, in proportion, that of the model's
-    loading, whose posterior it is; where the two differ by more than ``ALIKE`` it is the model's
-    own, in units of ``sd(w_i + noise_i) / sd(z_k)``. Intervals end at -1 and 1.
-    """
-    law, columns = posterior.rows, posterior.coding.columns[rows]
-    mean, sd = law.mean[rows, factor], np.sqrt(law.variance[rows, factor])
-    unit = posterior.standardised_loadings_sd[columns, factor] / np.maximum(sd, _TINY)
-    if posterior.draws is None:
-        found = of_normal(mean, sd).scaled(unit)
-    else:
-        found = of_draws(posterior.draws.loadings[:, rows, factor], mean).scaled(unit)
-    loading = posterior.structure[columns, factor]
-    ratio = loading / np.where(np.abs(found.mean) > _TINY, found.mean, np.inf)
+        return not_assessed(loading)
+    mean = posterior.rows.mean[:, : posterior.n_factors]
+    parts = []
+    for first in range(0, len(mean), 256):  # by blocks: no second array of the draws' size
+        some = slice(first, first + 256)
+        draws = posterior.draws.loadings[:, some, : posterior.n_factors]
+        parts.append(of_draws(draws, mean[some]))
+    model = Certainty(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    sd = np.sqrt(posterior.rows.variance[:, : posterior.n_factors])
+    columns = posterior.coding.columns
+    model = model.scaled(posterior.standardised_loadings_sd[columns] / np.maximum(sd, _TINY))
+    ratio = loading / np.where(np.abs(model.mean) > _TINY, model.mean, np.inf)
     ratio = np.where((ratio >= 1 / ALIKE) & (ratio <= ALIKE), ratio, 1.0)
+    # Where factors correlate, a feature's correlation can be on the other side than its loading.
+    lfsr = np.where(loading * model.mean < 0, 1.0 - model.lfsr, model.lfsr)
     return Certainty(
         loading,
-        found.sd * ratio,
-        np.clip(loading + (found.low - found.mean) * ratio, -1.0, 1.0),
-        np.clip(loading + (found.high - found.mean) * ratio, -1.0, 1.0),
-        np.where(loading * found.mean < 0, 1.0 - found.lfsr, found.lfsr),
+        model.sd * ratio,
+        np.clip(loading + (model.low - model.mean) * ratio, -1.0, 1.0),
+        np.clip(loading + (model.high - model.mean) * ratio, -1.0, 1.0),
+        lfsr,
+        lfsr < CLEAR,
     )
+
+
+def supported_loadings(posterior: Posterior) -> NDArray[np.bool_]:
+    """Which loadings have evidence behind them, shape (d, K).
+
+    Those that are clear or, where that was not assessed, correlations of feature and factor that
+    chance does not explain: Fisher's z against N(0, 1 / (n - 3)), by Benjamini and Hochberg's rule
+    among the features of a factor.
+    """
+    if assessed(posterior):
+        return loading_certainty(posterior).clear
+    loading = posterior.structure[posterior.coding.columns]
+    z = np.arctanh(np.clip(loading, -1 + 1e-12, 1 - 1e-12))
+    z *= np.sqrt(max(posterior.samples.n_samples - 3, 1))
+    return np.asarray(adjusted(2.0 * ndtr(-np.abs(z)), 0) < CLEAR)
 
 
 def coefficient_certainty(posterior: Posterior) -> Certainty:
     """Coefficients of all classifiers per unit of each factor's sd, shape (R, K) each.
 
-    After variational Bayes those of the classifiers that predict. After Gibbs sampling the mixture
-    over the draws that predict or, where they are the chain's own (probit labels), all draws.
+    After Gibbs sampling the mixture over the draws that predict or, where they are the chain's own
+    (probit labels), all draws.
     """
-    draws, sds = _coefficients(posterior)
-    found = of_draws(draws) if sds is None else of_mixture(draws, sds)
-    return found.scaled(posterior.samples.sd)
+    assert posterior.classifiers is not None
+    unit, stability = posterior.samples.sd, posterior.stability
+    if stability is not None:
+        mean = posterior.classifiers.rows.mean[:, : posterior.n_factors] * unit
+        return of_spread(mean, stability.coefficient_sd, stability.n_pairs, 1)
+    means, sds = _coefficients(posterior)
+    if posterior.draws is None:
+        return not_assessed(means[0] * unit)
+    found = of_draws(means) if sds is None else of_mixture(means, sds)
+    return found.scaled(unit)
 
 
-def clear_coefficients(posterior: Posterior) -> NDArray[np.bool_]:
-    """Which coefficients are clear, shape (R, K), without their intervals, which take longer."""
+def nonzero_coefficients(posterior: Posterior) -> NDArray[np.bool_]:
+    """Which coefficients the posterior tells from zero, shape (R, K).
+
+    Those with a local false sign rate below `CLEAR` by the posterior itself, which is too sure
+    after variational Bayes: enough to say that a classifier uses a factor, not to call it clear.
+    """
     draws, sds = _coefficients(posterior)
     mean = draws.mean(axis=0)
     if sds is None:

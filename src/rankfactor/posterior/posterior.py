@@ -27,7 +27,7 @@ from rankfactor.laws.normal import Normal, dual
 from rankfactor.likelihoods import Coding, Observed, RowArrays
 from rankfactor.model import Model
 from rankfactor.posterior import diagnostics
-from rankfactor.posterior.certainty import clear_coefficients
+from rankfactor.posterior.certainty import nonzero_coefficients
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.posterior.draws import Draws
@@ -295,6 +295,7 @@ class Posterior(Prediction):
             classifiers=self.classifiers and self.classifiers.transformed(matrix),
             draws=self.draws and self.draws.transformed(matrix),
             variance=None,
+            stability=None,
         )
 
     @property
@@ -359,11 +360,12 @@ class Posterior(Prediction):
     def active(self) -> NDArray[np.bool_]:
         """Which factors are in use, by the table or by a classifier, shape (K,).
 
-        A classifier uses a factor if its coefficient is clear (`rankfactor.posterior.certainty`).
+        A classifier uses a factor if the posterior tells its coefficient from zero
+        (`rankfactor.posterior.certainty.nonzero_coefficients`).
         """
         used = (self.shares >= ACTIVE_SHARE * self.r2) & (self.shares > 0)
         if self.classifiers is not None:
-            used = used | clear_coefficients(self).any(axis=0)
+            used = used | nonzero_coefficients(self).any(axis=0)
         return np.asarray(used)
 
     @property

@@ -1,0 +1,67 @@
+"""What drives the decisions: the effect of every feature on every class, largest first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from rankfactor.errors import InputError
+from rankfactor.interpret.overview import certainty_columns
+from rankfactor.interpret.selection import classifiers_of, row_classes, row_names
+from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import effect_certainty
+
+
+def has_effects(posterior: Posterior) -> bool:
+    """Whether a model says what drives its decisions; those of earlier versions do not."""
+    return posterior.effects is not None
+
+
+def effect_table(posterior: Posterior) -> pd.DataFrame:
+    """Effect of every feature in the model on every class, the largest of a class first.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        A model fitted with labels.
+
+    Returns
+    -------
+    DataFrame
+        task, class (that a positive effect favours: of two classes the second, of more each against
+        the rest), rank (from 1, by the size of the effect), feature, effect (change of the decision
+        when the feature moves from the value ``from`` to the value ``to``, its first and third
+        quartile, and everything else stays), probability (change of the class's probability at
+        the mean decision), from, to, sd, low, high, lfsr and clear (spread of the effect, 90 %
+        limits, probability that it is not on the stated side, whether it is clear:
+        `rankfactor.posterior.certainty`; NA if not assessed), selected (share of the half-sample
+        fits in which the feature is among the leading ones with the same sign; NaN without them).
+    """
+    classifiers, effects = classifiers_of(posterior), posterior.effects
+    stability = posterior.stability
+    if effects is None:
+        raise InputError(
+            "this model was saved by an earlier version, without the effects of its features: fit "
+            "it again."
+        )
+    certainty = effect_certainty(posterior)
+    targets = [(own.name, label) for own in classifiers.tasks for label in row_classes(own)]
+    frames = []
+    for row, (task, label) in enumerate(targets):
+        order = np.argsort(-np.abs(effects.decision[row]), kind="stable")
+        one = certainty.at((row, order))
+        selected = np.nan if stability is None else stability.effect_selected[row, order]
+        values = {
+            "task": task,
+            "class": str(label),
+            "rank": np.arange(1, len(order) + 1),
+            "feature": np.array(row_names(posterior, order), object),
+            "effect": one.mean,
+            "probability": effects.probability[row, order],
+            "from": effects.low[order],
+            "to": effects.high[order],
+            **certainty_columns(one),
+            "selected": selected,
+        }
+        frames.append(pd.DataFrame(values))
+    return pd.concat(frames, ignore_index=True)
