@@ -1,9 +1,8 @@
-import io
-
 """``rankfactor interpret``: tables and a network from a saved model."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import networkx as nx
