@@ -11,13 +11,12 @@ import pandas as pd
 
 from rankfactor.__about__ import __version__
 from rankfactor.errors import counted
-from rankfactor.interpret.assessment import assessed
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.meaning import leading_features
-from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.selection import shown_factors, supported_words
 from rankfactor.interpret.wording import joined, number, percent, plain, small
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR
+from rankfactor.posterior.certainty import CLEAR, assessed
 from rankfactor.posterior.diagnostics import MIN_DRAWS
 from rankfactor.posterior.diagnostics import convergence as chain_convergence
 from rankfactor.posterior.factor_count import FactorCount
@@ -33,8 +32,8 @@ EARLIER = (
     "it again for factors in standard form."
 )
 NOT_VALIDATED = (
-    "Accuracy on new samples was not estimated. Run `rankfactor cv TABLE --labels ... --out FOLDER`, "
-    "then `rankfactor report MODEL --cv FOLDER`."
+    "Accuracy on new samples was not estimated. Run `rankfactor cv TABLE --labels ... --out "
+    "FOLDER`, then `rankfactor report MODEL --cv FOLDER`."
 )
 NO_TABLE = "Contributions need the training table: run `rankfactor report MODEL --table TABLE`."
 NOT_ASSESSED = (
@@ -42,11 +41,10 @@ NOT_ASSESSED = (
     "`rankfactor report MODEL --stability FOLDER`."
 )
 EFFECT = (
-    "The effect of a feature is the change of the decision when the feature moves from its first to "
-    "its third quartile, the other features as they are: through the factors and through its own "
-    "residual."
+    "The effect of a feature is the change of the decision when the feature moves from its first "
+    "to its third quartile and the other features stay as they are. It includes the part that goes "
+    "through the factors and that of the feature's own residual."
 )
-NO_CLEAR_FACTOR = "No factor has a clear coefficient."
 # From this share of the largest class on, accuracy alone misleads.
 _IMBALANCED = 0.7
 _FEW_SAMPLES = 50
@@ -85,12 +83,12 @@ def factor_finding(posterior: Posterior, factor: int, features: str, direction: 
 
 
 def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
-    """Factor number and sentence of a task's strongest clear factors."""
-    clear = [effect for effect in effects_on(posterior, task) if effect.stated]
+    """Factor number and sentence of the strongest factors of a task that are stated."""
+    stated = [effect for effect in effects_on(posterior, task) if effect.stated]
     features = leading_features(posterior, 3)
     return [
         (one.factor, factor_finding(posterior, one.factor, features[one.factor], one.in_words()))
-        for one in clear[:count]
+        for one in stated[:count]
     ]
 
 
@@ -106,19 +104,27 @@ def driver_note(posterior: Posterior) -> str:
     said = (
         "Bars: change of the decision when the feature moves from its first to its third quartile."
     )
-    stability = getattr(posterior, "stability", None)
+    stability = posterior.stability
     if stability is not None:
         return (
-            f"{said} Per cent: share of {stability.n_fits} half-sample fits in which the feature is "
-            f"among the {stability.top} with the largest effects, with the same sign."
+            f"{said} Per cent: share of {stability.n_fits} half-sample fits in which the feature "
+            f"is among the {stability.top} with the largest effects, with the same sign."
         )
     return said if assessed(posterior) else f"{said} {NOT_ASSESSED}"
 
 
-def clear_factors(posterior: Posterior, task: int) -> str:
-    """Sentence that names the factors with a clear coefficient in a task."""
+def no_factor(posterior: Posterior) -> str:
+    """What is said of a task for which no factor is named."""
+    if assessed(posterior):
+        return "No factor has a clear coefficient."
+    return "No factor has a coefficient that the posterior separates from zero."
+
+
+def strongest_in_words(posterior: Posterior, task: int) -> str:
+    """Sentence that names the strongest factors of a task, the clear ones if that was assessed."""
     names = [posterior.factor_names[k] for k, _ in strongest_factors(posterior, task, 5)]
-    return f"Clearly non-zero, strongest first: {joined(names)}." if names else "None is clear."
+    word = "Clear" if assessed(posterior) else "Largest"
+    return f"{word}, strongest first: {joined(names)}." if names else no_factor(posterior)
 
 
 def class_counts(posterior: Posterior, task: int) -> str:
@@ -223,8 +229,8 @@ def history_caption(posterior: Posterior) -> str:
     said = "ELBO and standard deviation of w by iteration; both level off as the fit converges."
     if posterior.classifiers is not None and posterior.training == "predictive":
         said += (
-            " The ELBO is that of the table alone. Predictive training maximises another criterion, "
-            "so the ELBO may fall in its steps, which come last."
+            " The ELBO is that of the table alone. Predictive training maximises another "
+            "criterion, so the ELBO may fall in its steps, which come last."
         )
     return said
 
@@ -314,8 +320,8 @@ def residual_sentence(posterior: Posterior) -> str:
     carried = joined([f"{percent(share)} ({name})" for name, share in shares])
     return (
         "A decision has two parts: the factor scores, and one weight per feature for the residual "
-        f"that the factors do not explain. The factors carry {carried} of the variance of decisions "
-        "over the training samples."
+        f"that the factors do not explain. The factors carry {carried} of the variance of "
+        "decisions over the training samples."
     )
 
 
@@ -357,14 +363,10 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         if posterior.classifiers.residual is not None:
             said.append(residual_sentence(posterior))
     seeded = "" if seed is None else f", seed {seed}"
-    clear = (
-        "A feature or a factor is called clear if the posterior probability that its loading or "
-        f"coefficient is not on the side shown (the local false sign rate) is below {CLEAR}."
-    )
     inference = (
         f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
-        "Such inference tends to give intervals that are too narrow: take them as a guide to "
-        "what stands out, not as tests."
+        "Its posterior is too narrow to judge how sure a loading, an effect or a coefficient is, "
+        "and is not used for that here."
     )
     if posterior.draws is not None:
         n_chains = len(np.unique(posterior.draws.chain))
@@ -372,9 +374,29 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
             f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
             f"{counted(len(posterior.draws.chain), 'draw')} kept of "
             f"{counted(n_chains, 'chain, which starts', 'chains, which start')} from a "
-            "variational fit (its history is shown). Intervals and rates are those of the draws."
+            "variational fit (its history is shown)."
         )
-    return [*said, f"{inference} {clear} {posterior.convergence.sentence}"]
+    return [*said, f"{inference} {posterior.convergence.sentence}", certainty_rule(posterior)]
+
+
+def certainty_rule(posterior: Posterior) -> str:
+    """What is called clear, and by which evidence."""
+    stability = posterior.stability
+    if stability is not None:
+        return (
+            f"Stability: the model was fitted again to {stability.n_fits} half-samples, in "
+            "complementary pairs. A spread is the root mean square of half the difference of a "
+            "pair. An effect, a loading or a coefficient is called clear if its ratio to the "
+            f"spread passes Student's t test with {stability.n_pairs} degrees of freedom at a "
+            f"false discovery rate of {CLEAR} (Benjamini and Hochberg)."
+        )
+    if posterior.draws is not None:
+        return (
+            "A loading, an effect or a coefficient is called clear if fewer than "
+            f"{percent(CLEAR)} of the draws are on the other side of zero (the local false sign "
+            "rate). Spreads are standard deviations over the draws."
+        )
+    return NOT_ASSESSED
 
 
 def versions() -> str:
@@ -390,11 +412,11 @@ def versions() -> str:
 def enrichment_sentences(posterior: Posterior, n_sets: int, found: pd.DataFrame) -> list[str]:
     """What was tested with `enrich`, and the sets with the smallest q-values."""
     said = [
-        f"{n_sets} sets were given. For every factor in use, and for its clear features with "
-        "positive (up) and with negative loadings (down), the overlap with a set is compared with "
-        f"chance among the {len(posterior.coding.columns)} features of the model (hypergeometric "
-        "test). q is p adjusted for all sets tested on all lists together, after Benjamini and "
-        "Hochberg."
+        f"{n_sets} sets were given. For every factor in use, and for its features with "
+        f"{supported_words(posterior)} that is positive (up) or negative (down), the overlap with "
+        f"a set is compared with chance among the {len(posterior.coding.columns)} features of the "
+        "model (hypergeometric test). q is p adjusted for all sets tested on all lists together, "
+        "after Benjamini and Hochberg."
     ]
     few = found[found["q"] < _SMALL_Q].sort_values(["q", "p"], kind="stable")
     if few.empty:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,9 @@ def contributions_data(posterior: Posterior, table: Any, samples: Integers) -> d
         ``left`` and ``right`` (classes), ``base`` and ``decision`` by sample, and by sample and
         rank ``feature`` (numbers in ``features``), ``value`` and ``given`` (as in the table).
     """
-    found = list(posterior.explain(table).values())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is missing was said of the fit
+        found = list(posterior.explain(table).values())
     count = int(np.clip(_MOST_NUMBERS // max(len(found) * len(samples), 1), _FEWEST, LARGEST))
     count = min(count, found[0].values.shape[1])
     leading = [_leading(one.values[samples], count) for one in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,9 @@ def covariate_colours(posterior: Posterior, table: Any, samples: Integers) -> li
             classes, codes = _ranges(column.to_numpy(float))
             found.append({"name": plain(name), "classes": classes, "codes": codes, "ordered": True})
         elif column.nunique() <= _MOST_CLASSES:
-            codes, labels = pd.factorize(column, sort=True)
+            numbers, labels = pd.factorize(column, sort=True)
             classes = [plain(label) for label in labels]
-            found.append({"name": plain(name), "classes": classes, "codes": codes.tolist()})
+            found.append({"name": plain(name), "classes": classes, "codes": numbers.tolist()})
     return found
 
 
@@ -42,5 +43,5 @@ def _ranges(values: Floats) -> tuple[list[str], list[int]]:
     edges = np.unique(np.quantile(values[known], np.linspace(0, 1, _RANGES + 1)))
     inner = edges[1:-1]
     codes = np.where(known, np.searchsorted(inner, values, side="left"), -1)
-    classes = [f"{low:.4g} to {high:.4g}" for low, high in zip(edges, edges[1:], strict=False)]
+    classes = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges.tolist())]
     return classes, codes.tolist()

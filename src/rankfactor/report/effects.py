@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from rankfactor.interpret.effects import effect_table, has_effects
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
 from rankfactor.report.labels import SPREAD
@@ -20,35 +22,10 @@ _MOST_NUMBERS = 120_000  # features x decisions in the page; beyond, the largest
 
 
 def effect_frame(posterior: Posterior) -> pd.DataFrame | None:
-    """Effects of the features in the model, one line a decision and feature; None without any."""
-    found, stability = posterior.effects, getattr(posterior, "stability", None)
-    if found is None or posterior.classifiers is None:
+    """Effects of all features in the model (`effect_table`); None for a model without any."""
+    if posterior.classifiers is None or not has_effects(posterior):
         return None
-    names = posterior.feature_names[posterior.coding.columns]
-    keys = [
-        (task.name, str(label))
-        for task in posterior.classifiers.tasks
-        for label in task.classes[-task.n_rows :]
-    ]
-    frames = []
-    for row, (task, label) in enumerate(keys):
-        frame = pd.DataFrame(
-            {
-                "task": task,
-                "class": label,
-                "feature": names,
-                "effect": found.decision[row],
-                "probability": found.probability[row],
-                "first_quartile": found.low,
-                "third_quartile": found.high,
-                "sd": np.nan if stability is None else stability.effect_sd[row],
-                "selected": np.nan if stability is None else stability.effect_selected[row],
-                "clear": None,
-            }
-        )
-        order = np.argsort(-np.abs(found.decision[row]), kind="stable")
-        frames.append(frame.iloc[order].assign(rank=np.arange(1, len(order) + 1)))
-    return pd.concat(frames, ignore_index=True)
+    return effect_table(posterior)
 
 
 def by_row(posterior: Posterior, frame: pd.DataFrame) -> list[pd.DataFrame]:
@@ -67,7 +44,8 @@ def drivers(posterior: Posterior, frame: pd.DataFrame, task: int) -> list[dict[s
     """What drives a task's decisions: for each the features with the largest effects.
 
     Each has ``left`` and ``right`` (classes), and ``features``: name, ``share`` (of the largest
-    effect, signed), ``effect``, ``probability``, ``selected`` and ``clear`` (None if not assessed).
+    effect, signed), ``effect``, ``probability``, ``selected`` and ``is_clear`` (None if not
+    assessed).
     """
     assert posterior.classifiers is not None
     rows = posterior.classifiers.rows_of(task)
@@ -81,17 +59,17 @@ def drivers(posterior: Posterior, frame: pd.DataFrame, task: int) -> list[dict[s
     return found
 
 
-def _driver(line: dict[str, Any], longest: float, side: dict[str, str]) -> dict[str, Any]:
+def _driver(line: dict[Hashable, Any], longest: float, side: dict[str, str]) -> dict[str, Any]:
     effect, chance = float(line["effect"]), 100 * float(line["probability"])
-    known = line["selected"] == line["selected"] and line["selected"] is not None
+    share, clear = float(line["selected"]), line["clear"]
     return {
         "name": plain(line["feature"]),
         "share": effect / longest,
         "effect": ("+" if effect > 0 else "") + number(effect),
         "towards": side["right"] if effect > 0 else side["left"],
         "probability": ("+" if chance >= 0.5 else "") + number(chance, 0),
-        "selected": f"{number(100 * float(line['selected']), 0)} %" if known else "",
-        "clear": bool(line["clear"]) if known else None,
+        "selected": f"{number(100 * share, 0)} %" if share == share else "",
+        "is_clear": None if clear is pd.NA else bool(clear),
     }
 
 
@@ -103,8 +81,8 @@ def effects_data(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> d
     dict
         ``features``, ``first`` and ``third`` (quartiles), ``assessed``, ``spread`` (heading),
         ``caption`` and ``rows``: for every decision ``name``, ``left``, ``right``, ``largest``,
-        ``order`` (features by the size of the effect), ``effect``, ``probability`` and, if assessed,
-        ``sd``, ``selected`` (per cent) and ``clear``, by feature.
+        ``order`` (features by the size of the effect), ``effect``, ``probability`` and, if
+        assessed, ``sd``, ``selected`` (per cent) and ``clear``, by feature.
     """
     parts = by_row(posterior, frame)
     kept = _kept(parts)
@@ -124,13 +102,13 @@ def effects_data(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> d
             row |= {
                 "sd": digits(own["sd"]),
                 "selected": digits(100 * own["selected"].astype(float), 3),
-                "clear": [int(bool(one == one and one)) for one in own["clear"]],
+                "clear": own["clear"].fillna(False).astype(int).tolist(),
             }
         rows.append(row)
     return {
         "features": [plain(name) for name in kept],
-        "first": digits(shared["first_quartile"]),
-        "third": digits(shared["third_quartile"]),
+        "first": digits(shared["from"]),
+        "third": digits(shared["to"]),
         "assessed": assessed,
         "spread": SPREAD,
         "caption": caption(len(kept), len(parts[0])),
@@ -140,13 +118,13 @@ def effects_data(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> d
 
 def leading_tables(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> list[Table]:
     """The largest effects on every decision, for readers without a script."""
-    names = ["feature", "effect", "probability", "first_quartile", "third_quartile"]
+    names = ["feature", "effect", "probability", "from", "to"]
     names += ["sd", "selected", "clear"] if assessed else []
     tables = []
     for part, side in zip(by_row(posterior, frame), row_sides(posterior), strict=True):
         shown = part.head(STATIC)
         if assessed:
-            words = ["yes" if one == one and one else "no" for one in shown["clear"]]
+            words = np.where(shown["clear"].fillna(False), "yes", "no")
             shown = shown.assign(clear=words, selected=100 * shown["selected"].astype(float))
         said = (
             f"{side['name']}: negative effects favour {side['left']}, positive ones "
@@ -164,8 +142,8 @@ def caption(n_shown: int, n_all: int) -> str:
         else (f"The {n_shown} of {n_all} features with the largest effects.")
     )
     return (
-        f"{which} Effect: change of the decision when the feature moves from its first to its third "
-        "quartile. Probability: the same as a change of the probability of the class."
+        f"{which} Effect: change of the decision when the feature moves from its first to its "
+        "third quartile. Change of probability: the same for the probability of the class."
     )
 
 

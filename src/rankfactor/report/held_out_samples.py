@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rankfactor.interpret.accuracy import known_decisions
 from rankfactor.interpret.wording import plain
 from rankfactor.posterior import Posterior
 from rankfactor.tasks import Task
 from rankfactor.typing import Integers, Strings
+
+_COLUMNS = ("sample", "task", "model", "label", "decision")
 
 
 def held_out(
@@ -36,6 +39,7 @@ def held_out(
     tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
     if decisions is None or decisions.empty:
         return [{} for _ in tasks]
+    decisions = known_decisions(decisions, _COLUMNS)
     return [_of_task(task, decisions, pd.Index(names.astype(str))) for task in tasks]
 
 
@@ -43,7 +47,7 @@ def misclassified(
     class_index: Integers, found: dict[str, Any]
 ) -> tuple[Integers, int] | tuple[None, int]:
     """Numbers of samples with a class predicted that is not theirs, and how many have one."""
-    if not found:
+    if "predicted" not in found:
         return None, 0
     predicted = np.array(found["predicted"])
     known = (predicted >= 0) & (class_index >= 0)
@@ -63,10 +67,9 @@ def _of_task(task: Task, decisions: pd.DataFrame, names: pd.Index[str]) -> dict[
     elif "positive" not in part or "predicted" not in part:
         return {}
     if "predicted" in part:
-        said = part["predicted"].map(lambda label: number.get(str(label), -1))
+        part = part.assign(said=[number.get(str(label), -1) for label in part["predicted"]])
     else:
-        said = (part["decision"].to_numpy(float) > 0).astype(int)
-    part = part.assign(said=said)
+        part = part.assign(said=(part["decision"].to_numpy(float) > 0).astype(int))
     # The most frequent class over repeats; the smaller number if two are as frequent.
     votes = part.groupby("sample")["said"].agg(lambda codes: int(np.bincount(codes + 1).argmax()))
     predicted = votes.reindex(names).fillna(0).to_numpy(int) - 1

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
-from rankfactor.interpret.assessment import assessed
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import number, percent, plain, small
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import assessed
 from rankfactor.report.held_out_samples import misclassified
 from rankfactor.report.labels import SPREAD
 
@@ -64,6 +64,7 @@ _COLUMNS = {
     "factor": Column("Factor"),
     "share": Column("Variance (%)", digits(1)),
     "n_features": Column("Clear features", digits(0)),
+    "match": Column("Match", digits(2)),
     "task": Column("Task"),
     "class": Column("Class"),
     "direction": Column("Direction"),
@@ -72,9 +73,9 @@ _COLUMNS = {
     "sd": Column(SPREAD, digits(3)),
     "feature": Column("Feature"),
     "effect": Column("Effect", digits(3)),
-    "probability": Column("Probability", digits(3)),
-    "first_quartile": Column("First quartile", short),
-    "third_quartile": Column("Third quartile", short),
+    "probability": Column("Change of probability", digits(3)),
+    "from": Column("First quartile", short),
+    "to": Column("Third quartile", short),
     "selected": Column("Selected (%)", digits(0)),
     "clear": Column("Clear"),
     "other": Column("Linked with"),
@@ -124,6 +125,10 @@ def factor_overview(posterior: Posterior, tested: pd.DataFrame | None = None) ->
     if assessed(posterior):
         names.append("n_features")
         caption += " Clear features: see Methods."
+    if posterior.stability is not None:
+        names.append("match")
+        frame["match"] = posterior.stability.factor_match[shown_factors(posterior)]
+        caption += " Match: mean cosine of the loadings with those of half-sample fits."
     return table_of(frame, names, "factors", caption)
 
 
@@ -176,7 +181,7 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
                 "share": row["loading"] / longest,
                 "pattern": cell(row["pattern"], digits(3)),
                 "sd": cell(row["sd"], digits(3)),
-                "clear": "yes" if row.get("clear") else "no",
+                "is_clear": "yes" if row["clear"] is True else "no",
             }
             for row in part.to_dict("records")
         ]

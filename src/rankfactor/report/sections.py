@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rankfactor.errors import counted
 from rankfactor.interpret import feature_network
 from rankfactor.interpret.accuracy import Score, two_class_tasks
-from rankfactor.interpret.assessment import assessed
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.loading_map import loading_map
 from rankfactor.interpret.network import module_members
@@ -22,7 +21,7 @@ from rankfactor.interpret.overview import (
     training_responsibilities,
 )
 from rankfactor.interpret.selection import row_classes, shown_factors
-from rankfactor.interpret.sentences import clear_factors, history_caption
+from rankfactor.interpret.sentences import history_caption, strongest_in_words
 from rankfactor.interpret.wording import joined, number, percent, plain
 from rankfactor.plots import (
     coefficient_figure,
@@ -41,6 +40,7 @@ from rankfactor.plots import (
     trace_figure,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import assessed
 from rankfactor.posterior.diagnostics import MAX_R_HAT
 from rankfactor.report.explorer import as_json
 from rankfactor.report.figures import InlineFigure, inline_figure
@@ -129,6 +129,11 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
             f"point-{panel}-{line}": [
                 f"{posterior.factor_names[k]}, for {plain(target)}\n"
                 f"{number(found.mean[panel, line])}"
+                + (
+                    f" ({number(found.low[panel, line])} to {number(found.high[panel, line])})"
+                    if assessed(posterior)
+                    else ""
+                )
             ]
             for panel, target in enumerate(row_classes(part))
             for line, k in enumerate(shown_factors(posterior))
@@ -137,7 +142,7 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
             coefficient_figure(posterior, task),
             f"fig-coefficients-{task}",
             f"Coefficients of {plain(part.name)}, factor by factor. "
-            f"{clear_factors(posterior, task)}",
+            f"{strongest_in_words(posterior, task)}",
             _coefficient_caption(posterior),
             tips,
         )
@@ -148,7 +153,7 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
 def _coefficient_caption(posterior: Posterior) -> str:
     said = "Coefficients in the colours of the classes. In parentheses: the variance explained."
     if assessed(posterior):
-        said += " Bars: ±1.645 standard deviations. Filled: clear (see Methods)."
+        said += " Lines: spread (90 % limits). Filled: clear (see Methods)."
     return said
 
 

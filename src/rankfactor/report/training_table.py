@@ -1,7 +1,8 @@
-"""Is a table the one that a model was fitted to?"""
+"""Check that a table is the one that a model was fitted to."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from rankfactor.errors import InputError
@@ -23,7 +24,9 @@ def check_training_table(posterior: Posterior, table: Any) -> None:
             "training table."
         )
     if posterior.codes_sha256:
-        observed = posterior.coding.observe(posterior.match(table, "error"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what is missing was said of the fit
+            observed = posterior.coding.observe(posterior.match(table, "error"))
         same = hash_of_codes(observed) == posterior.codes_sha256
     else:
         own = posterior.sample_names.tolist()

@@ -21,10 +21,10 @@ from markupsafe import Markup
 from rankfactor.__about__ import __version__
 from rankfactor.interpret import enrich, sentences
 from rankfactor.interpret.accuracy import Score, Validation, scores_by_task, verdict
-from rankfactor.interpret.assessment import assessed
 from rankfactor.interpret.overview import factors_correlate
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import assessed
 from rankfactor.report import page_tables, sections
 from rankfactor.report.contributions import contributions_data
 from rankfactor.report.effects import drivers, effect_frame, effects_data, leading_tables
@@ -177,7 +177,6 @@ def write_report(
         samples_caption=_samples_caption(samples),
         assessed=assessed(posterior),
         spread=SPREAD,
-        loading_note="",
     )
     with written_together(target) as (part,):
         part.write_text(page, encoding="utf-8", newline="\n")
