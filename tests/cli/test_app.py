@@ -28,6 +28,7 @@ COMMANDS = [
     [],
     ["fit"],
     ["predict"],
+    ["explain"],
     ["cv"],
     ["inspect"],
     ["report"],
@@ -161,6 +162,8 @@ def test_demo_prints_a_table_and_ends_with_the_report(monkeypatch: pytest.Monkey
             "model": ["R-L-BSVM"],
             "auc": [0.9123],
             "auc_sd": [0.0456],
+            "auc_low": [0.8765],
+            "auc_high": [0.9432],
             "accuracy": [0.8],
             "accuracy_sd": [0.1],
             "seconds": [1.25],
@@ -194,7 +197,7 @@ def test_demo_prints_a_table_and_ends_with_the_report(monkeypatch: pytest.Monkey
     }
     assert given["n_threads"] is None
     assert result.stdout.splitlines()[-1] == f"Report: {deep}"
-    assert "0.912 (0.046)" in result.stdout
+    assert "0.912 [0.876, 0.943]" in result.stdout
     assert "0.800 (0.100)" in result.stdout
     assert result.stderr.splitlines() == [
         "Cross-validation of R-L-BSVM: done (3)",

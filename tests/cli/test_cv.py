@@ -30,8 +30,11 @@ def test_what_is_said_and_written() -> None:
     assert summary["task"].tolist() == ["status"] * 3 + ["kind"] * 3
     assert summary["model"].tolist() == ["G-L-BSVM", "L-SVM", "RBF-SVM"] * 2
     assert {"auc", "auc_sd", "accuracy", "balanced_accuracy", "seconds"} <= set(summary.columns)
-    for value in summary["auc"]:
-        assert f"{value:.3f}" in result.stdout
+    for value, low, high in summary[["auc", "auc_low", "auc_high"]].to_numpy():
+        assert f"{value:.3f} [{low:.3f}, {high:.3f}]" in result.stdout
+    assert "balanced accuracy" in result.stdout
+    assert "\nstatus: AUC " in result.stdout
+    assert "Better than the best baseline, the " in result.stdout
     assert (summary["auc"][:3] > 0.8).all()
     folds = pd.read_csv("rankfactor-cv/folds.csv")
     assert len(folds) == 3 * 2 * 2 * 2
@@ -44,6 +47,7 @@ def test_what_is_said_and_written() -> None:
     told = json.loads(Path("rankfactor-cv/result.json").read_text("utf-8"))
     assert told["complete"] is True
     assert len(told["summary"]) == 6
+    assert [row["other"] for row in told["comparisons"]] == ["L-SVM", "RBF-SVM"] * 2
 
 
 @pytest.mark.slow
@@ -146,8 +150,15 @@ def test_the_report_of_a_model_and_its_cross_validation() -> None:
     page = Path("r.html").read_text("utf-8")
     assert "L-SVM" in page
     summary = pd.read_csv("rankfactor-cv/summary.csv").set_index("model")
-    # The model's own number is the one that the verdict is about.
-    assert f"cross-validated AUC {summary.loc['R-L-BSVM', 'auc']:.2f}" in page
+    # The model's own number comes first; the other is compared with it.
+    auc, low, high = (summary.loc["R-L-BSVM", f"auc{end}"] for end in ("", "_low", "_high"))
+    sentence = f"AUC {auc:.2f} [{low:.2f}, {high:.2f}] on samples that the model had not seen"
+    assert sentence in page
+    assert "Better than the linear SVM in " in page
+    # A folder of an earlier version: everything is computed from the predictions.
+    summary.drop(columns=["auc_low", "auc_high"]).to_csv("rankfactor-cv/summary.csv")
+    works("report", "model.rankfactor", "--cv", "rankfactor-cv", "--out", "old.html")
+    assert sentence in Path("old.html").read_text("utf-8")
     works("report", "model.rankfactor", "--title", "A <title>")
     assert "A &lt;title&gt;" in Path("report.html").read_text("utf-8")
     fails("has no summary.csv", "report", "model.rankfactor", "--cv", ".")

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from rankfactor.auc import fold_aucs
 from rankfactor.estimators import RankFactorClassifier
 from rankfactor.evaluation import Evaluation, cross_validate
 from rankfactor.evaluation.baselines import LinearSVM
@@ -147,7 +148,7 @@ def test_measures_and_summary() -> None:
     ]
     truth = labels["y"].to_numpy() == "one"
     row = summary.iloc[0]
-    assert row["pooled_auc"] == pytest.approx(roc_auc_score(truth, table["a"]))
+    assert 0 < row["auc_low"] < row["auc"] < row["auc_high"] < 1
     assert row["accuracy"] == pytest.approx(np.mean((table["a"] > 0) == truth))
     folds = result.folds[(result.folds["task"] == "y") & (result.folds["model"] == "spy")]
     assert folds["fold"].tolist() == [1, 2, 3, 4]
@@ -189,15 +190,22 @@ def test_more_than_two_classes() -> None:
     result = cross_validate({"spy": Spy()}, table, labels, n_folds=3)
     decisions = result.decisions[result.decisions["task"] == "kind"]
     assert len(decisions) == 3 * 45
-    areas = []
+    areas = np.zeros(3)
     for number, positive in enumerate("abc"):
         part = decisions[decisions["positive"] == positive].set_index("sample")
         assert len(part) == 45
         expected = roc_auc_score(kind == number, -np.abs(table["a"] - number))
         assert roc_auc_score(part["label"] == positive, part["decision"]) == pytest.approx(expected)
-        areas.append(expected)
+        areas += [
+            roc_auc_score(rows["label"] == positive, rows["decision"]) / 3
+            for _, rows in part.groupby("fold")
+        ]
+    folds = result.folds[result.folds["task"] == "kind"]
+    assert folds["auc"].tolist() == pytest.approx(areas)
     summary = result.summary().set_index("task")
-    assert summary.loc["kind", "pooled_auc"] == pytest.approx(np.mean(areas))
+    assert summary.loc["kind", "auc"] == pytest.approx(areas.mean())
+    assert fold_aucs(result.decisions)["kind", "spy"].value == pytest.approx(areas.mean())
+    assert summary.loc["kind", "auc_low"] < areas.mean() < summary.loc["kind", "auc_high"]
     right = np.clip(np.rint(table["a"]), 0, 2) == kind
     assert summary.loc["kind", "accuracy"] == pytest.approx(right.mean())
 
@@ -287,11 +295,12 @@ def test_a_test_part_of_one_class_is_said_and_left_out_of_the_means() -> None:
     assert pd.isna(folds.loc[fold, "accuracy"])  # the task could not be fitted at all there
     assert folds.drop(index=fold)["accuracy"].notna().all()
     assert result.folds[result.folds["task"] == "y"]["auc"].notna().all()
-    # Pooled decisions are of class 0 only: no AUC, but no failure either.
-    assert pd.isna(result.summary().set_index("task").loc["z", "pooled_auc"])
+    # No fold has both classes: no AUC and no interval, but no failure either.
+    missing = result.summary().set_index("task").loc["z", ["auc", "auc_low", "auc_high"]]
+    assert missing.isna().all()
 
 
-def test_decisions_of_a_fold_without_auc_still_count_in_the_pool() -> None:
+def test_the_auc_of_decisions_leaves_out_the_same_folds() -> None:
     table, labels = data(24)
     labels["z"] = [1 if i in (0, 2, 12, 14) else 0 for i in range(24)]
     groups = [0 if i < 4 else 1 if 12 <= i < 16 else 2 + i // 4 for i in range(24)]
@@ -301,7 +310,8 @@ def test_decisions_of_a_fold_without_auc_still_count_in_the_pool() -> None:
     assert 0 < part["auc"].notna().sum() < 4
     row = result.summary().set_index("task").loc["z"]
     assert row["auc"] == pytest.approx(part["auc"].dropna().mean())
-    assert row["pooled_auc"] == pytest.approx(roc_auc_score(labels["z"], table["a"]))
+    assert fold_aucs(result.decisions)["z", "spy"].value == pytest.approx(row["auc"])
+    assert set(result.decisions["group"]) == set(range(6))
 
 
 def test_a_class_lost_of_three_leaves_the_others() -> None:
@@ -316,6 +326,22 @@ def test_a_class_lost_of_three_leaves_the_others() -> None:
     decisions = result.decisions[result.decisions["task"] == "kind"]
     assert "a" not in set(decisions.loc[decisions["fold"].isin(lost), "positive"])
     assert set(decisions["positive"]) == {"a", "b", "c"}
+    row = result.summary().set_index("task").loc["kind"]
+    assert fold_aucs(result.decisions)["kind", "svm"].value == pytest.approx(row["auc"])
+
+
+def test_models_are_compared_on_the_same_folds() -> None:
+    table, labels = data(80)
+    result = cross_validate(
+        {"spy": Spy(), "random": RandomDecisions()}, table, labels[["y"]], n_folds=4, n_repeats=2
+    )
+    (row,) = result.comparisons().to_dict("records")
+    assert (row["task"], row["model"], row["other"], row["folds"]) == ("y", "spy", "random", 8)
+    spy, other = (result.folds.query("model == @m")["auc"].to_numpy() for m in ("spy", "random"))
+    assert row["difference"] == pytest.approx(np.mean(spy - other))
+    assert row["folds_better"] == (spy > other).sum()
+    assert row["low"] < row["difference"] < row["high"]
+    assert "group" not in result.decisions
 
 
 def test_warnings_of_the_models_are_gathered() -> None:

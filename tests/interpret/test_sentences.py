@@ -12,49 +12,10 @@ from tests.plots import models
 
 from rankfactor import Gibbs, RankFactorAnalysis
 from rankfactor.interpret import sentences
-from rankfactor.interpret.accuracy import Score, verdict
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.wording import number, plain, rate, small
 from rankfactor.posterior.convergence import Convergence
-
-
-def score(model, auc, sd=0.05):
-    return Score(model, auc, sd, 0.8, 0.05, 1.0, False)
-
-
-def test_verdict_names_all_numbers():
-    said = verdict("Impairment", [score("R-L-BSVM", 0.87), score("linear SVM", 0.85)])
-    assert said == (
-        "Impairment: cross-validated AUC 0.87 (sd 0.05 over folds); linear SVM 0.85. "
-        "R-L-BSVM is 0.02 above linear SVM: a difference within the spread over folds."
-    )
-
-
-@pytest.mark.parametrize(
-    ("own", "other", "words_said"),
-    [
-        ((0.90, 0.02), (0.80, 0.03), "0.10 above linear SVM: more than the spread"),
-        ((0.80, 0.02), (0.90, 0.03), "0.10 below linear SVM: more than the spread"),
-        ((0.80, 0.02), (0.90, 0.15), "0.10 below linear SVM: a difference within the spread"),
-        ((0.801, 0.02), (0.80, 0.03), "are level"),
-        ((0.85, np.nan), (0.80, np.nan), "above linear SVM: the spread over folds is not known"),
-        ((0.52, 0.04), (0.51, 0.04), "within the spread over folds of chance"),
-        ((0.49, 0.04), (0.60, 0.04), "no better than chance"),
-        ((np.nan, np.nan), (0.60, 0.04), "no cross-validated AUC"),
-    ],
-)
-def test_verdict_claims_only_what_exceeds_the_spread(own, other, words_said):
-    said = verdict("t", [score("R-L-BSVM", *own), score("linear SVM", *other)])
-    assert words_said in said
-
-
-def test_verdict_compares_with_the_best_baseline():
-    others = [score("weak", 0.6), score("strong", 0.95), score("unknown", np.nan)]
-    said = verdict("t", [score("ours", 0.8), *others])
-    assert "; strong 0.95; weak 0.60." in said
-    assert "ours is 0.15 below the best baseline, strong: more than" in said
-    assert "unknown" not in said
 
 
 def group_factor():

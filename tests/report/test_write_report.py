@@ -140,11 +140,11 @@ def test_comparison_table_marks_the_best(full):
     rows = [row for body in table.all("tbody") for row in body.all("tr")]
     assert [cells(row) for row in rows] == [
         ["group"],
-        ["R-L-BSVM", "0.910 ± 0.040", "0.850 ± 0.050", "3.2"],
-        ["linear <SVM>", "0.930 ± 0.030", "0.860 ± 0.040", "0.20"],
+        ["R-L-BSVM", "0.910 ± 0.040", "–", "0.850 ± 0.050", "3.2"],
+        ["linear <SVM>", "0.930 ± 0.030", "–", "0.860 ± 0.040", "0.20"],
         ["stage"],
-        ["R-L-BSVM", "0.880 ± 0.020", "0.700 ± 0.060", "3.2"],
-        ["linear <SVM>", "0.710 ± 0.050", "0.600 ± 0.070", "123"],
+        ["R-L-BSVM", "0.880 ± 0.020", "–", "0.700 ± 0.060", "3.2"],
+        ["linear <SVM>", "0.710 ± 0.050", "–", "0.600 ± 0.070", "123"],
     ]
     assert [e.text for e in table.all("strong")] == ["0.930", "0.880"]
     assert [row.attributes.get("class") for row in rows] == ["task", "own", None] * 2
@@ -154,9 +154,9 @@ def test_first_section_answers_and_warns(full):
     first = read(full).all("section")[0]
     cards = [card.text for card in first.all("article")]
     assert len(cards) == 2
-    assert "group: cross-validated AUC 0.91 (sd 0.04 over folds); linear <SVM> 0.93." in cards[0]
-    assert "0.02 below linear <SVM>: a difference within the spread over folds" in cards[0]
-    assert "0.17 above linear <SVM>: more than the spread over folds" in cards[1]
+    assert "group: AUC 0.91 on samples that the model had not seen." in cards[0]
+    assert "Linear <SVM>: AUC 0.93; the difference was not tested." in cards[0]
+    assert "stage: AUC 0.88 on samples that the model had not seen." in cards[1]
     assert re.search(r"Factor \d \(\d+ % of the variance\): higher in ", cards[0])
     assert "5 unknown" in cards[1]
     warnings = first.one("div", class_="cautions").text

@@ -207,16 +207,24 @@ def print_rows(
 
 def print_comparison(title: str, summary: pd.DataFrame) -> None:
     """Print the summary of a cross-validation, as `Evaluation.summary` gives it, on stdout."""
-    measures = {"auc": "AUC", "accuracy": "accuracy", "balanced_accuracy": "balanced"}
-    shown = {name: heading for name, heading in measures.items() if name in summary}
+    balanced = "balanced_accuracy" in summary
+    measure = "balanced_accuracy" if balanced else "accuracy"
     rows = [
         [
             *(str(row["task"]), str(row["model"])),
-            *(f"{row[name]:.3f} ({row[name + '_sd']:.3f})" for name in shown),
+            f"{row['auc']:.3f} {_interval(row.get('auc_low'), row.get('auc_high'))}".rstrip(),
+            f"{row[measure]:.3f} ({row[measure + '_sd']:.3f})",
             f"{row['seconds']:.1f}",
         ]
-        for _, row in summary.iterrows()
+        for row in summary.to_dict("records")
     ]
     numbers: dict[str, Any] = {"justify": "right", "no_wrap": True}
-    columns = dict.fromkeys((*shown.values(), "s a fold"), numbers)
+    headings = ("AUC [95 %]", "balanced accuracy" if balanced else "accuracy", "s a fold")
+    columns = dict.fromkeys(headings, numbers)
     print_rows(title, {"task": {"overflow": "fold"}, "model": {"no_wrap": True}, **columns}, rows)
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    """An interval in brackets; nothing where it is not known."""
+    known = low is not None and high is not None and low == low
+    return f"[{low:.3f}, {high:.3f}]" if known else ""

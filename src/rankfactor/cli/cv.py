@@ -117,6 +117,7 @@ def cv(
                 "random_state": random_state,
             },
             "summary": found.summary().to_dict("records"),
+            "comparisons": found.comparisons().to_dict("records"),
             "chosen": _counts(found, "chosen", "n_factors="),
             "convergence": _counts(found, "convergence"),
             "notes": data.notes,
@@ -145,6 +146,15 @@ def _counts(found: Evaluation, column: str, start: str = "") -> dict[str, dict[s
     }
 
 
+def compared(found: Evaluation) -> list[str]:
+    """A sentence for every task: how well the first model predicts, and beside the others."""
+    from rankfactor.interpret.accuracy import differences_by_task, how_well, scores_by_task
+
+    apart = differences_by_task(found.decisions)
+    scores = scores_by_task(found.summary(), found.decisions)
+    return [how_well(task, rows, apart.get(task)) for task, rows in scores.items()]
+
+
 def _show(found: Evaluation, content: dict[str, Any], positive: dict[str, str]) -> None:
     """Print the table of results."""
     times = f"{content['n_folds']}-fold cross-validation"
@@ -155,7 +165,9 @@ def _show(found: Evaluation, content: dict[str, Any], positive: dict[str, str]) 
     if not found.complete:
         times += f", {found.n_done} of {found.n_planned} folds done"
     times += "".join(f", {task}: {label} against the other" for task, label in positive.items())
-    print_comparison(f"{times}: mean (standard deviation over folds)", found.summary())
+    print_comparison(f"{times}: means over folds (standard deviation)", found.summary())
+    for text in compared(found):
+        say(text)
     for model, counts in content["chosen"].items():
         told = [f"{in_options(value)} in {counted(n, 'fold')}" for value, n in counts.items()]
         say(f"{model} chose {', '.join(told)}.")

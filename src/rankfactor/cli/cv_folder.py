@@ -45,7 +45,8 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
         file = path / part
         if not file.is_file():
             raise InputError(f"{path} has no {part}: give the folder that `rankfactor cv` wrote.")
-        text = dict.fromkeys(("task", "model", "label", "sample"), str)
+        names = ("task", "model", "label", "sample", "positive", "predicted")
+        text = dict.fromkeys(names, str)
         frames.append(_parsed(file, partial(frame_of, dtype=text)))
         if not {"task", "model"} <= set(frames[-1].columns):
             raise InputError(f"{file} is not a table of `rankfactor cv`.")

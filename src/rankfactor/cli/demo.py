@@ -65,7 +65,7 @@ def demo(
         )
     summary = found.evaluation.summary()
     if not as_json:
-        print_comparison(f"{folds}-fold cross-validation: mean (standard deviation)", summary)
+        print_comparison(f"{folds}-fold cross-validation: means (standard deviation)", summary)
     paths = {"model_file": found.model, "folds": found.folds, "report": found.report}
     lines = [f"{name.split('_')[0].capitalize()}: {path}" for name, path in paths.items()]
     result(as_json, {**paths, "summary": summary.to_dict("records")}, lines)

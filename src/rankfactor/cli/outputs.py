@@ -155,9 +155,12 @@ MODEL = Kind("a model file", _is_model)
 REPORT = marked("a report of rankfactor", b'<meta name="generator" content="rankfactor ')
 PREDICTIONS = Kind("a table of `rankfactor predict`", _is_predictions)
 SCORES = Kind("a table of scores of `rankfactor predict`", _is_scores)
+EXPLANATIONS = table_of(
+    "a table of `rankfactor explain`", "sample", "task", "class", "decision", "base"
+)
 FOLDS = table_of("a table of folds", "model", "task", "repeat", "fold")
 COEFFICIENTS = table_of("a table of coefficients", "task", "class")
-EFFECTS = table_of("a table of effects", "task", "class", "feature", "effect")
+EFFECTS = table_of("a table of effects", "task", "class", "rank", "feature")
 LEADERS = table_of("a table of leading features", "factor", "rank")
 EDGES = table_of("a table of edges", "feature", "other")
 SETS = table_of("a table of gene sets", "factor", "direction")

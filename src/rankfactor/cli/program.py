@@ -12,6 +12,7 @@ from rankfactor.cli.console import BAD_INPUT, in_options, one_line, plain_warnin
 from rankfactor.cli.cv import cv
 from rankfactor.cli.datasets import datasets
 from rankfactor.cli.demo import demo
+from rankfactor.cli.explain import explain
 from rankfactor.cli.fit import fit
 from rankfactor.cli.inspect import inspect
 from rankfactor.cli.interpret import interpret
@@ -73,6 +74,7 @@ def _options(
 for _command, _example in {
     fit: "proteins.csv --labels patients.csv:status --out model.rankfactor",
     predict: "model.rankfactor new.csv --out predictions.csv",
+    explain: "model.rankfactor new.csv --out explain.csv --sample P-17",
     cv: "proteins.csv --labels patients.csv:status --models R-L-BSVM,L-SVM --folds 10 --repeats 5 "
     "--groups patients.csv:family",
     inspect: "proteins.csv",

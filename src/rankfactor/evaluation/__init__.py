@@ -1,4 +1,4 @@
-"""How well models predict samples they have not seen: repeated, stratified cross-validation.
+"""How well models predict samples they have not seen, and how stable what they say is.
 
 Names are imported on first use: a fit on the command line needs none of the baselines.
 """
@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # as type checkers know it, without the time that importi
 if TYPE_CHECKING:
     from rankfactor.evaluation.choose_settings import ChooseFactors
     from rankfactor.evaluation.crossvalidation import cross_validate
+    from rankfactor.evaluation.half_samples import stability
     from rankfactor.evaluation.models import named_models
     from rankfactor.evaluation.result import Evaluation
 
@@ -17,9 +18,10 @@ _HOMES = {
     "Evaluation": "result",
     "cross_validate": "crossvalidation",
     "named_models": "models",
+    "stability": "half_samples",
 }
 
-__all__ = ["ChooseFactors", "Evaluation", "cross_validate", "named_models"]
+__all__ = ["ChooseFactors", "Evaluation", "cross_validate", "named_models", "stability"]
 
 
 __getattr__ = importer(__name__, _HOMES)

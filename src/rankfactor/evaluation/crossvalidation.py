@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
 from rankfactor.errors import InputError
-from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, MEASURES, Evaluation
-from rankfactor.evaluation.watch import (
-    Heard,
-    deaf,
-    interrupts,
-    kind,
-    kinds,
-    recorded,
-    uninterrupted,
-)
+from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, GROUP, MEASURES, Evaluation
+from rankfactor.evaluation.running import in_short, run, seeded
+from rankfactor.evaluation.watch import Heard, recorded
 from rankfactor.evaluation.wrapper import fit_with_groups
 from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
@@ -110,8 +102,7 @@ def cross_validate(
     -----
     UserWarning
         If a fold cannot give an AUC, because its training part lacks a class or its test part has
-        one only. Its decisions still count in the pooled AUC; a task with one class left in the
-        training part is not fitted in that fold.
+        one only. A task with one class left in the training part is not fitted in that fold.
     LabelWarning
         If a column of the table separates classes perfectly by itself, or classes differ only in
         case or blanks (`rankfactor.features.suspects`).
@@ -149,13 +140,13 @@ def cross_validate(
     check_labels(table, tasks, class_index)
     problem = _Problem(table, labels, tasks, class_index, together, chosen)
     # All models of a fold before the next fold: an interruption then leaves whole folds.
-    jobs = [(name, models[name], fold) for fold in folds for name in models]
+    jobs = [(name, models[name], fold, problem) for fold in folds for name in models]
     outcomes: list[_Outcome] = []
     tell = progress or (lambda model, done, total: None)
     for name in models:
         tell(name, 0, len(folds))
     try:
-        for outcome in _run(jobs, problem, n_jobs):
+        for outcome in run(_run_one, jobs, n_jobs):
             outcomes.append(outcome)
             tell(outcome.model, sum(o.model == outcome.model for o in outcomes), len(folds))
     except KeyboardInterrupt:
@@ -171,43 +162,26 @@ def cross_validate(
             UserWarning,
             stacklevel=2,
         )
-    for category, text in _in_short(outcomes, len(models)):
-        warnings.warn(text, category, stacklevel=2)
-    nothing = pd.DataFrame(columns=DECISION_COLUMNS)
+    for name in models:
+        heard = [one.heard for one in outcomes if one.model == name]
+        for category, text in in_short(heard, "folds", name):
+            warnings.warn(text, category, stacklevel=2)
+    columns = DECISION_COLUMNS if together is None else [*DECISION_COLUMNS, GROUP]
+    nothing = pd.DataFrame(columns=columns)
     parts = [part for one in outcomes for part in one.decisions] or [nothing]
     return Evaluation(
         pd.DataFrame([row for one in outcomes for row in one.rows], columns=FOLD_COLUMNS),
-        pd.concat(parts, ignore_index=True)[DECISION_COLUMNS],
+        pd.concat(parts, ignore_index=True)[columns],
         complete,
         len(folds),
     )
-
-
-def _run(
-    jobs: Sequence[tuple[str, Any, Fold]], problem: _Problem, n_jobs: int
-) -> Iterator[_Outcome]:
-    """Outcomes in the order of the jobs, each as soon as it is there."""
-    if n_jobs == 1:
-        for job in jobs:
-            with uninterrupted():
-                outcome = _run_one(*job, problem)
-            yield outcome
-        return
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    with interrupts() as came:
-        with deaf():
-            outcomes = parallel(joblib.delayed(_run_one)(*job, problem) for job in jobs)
-        for outcome in outcomes:
-            if came():
-                raise KeyboardInterrupt
-            yield outcome
 
 
 def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outcome:
     """Fit one model to the training part of a fold and judge it on the test part."""
     started = time.perf_counter()
     with recorded() as heard:
-        model = _seeded(clone(estimator), fold.seed)
+        model = seeded(clone(estimator), fold.seed)
         answers = _fit_and_predict(model, fold, problem)
     # What is wrong with the labels has been said of the whole table.
     heard = [one for one in heard if not issubclass(one.category, LabelWarning)]
@@ -234,8 +208,11 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
                 row["auc"] = mean_area(truth, answer.positives, answer.decisions)
             row["accuracy"] = accuracy(truth, answer.predicted)
             row["balanced_accuracy"] = balanced_accuracy(truth, answer.predicted)
-            samples = problem.table.index[fold.test[known]]
-            decisions.append(_long(task, samples, truth, answer).assign(**place))
+            tested = fold.test[known]
+            frame = _long(task, problem.table.index[tested], truth, answer).assign(**place)
+            if problem.groups is not None:
+                frame[GROUP] = np.repeat(problem.groups[tested], len(answer.positives))
+            decisions.append(frame)
         rows.append(row)
     return _Outcome(name, rows, decisions, heard)
 
@@ -318,26 +295,3 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) 
             "probability": answer.probabilities.ravel(),
         }
     )
-
-
-def _seeded(estimator: Any, seed: int) -> Any:
-    """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
-    unset = {
-        name: seed
-        for name, value in estimator.get_params(deep=True).items()
-        if value is None and name.split("__")[-1] == "random_state"
-    }
-    return estimator.set_params(**unset)
-
-
-def _in_short(outcomes: list[_Outcome], n_models: int) -> list[Heard]:
-    """One warning per model and kind, with the number of folds that gave it."""
-    same: dict[tuple[Any, ...], list[Heard]] = {}
-    for outcome in outcomes:
-        for one in kinds(outcome.heard):
-            same.setdefault((outcome.model, *kind(one)), []).append(one)
-    total = len(outcomes) // n_models
-    return [
-        Heard(category, f"{model}, in {len(all_)} of {total} folds: {all_[0].text}")
-        for (model, category, _), all_ in same.items()
-    ]

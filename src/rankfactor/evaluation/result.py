@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from rankfactor.measures import area, mean_of_defined
+from rankfactor.auc import NO_AUC, comparisons, fold_aucs
 
 MEASURES = ["auc", "accuracy", "balanced_accuracy"]
 FOLD_COLUMNS = [
@@ -19,6 +18,7 @@ DECISION_COLUMNS = [
     *("sample", "task", "model", "repeat", "fold"),
     *("label", "predicted", "positive", "decision", "probability"),
 ]
+GROUP = "group"  # one more column of decisions, where samples of a group stay together
 
 
 # Equality of frames is elementwise, so the generated comparison could not give one truth value.
@@ -40,7 +40,7 @@ class Evaluation:
         when the sample was in the test part, its true ``label`` and the class ``predicted``. With
         two classes ``positive`` is the second, unless another was asked for; with more there is one
         row per class. Where the model gives probabilities, ``probability`` is that of the class
-        ``positive``, else NaN.
+        ``positive``, else NaN. ``group`` is the number of the sample's group, if groups were given.
     complete : bool
         False if the cross-validation was interrupted; only finished folds are there then.
     n_planned : int
@@ -61,11 +61,12 @@ class Evaluation:
         """One row per task and model, in the order given.
 
         Measures are means over folds, with standard deviations as ``auc_sd`` and so on (NaN with
-        fewer than two folds); ``pooled_auc`` is that of all decisions of a repeat together,
-        averaged over repeats. Folds without an AUC are left out of its mean. Beside them are
+        fewer than two folds). ``auc_low`` and ``auc_high`` are the 95 % interval of the AUC
+        (`rankfactor.auc`). Folds without an AUC are left out of its mean. Beside them are
         ``seconds``, ``folds_done`` and ``folds_planned``.
         """
         rows = []
+        areas = fold_aucs(self.decisions)
         for task in self.folds["task"].unique():
             for model in self.folds["model"].unique():
                 part = self.folds[(self.folds["task"] == task) & (self.folds["model"] == model)]
@@ -73,22 +74,22 @@ class Evaluation:
                 for name in MEASURES:
                     row |= {name: part[name].mean(), f"{name}_sd": part[name].std()}
                     if name == "auc":
-                        row["pooled_auc"] = self._pooled_auc(task, model)
+                        area = areas.get((str(task), str(model)), NO_AUC).interval()
+                        row |= {"auc_low": area.low, "auc_high": area.high}
                 row["seconds"] = part["seconds"].mean()
                 row["folds_done"] = self.n_done
                 row["folds_planned"] = self.n_planned or self.n_done
                 rows.append(row)
         return pd.DataFrame(rows)
 
-    def _pooled_auc(self, task: str, model: str) -> float:
-        chosen = (self.decisions["task"] == task) & (self.decisions["model"] == model)
-        # Repeats are kept apart: their decisions are of the same samples.
-        return mean_of_defined(
-            [
-                area(
-                    np.array([label == positive for label in part["label"]]),
-                    part["decision"].to_numpy(float),
-                )
-                for (_, positive), part in self.decisions[chosen].groupby(["repeat", "positive"])
-            ]
-        )
+    def comparisons(self) -> pd.DataFrame:
+        """Paired differences between the first model and each of the others, by task.
+
+        Returns
+        -------
+        DataFrame
+            task, model (the first), other, difference (of the AUC; positive where ``model`` is
+            better), low and high (its 95 % interval, paired by samples), folds_better and
+            folds_equal (of ``model``), folds (where both have an AUC).
+        """
+        return comparisons(self.decisions)

@@ -9,6 +9,7 @@ from rankfactor.lazy import importer
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
+    from rankfactor.interpret.contributions import contribution_table, sample_contributions
     from rankfactor.interpret.effects import effect_table
     from rankfactor.interpret.enrichment import enrich
     from rankfactor.interpret.genesets import read_gmt
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "coefficient_table": "overview",
+    "contribution_table": "contributions",
     "edge_table": "network",
     "effect_table": "effects",
     "enrich": "enrichment",
@@ -34,12 +36,14 @@ _HOMES = {
     "modules": "network",
     "preranked": "gsea",
     "read_gmt": "genesets",
+    "sample_contributions": "contributions",
     "top_features": "overview",
     "write_graphml": "network",
 }
 
 __all__ = [
     "coefficient_table",
+    "contribution_table",
     "edge_table",
     "effect_table",
     "enrich",
@@ -50,6 +54,7 @@ __all__ = [
     "modules",
     "preranked",
     "read_gmt",
+    "sample_contributions",
     "top_features",
     "write_graphml",
 ]

@@ -9,14 +9,25 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from rankfactor.errors import InputError
+from rankfactor.auc import Difference, comparisons, fold_aucs
+from rankfactor.errors import InputError, counted
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
 
 _COMPARISON = ("task", "model", "auc", "auc_sd", "accuracy", "accuracy_sd", "seconds")
 _DECISIONS = ("sample", "task", "model", "label", "decision")
-# AUCs that differ by less look the same with two digits.
-_LEVEL = 0.005
+# Columns of a comparison that those of earlier versions lack.
+_NEWER = ("auc_low", "auc_high", "balanced_accuracy")
+# Models of others, by name, and what sentences call them; any other model is one of this package or
+# the user's own, and is called by its name.
+_BASELINES = {
+    "l-svm": "the linear SVM",
+    "linear svm": "the linear SVM",
+    "rbf-svm": "the RBF-SVM",
+    "rf": "the random forest",
+    "ns-pca-svm": "the SVM on principal components of normal scores (NS-PCA-SVM)",
+    "pfa-l-bsvm": "Poisson factor analysis (PFA-L-BSVM)",
+}
 
 
 @dataclass(frozen=True)
@@ -49,15 +60,25 @@ class Score(NamedTuple):
     accuracy_sd: float
     seconds: float
     best: bool
+    auc_low: float = float("nan")
+    auc_high: float = float("nan")
+    balanced_accuracy: float = float("nan")
 
 
-def scores_by_task(comparison: pd.DataFrame | None) -> dict[str, list[Score]]:
-    """Rows of every task in their order; the best AUC of a task is marked."""
+def scores_by_task(
+    comparison: pd.DataFrame | None, decisions: pd.DataFrame | None = None
+) -> dict[str, list[Score]]:
+    """Rows of every task in their order; the best AUC of a task is marked.
+
+    Where decisions are given fold by fold, the AUC, its interval and the balanced accuracy are
+    computed from them; else they are those of the comparison, as far as it has them.
+    """
     if comparison is None or comparison.empty:
         return {}
     check_columns("comparison", comparison, _COMPARISON)
+    found = _from_decisions(decisions)
     result: dict[str, list[Score]] = {}
-    columns = list(_COMPARISON[2:])
+    columns = [*_COMPARISON[2:], *(name for name in _NEWER if name in comparison)]
     for task, part in comparison.groupby("task", sort=False):
         try:
             values = part[columns].to_numpy(float)
@@ -65,11 +86,49 @@ def scores_by_task(comparison: pd.DataFrame | None) -> dict[str, list[Score]]:
             raise InputError(
                 f"the comparison of task {task!r} holds something that is no number: {error}."
             ) from error
-        best = np.fmax.reduce(values[:, 0])
-        result[plain(task)] = [
-            Score(plain(model), best=row[0] == best, **dict(zip(columns, row, strict=True)))
+        rows = [
+            dict(zip(columns, row, strict=True)) | found.get((str(task), str(model)), {})
             for model, row in zip(part["model"], values.tolist(), strict=True)
         ]
+        best = np.fmax.reduce([row["auc"] for row in rows])
+        result[plain(task)] = [
+            Score(plain(model), best=bool(row["auc"] == best), **row)
+            for model, row in zip(part["model"], rows, strict=True)
+        ]
+    return result
+
+
+def _from_decisions(decisions: pd.DataFrame | None) -> dict[tuple[str, str], dict[str, float]]:
+    """AUC with its interval and balanced accuracy by task and model; nothing without folds."""
+    if decisions is None or decisions.empty or "fold" not in decisions:
+        return {}
+    known = known_decisions(decisions, _DECISIONS)
+    result: dict[tuple[str, str], dict[str, float]] = {}
+    for place, area in fold_aucs(known).items():
+        auc, low, high = area.interval()
+        result[place] = {"auc": auc, "auc_low": low, "auc_high": high}
+        result[place]["auc_sd"] = float(area.folds.std())
+    if "predicted" in known:
+        keys = [key for key in ("repeat", "fold") if key in known]
+        for (task, model), part in known.groupby(["task", "model"], sort=False):
+            once = part.drop_duplicates([*keys, "sample"])
+            right = (once["label"].astype(str) == once["predicted"].astype(str)).groupby(
+                [*(once[key] for key in keys), once["label"].astype(str)]
+            )
+            by_fold = right.mean().groupby(level=list(range(len(keys)))).mean()
+            values = result.setdefault((str(task), str(model)), {})
+            values["balanced_accuracy"] = float(by_fold.mean())
+    return result
+
+
+def differences_by_task(decisions: pd.DataFrame | None) -> dict[str, dict[str, Difference]]:
+    """Paired differences of the first model from each other one, by task and that model's name."""
+    if decisions is None or decisions.empty or "fold" not in decisions:
+        return {}
+    result: dict[str, dict[str, Difference]] = {}
+    frame = comparisons(known_decisions(decisions, _DECISIONS))
+    for task, _, other, *numbers in frame.itertuples(index=False, name=None):
+        result.setdefault(plain(task), {})[plain(other)] = Difference(*numbers)
     return result
 
 
@@ -121,34 +180,65 @@ def two_class_tasks(
         yield place, str(task), part, positive
 
 
-def verdict(task: str, scores: Sequence[Score]) -> str:
-    """Say how well a task's model separates, and how it stands beside the baselines.
+def how_well(
+    task: str, scores: Sequence[Score], differences: Mapping[str, Difference] | None = None
+) -> str:
+    """Say how well a task's first model predicts, then how it compares with the others.
 
-    A difference counts only if it exceeds the larger of the two standard deviations over folds.
+    It is compared with the best baseline and with the best of the other models, by the paired
+    differences given (as `differences_by_task` has them for the task).
     """
     own, *rest = scores
-    others = sorted((s for s in rest if np.isfinite(s.auc)), key=lambda score: -score.auc)
     if not np.isfinite(own.auc):
         return f"{task}: no cross-validated AUC."
-    spread = f" (sd {number(own.auc_sd)} over folds)" if np.isfinite(own.auc_sd) else ""
-    beside = "".join(f"; {other.model} {number(other.auc)}" for other in others)
-    said = f"{task}: cross-validated AUC {number(own.auc)}{spread}{beside}."
-    if own.auc <= 0.5:
-        said += " That is no better than chance (0.50)."
-    elif own.auc - 0.5 <= own.auc_sd:
-        said += " That is within the spread over folds of chance (0.50)."
-    if not others:
-        return said
-    best = others[0]
-    name = best.model if len(rest) == 1 else f"the best baseline, {best.model}"
-    gap, widest = own.auc - best.auc, np.fmax(own.auc_sd, best.auc_sd)
-    if abs(gap) < _LEVEL:
-        return f"{said} {own.model} and {name} are level."
-    if not widest > 0:
-        size = "the spread over folds is not known"
-    elif abs(gap) <= widest:
-        size = "a difference within the spread over folds"
-    else:
-        size = "more than the spread over folds"
-    side = "above" if gap > 0 else "below"
-    return f"{said} {own.model} is {number(abs(gap))} {side} {name}: {size}."
+    said = f"{task}: AUC {_with_interval(own.auc, own.auc_low, own.auc_high)} on samples that the "
+    said += "model had not seen"
+    if np.isfinite(own.balanced_accuracy):
+        said += f"; balanced accuracy {number(own.balanced_accuracy)}"
+    parts = [f"{said}.", _beside_chance(own)]
+    others = sorted((s for s in rest if np.isfinite(s.auc)), key=lambda score: -score.auc)
+    baselines = [one for one in others if one.model.casefold() in _BASELINES]
+    for group in (baselines, [one for one in others if one not in baselines]):
+        if group:
+            best = group[0]
+            name = _BASELINES.get(best.model.casefold(), best.model)
+            if group is baselines and len(group) > 1:
+                name = f"the best baseline, {name},"
+            parts.append(_compared(own, best, name, (differences or {}).get(best.model)))
+    return " ".join(part for part in parts if part)
+
+
+def _beside_chance(own: Score) -> str:
+    """What the interval says of chance; nothing where it lies above."""
+    if own.auc_high < 0.5:
+        return "This is worse than chance (0.50): check the labels and the folds."
+    if own.auc_low <= 0.5 or (np.isnan(own.auc_low) and own.auc <= 0.5):
+        return "This is not significantly better than chance (0.50)."
+    return ""
+
+
+def _compared(own: Score, other: Score, name: str, found: Difference | None) -> str:
+    """One sentence on the difference from another model."""
+    if found is None or not found.folds:
+        start = name[:1].upper() + name[1:].rstrip(",")
+        return f"{start}: AUC {number(other.auc)}; the difference was not tested."
+    folds = f"in {found.folds_better} of {counted(found.folds, 'fold')}"
+    if found.folds_equal:
+        folds += f" and equal in {found.folds_equal}"
+    sign = "+" if found.difference >= 0.005 else ""
+    said = f"Better than {name} {folds}, difference {sign}"
+    said += _with_interval(found.difference, found.low, found.high)
+    if np.isnan(found.low):
+        return f"{said}."
+    if found.low > 0:
+        return f"{said}: significantly better."
+    if found.high < 0:
+        return f"{said}: significantly worse."
+    return f"{said}: no significant difference."
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    """A number with its interval in brackets, where that is known."""
+    if np.isnan(low):
+        return number(value)
+    return f"{number(value)} [{number(low)}, {number(high)}]"

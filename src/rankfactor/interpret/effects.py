@@ -7,7 +7,7 @@ import pandas as pd
 
 from rankfactor.errors import InputError
 from rankfactor.interpret.overview import certainty_columns
-from rankfactor.interpret.selection import classifiers_of, row_classes, row_names
+from rankfactor.interpret.selection import row_names, targets
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import effect_certainty
 
@@ -37,23 +37,21 @@ def effect_table(posterior: Posterior) -> pd.DataFrame:
         `rankfactor.posterior.certainty`; NA if not assessed), selected (share of the half-sample
         fits in which the feature is among the leading ones with the same sign; NaN without them).
     """
-    classifiers, effects = classifiers_of(posterior), posterior.effects
-    stability = posterior.stability
+    rows, effects, stability = targets(posterior), posterior.effects, posterior.stability
     if effects is None:
         raise InputError(
             "this model was saved by an earlier version, without the effects of its features: fit "
             "it again."
         )
     certainty = effect_certainty(posterior)
-    targets = [(own.name, label) for own in classifiers.tasks for label in row_classes(own)]
     frames = []
-    for row, (task, label) in enumerate(targets):
+    for row, (task, label) in enumerate(rows):
         order = np.argsort(-np.abs(effects.decision[row]), kind="stable")
         one = certainty.at((row, order))
         selected = np.nan if stability is None else stability.effect_selected[row, order]
         values = {
             "task": task,
-            "class": str(label),
+            "class": label,
             "rank": np.arange(1, len(order) + 1),
             "feature": np.array(row_names(posterior, order), object),
             "effect": one.mean,

@@ -13,9 +13,9 @@ from rankfactor.interpret.meaning import factor_meanings
 from rankfactor.interpret.selection import (
     classifiers_of,
     leading_rows,
-    row_classes,
     row_names,
     shown_factors,
+    targets,
 )
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import (
@@ -92,18 +92,17 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
         against the rest), factor, coefficient (change of the decision for one standard deviation of
         the factor's scores), sd, low, high, lfsr and clear as in `top_features`.
     """
-    classifiers = classifiers_of(posterior)
+    rows = targets(posterior)
     parts: list[tuple[int | None, Certainty]] = [(None, coefficient_certainty(posterior))]
     if by_component:
         parts = [(t + 1, found) for t, found in enumerate(_local_coefficients(posterior))]
     frames = []
-    targets = [(own.name, label) for own in classifiers.tasks for label in row_classes(own)]
-    for row, (task, label) in enumerate(targets):
+    for row, (task, label) in enumerate(rows):
         for component, found in parts:
             one = found.at(row)
             values = {
                 "task": task,
-                "class": str(label),
+                "class": label,
                 **({} if component is None else {"component": component}),
                 "factor": posterior.factor_names,
                 "coefficient": one.mean,

@@ -45,6 +45,12 @@ def row_classes(task: Task) -> list[object]:
     return list(task.classes[-task.n_rows :])
 
 
+def targets(posterior: Posterior) -> list[tuple[str, str]]:
+    """Task and class that a positive decision favours, of every classifier row."""
+    tasks = classifiers_of(posterior).tasks
+    return [(task.name, str(label)) for task in tasks for label in row_classes(task)]
+
+
 def shown_factors(posterior: Posterior, factor: int | str | None = None) -> list[int]:
     """Numbers of the factors asked for: one by name or number, or all in use (all if none is)."""
     names = posterior.factor_names

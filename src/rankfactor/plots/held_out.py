@@ -33,36 +33,48 @@ _GRID = np.linspace(0.0, 1.0, 101)
 
 
 def comparison_figure(comparison: pd.DataFrame) -> Figure:
-    """Draw the AUC of every model with its spread over folds, a panel per task.
+    """Draw the AUC of every model with its interval, a panel per task.
 
     Parameters
     ----------
     comparison : DataFrame
-        Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (standard deviation over folds). The
-        first model of each task is drawn in colour.
+        Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (standard deviation over folds) or, in
+        its place, ``auc_low`` and ``auc_high`` (95 % interval): bars are the interval where it is
+        known, else one standard deviation to either side. The first model of each task is drawn in
+        colour.
     """
     check_columns("comparison", comparison, ("task", "model", "auc", "auc_sd"))
-    parts = [(str(task), part) for task, part in comparison.groupby("task", sort=False)]
+    ends = _bars(comparison)
+    parts = [(str(task), part) for task, part in ends.groupby("task", sort=False)]
     rows = [len(part) for _, part in parts]
-    auc, auc_sd = (comparison[name].to_numpy(float) for name in ("auc", "auc_sd"))
-    low = np.nanmin(auc - np.nan_to_num(auc_sd))
-    with drawing(5.4, 0.5 + sum(0.45 + 0.25 * n for n in rows)) as figure:
+    with drawing(4.3, 0.5 + sum(0.45 + 0.25 * n for n in rows)) as figure:
         panels = figure.subplots(len(parts), 1, sharex=True, squeeze=False, height_ratios=rows)
         for panel, (axes, (task, part)) in enumerate(zip(panels[:, 0], parts, strict=True)):
             tidy(axes, grid="x")
             axes.axvline(0.5, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
-            spread = np.nan_to_num(part["auc_sd"].to_numpy(float))
-            for row, (mid, sd) in enumerate(zip(part["auc"].to_numpy(float), spread, strict=True)):
+            values = part[["auc", "low", "high"]].to_numpy(float)
+            for row, (mid, low, high) in enumerate(values):
                 shade, shape = (PALETTE[0], "o") if row == 0 else (MUTED, "s")
                 axes.axhline(row, color=FAINT, linewidth=0.6, zorder=0)
-                axes.plot([mid - sd, mid + sd], [row, row], color=shade, linewidth=2)
+                axes.plot([low, high], [row, row], color=shade, linewidth=2)
                 name = f"point-{panel}-{row}"
                 axes.plot(mid, row, shape, color=shade, markersize=5.5, gid=name)
-            name_rows(axes, [shorten(model, 28) for model in part["model"]])
-            axes.set_title(shorten(task, 44))
-        panels[-1, 0].set_xlim(min(0.48, float(low) - 0.02), 1.005)
+            name_rows(axes, [shorten(model, 20) for model in part["model"]])
+            axes.set_title(shorten(task, 36))
+        panels[-1, 0].set_xlim(min(0.48, float(np.nanmin(ends["low"])) - 0.02), 1.005)
         panels[-1, 0].set_xlabel("AUC (dashed: chance)")
     return figure
+
+
+def _bars(comparison: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the ends of the bars, ``low`` and ``high``."""
+    auc, sd = (comparison[name].to_numpy(float) for name in ("auc", "auc_sd"))
+    ends = {"low": auc - np.nan_to_num(sd), "high": auc + np.nan_to_num(sd)}
+    for name, other in ends.items():
+        if f"auc_{name}" in comparison:
+            own = comparison[f"auc_{name}"].to_numpy(float)
+            ends[name] = np.where(np.isnan(own), other, own)
+    return comparison.assign(**ends)
 
 
 def roc_figure(

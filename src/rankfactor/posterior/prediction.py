@@ -157,9 +157,14 @@ class Prediction:
         """
         values = self.match(X, missing_features)
         with workers(n_threads) as pool:
-            parts = self.contributions(values, pool)
-        data = values.toarray() if issparse(values) else np.asarray(values)
-        columns, samples = self.coding.columns, list(_index(X, len(data)))
+            return self.explanations(values, list(_index(X, values.shape[0])), pool)
+
+    def explanations(
+        self, values: Any, samples: list[Any], pool: Workers
+    ) -> dict[str, Explanation]:
+        """Explanations of matched values of samples with these names."""
+        parts = self.contributions(values, pool)
+        data, columns = values.toarray() if issparse(values) else values, self.coding.columns
         known = ~np.isnan(data[:, columns])
         found = {}
         for row, name in enumerate(self._classifiers.row_names()):

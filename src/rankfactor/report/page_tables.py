@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from rankfactor.auc import Difference
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
+from rankfactor.interpret.accuracy import Score
 from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.selection import shown_factors
@@ -202,6 +204,32 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
             }
         )
     return tables
+
+
+def paired_differences(
+    scores: Mapping[str, Sequence[Score]], found: Mapping[str, Mapping[str, Difference]]
+) -> Table | None:
+    """AUC of the model of the report less that of each other one; None where not known."""
+    columns = [Column("Task"), Column("Compared with"), Column("Difference", digits(3))]
+    columns += [Column("95 % interval"), Column("Better in folds"), Column("Folds", digits(0))]
+    rows = [
+        [
+            Cell(task),
+            Cell(other),
+            cell(one.difference, digits(3)),
+            Cell("–" if np.isnan(one.low) else f"{number(one.low, 3)} to {number(one.high, 3)}"),
+            Cell(str(one.folds_better)),
+            cell(one.folds, digits(0)),
+        ]
+        for task, others in found.items()
+        for other, one in others.items()
+        if task in scores
+    ]
+    caption = (
+        "Paired differences: AUC of the model of this report less that of the other model, on the "
+        "same held-out samples."
+    )
+    return Table("differences", caption, columns, rows) if rows else None
 
 
 def missed_samples(data: dict[str, Any]) -> list[Table]:

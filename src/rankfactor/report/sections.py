@@ -50,30 +50,35 @@ from rankfactor.typing import Floats
 EDGES = 150
 
 
-def comparison_overview(
-    comparison: pd.DataFrame | None, scores: dict[str, list[Score]]
-) -> InlineFigure | None:
+def comparison_overview(scores: dict[str, list[Score]]) -> InlineFigure | None:
     """Figure of all models' AUC, if any is known."""
     if not any(np.isfinite(score.auc) for rows in scores.values() for score in rows):
         return None
     tips = {
-        f"point-{panel}-{row}": [
-            f"{score.model}\nAUC {number(score.auc, 3)} ± {number(score.auc_sd, 3)}"
-        ]
+        f"point-{panel}-{row}": [f"{score.model}\nAUC {_with_bar(score)}"]
         * int(np.isfinite(score.auc))
         for panel, rows in enumerate(scores.values())
         for row, score in enumerate(rows)
     }
-    assert comparison is not None
+    rows = [{"task": task, **one._asdict()} for task, part in scores.items() for one in part]
+    known = all(np.isfinite(row["auc_low"]) for row in rows if np.isfinite(row["auc"]))
+    bars = "95 % interval" if known else "±1 standard deviation over folds"
     return inline_figure(
-        comparison_figure(comparison),
+        comparison_figure(pd.DataFrame(rows)),
         "fig-comparison",
-        f"Cross-validated AUC of every model on {joined(list(scores))}, with one standard "
-        "deviation over folds to either side; the numbers are in the table.",
-        "AUC, mean over folds. Bars: ±1 standard deviation across folds. Overlap is not a "
-        "significance test.",
+        f"Cross-validated AUC of every model on {joined(list(scores))}, with bars; the numbers are "
+        "in the table.",
+        f"AUC, mean over folds. Bars: {bars}. Models see the same samples: the paired difference "
+        "tells more than overlapping bars.",
         tips,
     )
+
+
+def _with_bar(score: Score) -> str:
+    """AUC of a model with what its bar shows."""
+    if np.isnan(score.auc_low):
+        return f"{number(score.auc, 3)} ± {number(score.auc_sd, 3)}"
+    return f"{number(score.auc, 3)} [{number(score.auc_low, 3)}, {number(score.auc_high, 3)}]"
 
 
 def accuracy_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> list[InlineFigure]:

@@ -19,8 +19,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rankfactor.__about__ import __version__
+from rankfactor.auc import Difference
 from rankfactor.interpret import enrich, sentences
-from rankfactor.interpret.accuracy import Score, Validation, scores_by_task, verdict
+from rankfactor.interpret.accuracy import (
+    Score,
+    Validation,
+    differences_by_task,
+    how_well,
+    scores_by_task,
+)
 from rankfactor.interpret.overview import factors_correlate
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
@@ -77,13 +84,16 @@ def write_report(
         Where the data come from.
     comparison : DataFrame, optional
         Cross-validated numbers, one row per task and model: columns ``task``, ``model``, ``auc``,
-        ``auc_sd``, ``accuracy``, ``accuracy_sd`` and ``seconds``. The first row of each task is
-        the model of this report; standard deviations are over folds.
+        ``auc_sd``, ``accuracy``, ``accuracy_sd`` and ``seconds``; optional are ``auc_low`` and
+        ``auc_high`` (95 % interval) and ``balanced_accuracy``. The first row of each task is the
+        model of this report; standard deviations are over folds.
     decisions : DataFrame, optional
         Out-of-fold decisions: columns ``sample``, ``task``, ``model``, ``label`` and ``decision``;
-        the first model is that of this report. Tasks with two classes get an ROC, with a band for
-        the first model if there is a column ``fold``, and a calibration curve if there is a
-        column ``probability`` (of the class that large decisions mean).
+        the first model is that of this report. With columns ``fold`` and ``positive`` the AUC, its
+        interval and the paired differences between models are computed from them. Tasks with two
+        classes get an ROC, with a band for the first model if there is a column ``fold``, and a
+        calibration curve if there is a column ``probability`` (of the class that large decisions
+        mean).
     validation : Validation, optional
         Where these numbers come from, to be shown beside them.
     warnings : sequence of str
@@ -110,13 +120,13 @@ def write_report(
     script = _script()
     if table is not None:
         check_training_table(posterior, table)
-    supervised, scores = posterior.classifiers is not None, scores_by_task(comparison)
-    effects = effect_frame(posterior)
+    supervised, scores = posterior.classifiers is not None, scores_by_task(comparison, decisions)
+    differences, effects = differences_by_task(decisions), effect_frame(posterior)
     samples = explorer_data(posterior, decisions, table)
     contributions = None
     if table is not None and supervised and samples is not None:
         contributions = contributions_data(posterior, table, shown_samples(posterior))
-    cards = _task_cards(posterior, scores, effects)
+    cards = _task_cards(posterior, scores, differences, effects)
     largest = [] if supervised else sentences.largest_factors(posterior)
     # The strongest factor of every task is unfolded; the others are a click away.
     found = [*(card["strongest"] for card in cards), largest]
@@ -136,14 +146,15 @@ def write_report(
         cards=cards,
         # The cards have said it of the tasks of the model.
         verdicts=tuple(
-            verdict(task, rows)
+            how_well(task, rows, differences.get(task))
             for task, rows in scores.items()
             if task not in {card["name"] for card in cards}
         ),
         largest=largest,
         tables=page_tables.factor_tables(posterior, {k for part in found for k, _ in part[:1]}),
         comparison=scores,
-        comparison_figure=sections.comparison_overview(comparison, scores),
+        differences=page_tables.paired_differences(scores, differences),
+        comparison_figure=sections.comparison_overview(scores),
         accuracy_figures=sections.accuracy_figures(posterior, decisions),
         tested=tested,
         correlated=factors_correlate(posterior),
@@ -201,7 +212,10 @@ def _samples_caption(samples: dict[str, Any] | None) -> str:
 
 
 def _task_cards(
-    posterior: Posterior, scores: Mapping[str, Sequence[Score]], effects: pd.DataFrame | None
+    posterior: Posterior,
+    scores: Mapping[str, Sequence[Score]],
+    differences: Mapping[str, Mapping[str, Difference]],
+    effects: pd.DataFrame | None,
 ) -> list[dict[str, Any]]:
     """What the first screen says about every task."""
     cards = []
@@ -213,7 +227,7 @@ def _task_cards(
                 "name": name,
                 "classes": sentences.class_counts(posterior, place),
                 "score": rows[0] if rows else None,
-                "verdict": verdict(name, rows) if rows else "",
+                "verdict": how_well(name, rows, differences.get(name)) if rows else "",
                 "drivers": [] if effects is None else drivers(posterior, effects, place),
                 "strongest": sentences.strongest_factors(posterior, place),
             }

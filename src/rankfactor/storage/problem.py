@@ -12,8 +12,11 @@ _WORDS = {
     "seed": "random_state",
     "table": "the table",
     "labels": "the labels or their weights",
+    "groups": "the groups",
+    "blocks": "the blocks",
 }
-_HASHED = ("seed", "table", "labels")  # their values mean nothing to a reader
+_PLURAL = ("labels", "groups", "blocks")
+_HASHED = ("seed", "table", *_PLURAL)  # their values mean nothing to a reader
 
 
 def check_same(place: str, choose: str, old: Any, new: dict[str, Any]) -> None:
@@ -42,5 +45,5 @@ def _difference(old: Any, new: Any, name: str = "") -> str | None:
         return None
     word = _WORDS.get(name, name)
     if name in _HASHED or isinstance(old, dict) or isinstance(new, dict):
-        return f"{word} differs" if name != "labels" else f"{word} differ"
+        return f"{word} {'differ' if name in _PLURAL else 'differs'}"
     return f"{word} is {old!r} there and {new!r} here"

@@ -1,0 +1,78 @@
+"""Many fits one after another or side by side: in order, interruptible, with their warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import joblib
+
+from rankfactor.evaluation.watch import Heard, deaf, interrupts, kind, kinds, uninterrupted
+
+Outcome = TypeVar("Outcome")
+
+
+def run(
+    function: Callable[..., Outcome], jobs: Sequence[tuple[Any, ...]], n_jobs: int
+) -> Iterator[Outcome]:
+    """Outcomes in the order of the jobs, each as soon as it is there.
+
+    Parameters
+    ----------
+    function : callable
+        Called with the arguments that each job is; with ``n_jobs`` above 1 in other processes.
+    jobs : sequence of tuple
+    n_jobs : int
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C, even if the job under way caught it.
+    """
+    if n_jobs == 1:
+        for job in jobs:
+            with uninterrupted():
+                outcome = function(*job)
+            yield outcome
+        return
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    with interrupts() as came:
+        with deaf():
+            outcomes = parallel(joblib.delayed(function)(*job) for job in jobs)
+        for outcome in outcomes:
+            if came():
+                raise KeyboardInterrupt
+            yield outcome
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
+    unset = {
+        name: seed
+        for name, value in estimator.get_params(deep=True).items()
+        if value is None and name.split("__")[-1] == "random_state"
+    }
+    return estimator.set_params(**unset)
+
+
+def in_short(heard: Sequence[Sequence[Heard]], what: str, who: str = "") -> list[Heard]:
+    """One warning per kind, with the number of fits that gave it.
+
+    Parameters
+    ----------
+    heard : sequence of sequences of Heard
+        The warnings of every fit.
+    what : str
+        What the fits are called, such as "folds".
+    who : str
+        What the sentences begin with, such as the name of a model.
+    """
+    same: dict[Any, list[Heard]] = {}
+    for fit in heard:
+        for one in kinds(list(fit)):
+            same.setdefault(kind(one), []).append(one)
+    begins = f"{who}, in" if who else "in"
+    return [
+        Heard(all_[0].category, f"{begins} {len(all_)} of {len(heard)} {what}: {all_[0].text}")
+        for all_ in same.values()
+    ]
