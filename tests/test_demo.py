@@ -59,7 +59,7 @@ def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(out: Path, **arguments: Any) -> Any:
-    return run_demo(out, n_folds=2, n_factors=2, n_threads=1, **arguments)
+    return run_demo(out, n_folds=2, n_factors=2, n_threads=1, repeats=4, **arguments)
 
 
 def test_what_is_written(tmp_path: Path) -> None:
@@ -80,6 +80,8 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert "made for the tests" in page
     posterior = load_model(result.model)
     np.testing.assert_array_equal(posterior.loadings, result.classifier.loadings_)
+    assert posterior.stability is not None
+    assert posterior.stability.n_fits == 4
     assert result.warnings == ()
     for model in MODELS:
         done = [step for step in steps if step[0] == f"Cross-validation of {model}"]
@@ -116,6 +118,7 @@ def test_the_report_is_told_everything(tmp_path: Path, monkeypatch: pytest.Monke
         "R-L-BSVM, in 2 of 2 folds: R-L-BSVM gave up at 7",
         "G-L-BSVM, in 2 of 2 folds: G-L-BSVM gave up at 7",
         "R-L-BSVM gave up at 7",
+        "in 4 of 4 half-sample fits: R-L-BSVM gave up at 7",
     )
     assert told["warnings"] == expected
     assert result.warnings == expected
@@ -156,6 +159,17 @@ def test_a_failing_report_leaves_the_model(tmp_path: Path, monkeypatch: pytest.M
 def test_ctrl_c_in_the_cross_validation_stops_the_demo(tmp_path: Path) -> None:
     def interrupt(step: str, done: int, total: int) -> None:
         if (step, done) == ("Cross-validation of Linear SVM", 1):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "demo", progress=interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_the_half_samples_stops_the_demo(tmp_path: Path) -> None:
+    def interrupt(step: str, done: int, total: int) -> None:
+        if (step, done) == ("Pairs of half-samples", 1):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -30,6 +30,7 @@ COMMANDS = [
     ["predict"],
     ["explain"],
     ["cv"],
+    ["stability"],
     ["inspect"],
     ["report"],
     ["interpret"],
@@ -85,7 +86,7 @@ def test_every_option_is_described_and_every_command_speaks_json() -> None:
 WITHOUT_OPTION = {"blocks", "views", "progress", "missing_features"}
 
 
-@pytest.mark.parametrize("name", ["fit", "cv"])
+@pytest.mark.parametrize("name", ["fit", "cv", "stability"])
 def test_options_have_the_library_s_names_and_defaults(name: str) -> None:
     (found,) = (one for one in every_command() if one.name == name)
     options = {parameter.name: parameter for parameter in found.params}

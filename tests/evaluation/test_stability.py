@@ -210,12 +210,13 @@ def test_a_small_table_of_many_choices() -> None:
     assert pinned(kept, full)["engine"].checkpoint is None
 
 
-def test_it_speaks_of_the_positive_class_of_the_posterior() -> None:
+def test_the_positive_class_of_the_posterior_does_not_matter() -> None:
     table, labels = data()
     full = classifier().fit(table, labels["y"]).posterior_
     usual = stability(classifier(), table, labels["y"], repeats=4, posterior=full)
     turned = full.with_positive({"y": "high"})
     assert turned is not full
+    assert (turned.effects.decision == -full.effects.decision).all()
     assert same(usual, stability(classifier(), table, labels["y"], repeats=4, posterior=turned))
 
 

@@ -36,6 +36,8 @@ OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in (*_SAME, *ESTIMATOR, *GIBBS)},
     "n_folds": "--folds",
     "n_repeats": "--repeats",
+    "repeats": "--repeats",
+    "top": "--top",
 }
 _START, _END = r"(?<![\w'\"/.=-])", r"(?!\w|['\"/=]|\.\w)"
 _ANY = "|".join(sorted(OPTIONS, key=len, reverse=True))

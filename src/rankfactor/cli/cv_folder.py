@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rankfactor.cli.belonging import (
+    data_difference,
+    in_words,
+    labels_differ,
+    parsed,
+    record_of,
+    setting_differences,
+)
 from rankfactor.cli.console import in_options
-from rankfactor.cli.options import GIBBS
 from rankfactor.errors import InputError
 from rankfactor.storage.spreadsheet import frame_of
 
@@ -18,9 +24,6 @@ if TYPE_CHECKING:
 
     from rankfactor.posterior import Posterior
     from rankfactor.report import Validation
-
-# Not of the model: the seed of the folds is that of the fits, too.
-_NOT_COMPARED = {"model", "random_state", "n_factors_among"}
 
 
 class Folder(NamedTuple):
@@ -47,7 +50,7 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
             raise InputError(f"{path} has no {part}: give the folder that `rankfactor cv` wrote.")
         names = ("task", "model", "label", "sample", "positive", "predicted")
         text = dict.fromkeys(names, str)
-        frames.append(_parsed(file, partial(frame_of, dtype=text)))
+        frames.append(parsed(file, partial(frame_of, dtype=text), "cv"))
         if not {"task", "model"} <= set(frames[-1].columns):
             raise InputError(f"{file} is not a table of `rankfactor cv`.")
     if name is None or name not in set(frames[0]["model"]):
@@ -60,17 +63,7 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
         frame.iloc[(frame["model"] != name).to_numpy().argsort(kind="stable")] for frame in frames
     )
     file = path / "result.json"
-    record = (
-        _parsed(file, lambda file: json.loads(file.read_text("utf-8"))) if file.exists() else {}
-    )
-    return Folder(path, summary, decisions, record if isinstance(record, dict) else {})
-
-
-def _parsed(file: Path, parse: Callable[[Path], Any]) -> Any:
-    try:
-        return parse(file)
-    except (ValueError, OSError) as problem:
-        raise InputError(f"{file} cannot be read ({problem}): run the cv again.") from problem
+    return Folder(path, summary, decisions, record_of(file, "cv") if file.exists() else {})
 
 
 def check_folder(
@@ -82,7 +75,7 @@ def check_folder(
     origin, record = header.get("provenance", {}), folder.record
     ours, theirs = origin.get("data", {}), record.get("data", {})
     known = bool(ours and theirs)
-    found = _difference(ours, theirs) if known else _visible_difference(posterior, folder)
+    found = data_difference(ours, theirs) if known else _visible_difference(posterior, folder)
     if found is not None:
         raise InputError(
             f"the cross-validation in {folder.path} does not belong to {model}: {found}; run "
@@ -96,14 +89,7 @@ def check_folder(
             "columns, samples and labels were compared."
         )
     settings: dict[str, Any] = {**record.get("settings", {})}
-    pairs = {"rankfactor": (header.get("library"), record.get("library"))}
-    pairs = {name: pair for name, pair in pairs.items() if None not in pair}
-    pairs |= _compared(origin.get("settings", {}), settings)
-    differing = [
-        f"{name}: {_value(own)} in the model, {_value(other)} in the cross-validation"
-        for name, (own, other) in pairs.items()
-        if own != other
-    ]
+    differing = setting_differences(header, record, "cross-validation")
     if differing:
         flaws.append(
             "The cross-validation was made with other settings than this model, so its numbers are "
@@ -117,33 +103,12 @@ def check_folder(
     return Validation(_sentence(record, folder), settings, tuple(flaws))
 
 
-def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
-    """What differs between the data of a model and of a cross-validation, None if nothing."""
-    if set(ours["labels"]) != set(theirs["labels"]):
-        return _labels_differ(ours["labels"], theirs["labels"])
-    if ours["samples_sha256"] != theirs["samples_sha256"]:
-        return f"other samples ({theirs['n_samples']} there, {ours['n_samples']} in the model)"
-    for task, own in ours["labels"].items():
-        other = theirs["labels"][task]
-        if own["sha256"] != other["sha256"]:
-            there, here = (
-                ", ".join(f"{count} {name}" for name, count in one["classes"].items())
-                for one in (other, own)
-            )
-            return f"other labels {task!r} ({there} there, {here} in the model)"
-    if ours["table_sha256"] != theirs["table_sha256"]:
-        there, here = theirs["n_features"], ours["n_features"]
-        how = "other names or values" if there == here else f"{there} there, {here} in the model"
-        return f"another table, or other columns of it as features ({how})"
-    return None
-
-
 def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
     """The same by the predictions, for files that do not have the hashes."""
     tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
     named = set(folder.decisions["task"])
     if {task.name for task in tasks} != named:
-        return _labels_differ([task.name for task in tasks], named)
+        return labels_differ([task.name for task in tasks], named)
     samples = posterior.sample_names.tolist()
     if not samples or posterior.classifiers is None:
         return None
@@ -161,29 +126,6 @@ def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
         if one not in known:
             return f"other labels {one[0]!r} (that of sample {one[1]!r} is {one[2]!r} there)"
     return None
-
-
-def _labels_differ(ours: Iterable[str], theirs: Iterable[str]) -> str:
-    here, there = (", ".join(map(repr, sorted(names))) or "none" for names in (ours, theirs))
-    return f"other label columns ({there} there, {here} in the model)"
-
-
-def _compared(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Settings of a model and of a cross-validation by name; none where one side is not known."""
-    if not (ours and theirs):
-        return {}
-    left_out = {*_NOT_COMPARED, *(GIBBS if ours.get("engine") != theirs.get("engine") else ())}
-    pairs = {n: (ours.get(n), theirs.get(n)) for n in {**ours, **theirs} if n not in left_out}
-    # What was chosen is compared by what it was chosen from.
-    among = ours.get("n_factors_among", ours.get("n_factors")), theirs.get("n_factors")
-    own, other = (sorted(one) if isinstance(one, list) else one for one in among)
-    return {**pairs, "n_factors": (own, other)}
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return "chosen among " + ", ".join(map(str, value))
-    return "not set" if value is None else str(value)
 
 
 def _done(record: Mapping[str, Any]) -> str:
@@ -204,7 +146,7 @@ def _sentence(record: Mapping[str, Any], folder: Folder) -> str:
         f"{record['n_folds']} folds{repeats}": True,
         "groups kept together": record.get("grouped"),
         _done(record): not record.get("complete", True),
-        f"factors: {_value(factors)}": factors is not None,
+        f"factors: {in_words(factors)}": factors is not None,
         f"seed {seed}": seed is not None,
     }
     return f"{said}: {', '.join(part for part, is_so in parts.items() if is_so)}."

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankfactor.estimators import RankFactorClassifier
     from rankfactor.evaluation import Evaluation
 
+REPEATS = 30  # half-sample fits
 FILES = {"report.html": REPORT, "model.rankfactor": MODEL, "cross_validation.csv": FOLDS}
 _DESCRIPTION = (
     "Proteins of the cerebrospinal fluid of 333 people, and two questions at once: is the person "
@@ -89,13 +90,14 @@ def run_demo(
     n_factors: int = 20,
     random_state: int = 0,
     n_threads: int | None = None,
+    repeats: int = REPEATS,
     progress: Progress = lambda *_: None,
 ) -> DemoResult:
     """Compare models on the bundled Alzheimer data and write a report to a folder.
 
     "R-L-BSVM", "G-L-BSVM" and a linear SVM are cross-validated on both tasks at once; R-L-BSVM is
-    then fitted to all samples. The model and the folds are written first, and kept if the report
-    fails.
+    then fitted to all samples, and ``repeats`` times to half of them. The model and the folds are
+    written first, and kept if the report fails.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def run_demo(
 
     from rankfactor.data import load_alzheimer
     from rankfactor.estimators import RankFactorClassifier
-    from rankfactor.evaluation import cross_validate
+    from rankfactor.evaluation import cross_validate, stability
     from rankfactor.evaluation.baselines import LinearSVM
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.report import Validation, write_report
@@ -116,6 +118,7 @@ def run_demo(
 
     report, model, folds = (out / name for name in FILES)
     data = load_alzheimer()
+    n_jobs = joblib.cpu_count() if n_threads is None else n_threads
     factors = partial(RankFactorClassifier, n_factors=n_factors, random_state=random_state)
     with folder(out):
         with overheard() as heard:
@@ -130,7 +133,7 @@ def run_demo(
                 data.labels,
                 n_folds=n_folds,
                 random_state=random_state,
-                n_jobs=joblib.cpu_count() if n_threads is None else n_threads,
+                n_jobs=n_jobs,
                 progress=lambda name, *step: progress(f"Cross-validation of {name}", *step),
             )
             if not evaluation.complete:
@@ -139,6 +142,19 @@ def run_demo(
             step = partial(progress, "Fit to all samples")
             if watched_fit(classifier, data.table, data.labels, step):
                 raise KeyboardInterrupt
+            found = stability(
+                classifier,
+                data.table,
+                data.labels,
+                repeats=repeats,
+                posterior=classifier.posterior_,
+                random_state=random_state,
+                n_jobs=n_jobs,
+                progress=progress,
+            )
+            if found.n_fits < repeats:
+                raise KeyboardInterrupt
+            classifier.posterior_ = classifier.posterior_.with_stability(found)
         told = tuple(one.text for one in kinds(heard))
         settings = {name: getattr(classifier, name) for name in _TOLD}
         settings |= {"rankfactor": __version__, "folds": n_folds, "seed": random_state}

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankfactor.cli import options as opt
-from rankfactor.cli import outputs, settings
+from rankfactor.cli import outputs
 from rankfactor.cli.console import compile_notice, in_options, note, progress, result
-from rankfactor.cli.reading import read_labelled
+from rankfactor.cli.estimator import asked_for
+from rankfactor.cli.fit_stability import with_stability
+from rankfactor.cli.stability import in_short
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
-from rankfactor.errors import AUTO, InputError, counted
+from rankfactor.errors import InputError, counted
 from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
-    from rankfactor.cli.reading import Labelled
     from rankfactor.estimators.classifier import PlainClassifier
 
 
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
     report="Also write a report in HTML.",
     annotated="Also write a copy of an .h5ad or .h5mu table with the scores in obsm and the "
     "loadings in varm.",
+    stability=typer.Option(
+        min=4,
+        help="Also fit the model again to so many half-samples, such as 50, so that the model file "
+        "and the report say how stable effects, loadings and coefficients are.",
+    ),
     training_samples="Keep the names, scores and labels of the training samples in the model file "
     "and in the report. Without them the model predicts the same.",
 )
@@ -45,6 +51,7 @@ def fit(
     out: Path = Path("model.rankfactor"),
     report: Path | None = None,
     annotated: Path | None = None,
+    stability: int | None = None,
     training_samples: bool = True,
     drop_class: list[str] | None = None,
     positive: list[str] | None = None,
@@ -59,12 +66,11 @@ def fit(
     """Fit a model to a table and its labels, and keep it in a file.
 
     Without --labels, factors are fitted to the table alone. Ctrl-C ends a fit early and keeps what
-    it has; the exit code is then 130.
+    it has; the exit code is then 130. During --stability it keeps the model and the finished pairs
+    of half-samples.
     """
     from rankfactor.data import fingerprint
     from rankfactor.engine.interruption import interruptible_once
-    from rankfactor.estimators.analysis import PlainAnalysis
-    from rankfactor.estimators.classifier import PlainClassifier
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.interpret.sentences import factors_in_words
     from rankfactor.storage.model_file import model_header, save_model
@@ -82,39 +88,32 @@ def fit(
     )
     if annotated is not None:
         check_annotated(table, annotated)
-    numbers = settings.numbers_of_factors(ctx.params["n_factors"])
-    if not labels and not settings.is_given(ctx, "n_factors"):
-        numbers = [AUTO]
-    name = model if labels else "Factor analysis"
-    alone = {} if labels else settings.analysis_settings(ctx)
-    data = read_labelled(table, ctx.params)
-    given = alone or settings.classifier_settings(ctx.params, data.tasks)
-    given |= data.settings
-    kind: Any = partial(PlainClassifier, model) if labels else PlainAnalysis
-    fitted = kind(n_factors=numbers[0], random_state=random_state, n_threads=n_threads, **given)
+    asked = asked_for(ctx, table, divides=stability is not None)
+    name, fitted, data = asked.name, asked.estimator, asked.data
     # From its end until it is saved, Ctrl-C cannot lose a fit.
     with interruptible_once() as ctrl_c:
         with compile_notice(as_json), progress() as tell, overheard() as heard:
-            if len(numbers) > 1:
-                _choose_factors(fitted, numbers, data, random_state)
-            elif groups is not None and not _divides(fitted):
+            asked.choose_factors()
+            if stability is not None:
+                asked.check_halves()
+            elif groups is not None and len(asked.numbers) == 1 and not _divides(fitted):
                 note(
                     "--groups has no effect: with --calibration none and the number of factors and "
                     "--label-weight given, nothing of this fit divides the samples."
                 )
             step = partial(tell, "Fit to all samples")
-            watched_fit(fitted, data.values, data.labels if labels else None, step, data.groups)
+            watched_fit(fitted, data.values, asked.labels, step, data.groups if labels else None)
             ctrl_c.hold()
+            posterior = fitted.posterior_.with_positive(data.positive)
+            failures = []
+            if stability is not None and not ctrl_c.came:
+                try:
+                    with ctrl_c.holding(False):
+                        posterior = with_stability(asked, posterior, stability, tell)
+                except InputError as error:
+                    failures.append(f"the model was saved to {out}, without its stability: {error}")
         told = [in_options(one.text) for one in kinds(heard)]
-        everything = {
-            "model": name,
-            "n_factors": fitted.n_factors,
-            **({"n_factors_among": numbers} if len(numbers) > 1 else {}),
-            **settings.plain_settings(given),
-            **data.choices,
-            "random_state": random_state,
-        }
-        posterior = fitted.posterior_.with_positive(data.positive)
+        everything = asked.settings
         kept = posterior if training_samples else posterior.without_training_samples()
         provenance = {
             "table": table.name,
@@ -135,7 +134,6 @@ def fit(
         write_report(path, kept, title=title, source=str(table), warnings=told, settings=everything)
 
     copy = partial(write_annotated, table=table, posterior=posterior, settings=everything)
-    failures = []
     for what, path, write in (("report", report, page), ("annotated table", annotated, copy)):
         try:
             if path is not None:
@@ -150,6 +148,7 @@ def fit(
         "report": report,
         "annotated": annotated,
         "interrupted": ctrl_c.came,
+        "stability_fits": 0 if posterior.stability is None else posterior.stability.n_fits,
         **model_header(out)["summary"],
         "settings": everything,
         "notes": data.notes,
@@ -160,6 +159,7 @@ def fit(
         f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
         f"{factors_in_words(posterior)} in use.",
         f"Convergence: {posterior.convergence}.",
+        *([] if posterior.stability is None else [in_short(posterior.stability)]),
         *(f"{what}: {path}" for what, path in written.items() if path is not None),
     ]
     result(as_json, content, lines)
@@ -171,16 +171,3 @@ def _divides(fitted: PlainClassifier) -> bool:
     """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
     return chosen or fitted.calibration != "none"
-
-
-def _choose_factors(
-    fitted: PlainClassifier, numbers: list[int], data: Labelled, random_state: Any
-) -> None:
-    """Set the number of factors that does best within the samples."""
-    from rankfactor.evaluation import ChooseFactors
-
-    chooser = ChooseFactors(fitted, numbers, random_state=random_state)
-    chosen = chooser.choose(data.values, data.labels, data.groups)
-    areas = ", ".join(f"{number}: {auc:.3f}" for number, auc in chooser.aucs_.items())
-    note(f"n_factors={chosen} was chosen by cross-validated AUC ({areas or 'none'}).")
-    fitted.set_params(n_factors=chosen)

@@ -19,6 +19,7 @@ from rankfactor.cli.interpret import interpret
 from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
 from rankfactor.cli.reproduce import reproduce
+from rankfactor.cli.stability import stability
 from rankfactor.cli.start import INTERRUPTED, Interruptible, is_interruption
 from rankfactor.errors import InputError
 
@@ -77,6 +78,7 @@ for _command, _example in {
     explain: "model.rankfactor new.csv --out explain.csv --sample P-17",
     cv: "proteins.csv --labels patients.csv:status --models R-L-BSVM,L-SVM --folds 10 --repeats 5 "
     "--groups patients.csv:family",
+    stability: "proteins.csv --labels patients.csv:status --repeats 50 --n-jobs -1",
     inspect: "proteins.csv",
     report: "model.rankfactor --cv rankfactor-cv --out report.html",
     interpret: "model.rankfactor --gmt pathways.gmt --out interpretation",

@@ -14,10 +14,13 @@ from rankfactor.cli.console import result
 from rankfactor.cli.cv import FILES
 from rankfactor.cli.cv_folder import check_folder, read_folder
 from rankfactor.cli.outputs import REPORT, Output, check_outputs
+from rankfactor.cli.stability import FILES as STABILITY_FILES
+from rankfactor.cli.stability import in_short
 
 
 @opt.command(
     cv="Folder that `rankfactor cv` wrote, to show how well the model predicts.",
+    stability="Folder that `rankfactor stability` wrote, to show how stable the model is.",
     gmt="GMT file of gene sets to test for an overlap with the factors' features.",
     out="The page to write.",
     title=typer.Option(help="Title of the page.", show_default="model and table"),
@@ -25,6 +28,7 @@ from rankfactor.cli.outputs import REPORT, Output, check_outputs
 def report(
     model: Path,
     cv: Path | None = None,
+    stability: Path | None = None,
     gmt: Path | None = None,
     out: Path = Path("report.html"),
     title: str | None = None,
@@ -36,7 +40,8 @@ def report(
     from rankfactor.report import write_report
     from rankfactor.storage.model_file import load_model, model_header
 
-    folds = () if cv is None else (cv / name for name in FILES)
+    folds = [] if cv is None else [cv / name for name in FILES]
+    folds += [] if stability is None else [stability / name for name in STABILITY_FILES]
     check_outputs([model, gmt, *folds], [Output("--out", out, REPORT)], force=force)
     gene_sets = None if gmt is None else read_gmt(gmt)
     posterior, header = load_model(model), model_header(model)
@@ -44,6 +49,13 @@ def report(
     settings: dict[str, Any] = origin.get("settings", {})
     name, source = settings.get("model"), origin.get("table", "")
     warned = list(origin.get("warnings", ()))
+    if stability is not None:
+        from rankfactor.cli.stability_folder import read_stability
+
+        found, told = read_stability(stability, model, posterior, header)
+        posterior = posterior.with_stability(found)
+        new = [str(text) for text in told.get("warnings", ()) if text not in warned]
+        warned += [f"In the stability run: {text}" for text in new]
     folder = validation = None
     if cv is not None:
         folder = read_folder(cv, model, name)
@@ -70,7 +82,9 @@ def report(
         "model_file": model,
         "convergence": asdict(posterior.convergence),
         "cross_validation": None if validation is None else validation.sentence,
+        "stability": None if posterior.stability is None else in_short(posterior.stability),
     }
     lines = [f"Convergence: {posterior.convergence}."]
     lines += [] if validation is None else [validation.sentence]
+    lines += [] if posterior.stability is None else [in_short(posterior.stability)]
     result(as_json, content, [*lines, f"Report: {written}"])

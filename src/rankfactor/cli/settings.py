@@ -45,15 +45,18 @@ def is_given(ctx: typer.Context, name: str) -> bool:
     return getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
 
 
-def analysis_settings(ctx: typer.Context) -> dict[str, Any]:
-    """Arguments of `RankFactorAnalysis` that ``fit`` asks for, if no option concerns labels."""
+def analysis_settings(ctx: typer.Context, *, divides: bool = False) -> dict[str, Any]:
+    """Arguments of `RankFactorAnalysis` that the options ask for, if none concerns labels.
+
+    Groups do not, of a command that ``divides`` the samples.
+    """
     from rankfactor.estimators.analysis import PlainAnalysis
     from rankfactor.estimators.presets import PRESETS
 
     options = ctx.params
     known = [name for name in opt.ESTIMATOR if name in signature(PlainAnalysis).parameters]
     for name in (*_FOR_LABELS, *opt.ESTIMATOR):
-        if name not in known and is_given(ctx, name):
+        if name not in known and is_given(ctx, name) and not (divides and name == "groups"):
             raise InputError(
                 f"--{name.replace('_', '-')} concerns labels, and there are none: add --labels, or "
                 "leave it out."

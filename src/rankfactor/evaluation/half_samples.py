@@ -12,6 +12,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,7 +53,6 @@ class _Problem(NamedTuple):
     groups: Integers | None  # (n_samples,)
     features: Strings  # (d,): features in the model that was fitted to all samples
     ends: Floats | None  # (2, d): what these move from and to; None without labels
-    positive: dict[str, str]  # the positive class of every task with two
     folder: PairFolder | None
 
 
@@ -124,32 +124,28 @@ def stability(
     Divisions are balanced by class (`rankfactor.evaluation.halves`). Ctrl-C keeps the finished
     pairs, with a warning; if there are fewer than two it is raised.
     """
-    given = _checked(estimator, repeats, top, random_state, folder)
     tell = progress or (lambda step, done, total: None)
-    supervised = isinstance(given, PlainClassifier)
-    labels = opened_labels(X, y) if supervised else None
-    table = X if issparse(X) or hasattr(X, "shape") else np.asarray(X)
-    n_samples = int(table.shape[0])
-    tasks: tuple[Task, ...] = ()
-    class_index = np.zeros((n_samples, 0), np.int64)
-    if supervised:
-        tasks, class_index = encode_labels(labels, n_samples)
-    index = getattr(table, "index", pd.RangeIndex(n_samples))
-    together = None if groups is None else group_numbers(groups, index)
-    n_pairs = max(-(-repeats // 2), LEAST_PAIRS)
-    halves = make_halves(
-        tasks, class_index, n_pairs=n_pairs, groups=together, random_state=random_state
+    n_pairs = max(-(-check_count("repeats", repeats) // 2), LEAST_PAIRS)
+    table, labels, together, tasks, halves, told = _divided(
+        estimator, X, y, groups, n_pairs, random_state
     )
+    if top is not None:
+        check_count("top", top)
+    store = _store(folder, random_state)
+    if store is not None and resume:
+        store.check(told())
+    given, n_samples = estimator, len(halves[0].first) + len(halves[0].second)
     if posterior is None:
         given = seeded(clone(given), int(np.random.SeedSequence(random_state).generate_state(1)[0]))
         posterior = _fit_to_all(given, table, labels, together, tell)
     _check_posterior(posterior, tasks, n_samples, halves)
+    # Which of two classes is the positive one changes signs alone, and no spread.
+    usual = {task.name: task.classes[1] for task in tasks if task.n_rows == 1}
+    posterior = posterior.with_positive(usual)
     model = clone(given).set_params(**pinned(given, posterior))
     if n_jobs != 1:
         model.set_params(n_threads=1)
-    store = None if folder is None else PairFolder(Path(folder))
     effects = posterior.effects
-    two = () if posterior.classifiers is None else posterior.classifiers.tasks
     problem = _Problem(
         model,
         table,
@@ -157,12 +153,10 @@ def stability(
         together,
         posterior.feature_names[posterior.coding.columns],
         None if effects is None else np.stack([effects.low, effects.high]),
-        {task.name: str(task.classes[1]) for task in two if task.n_rows == 1},
         store,
     )
     if store is not None:
-        told = described(model, table, tasks, class_index, together, random_state)
-        store.open(told, resume)
+        store.open(told(), resume)
     pairs = _pairs(problem, halves, n_jobs, tell)
     heard = [fit for number in sorted(pairs) for fit in pairs[number].heard]
     if len(pairs) < n_pairs:
@@ -177,26 +171,71 @@ def stability(
     return summarise(posterior, [pairs[number] for number in sorted(pairs)], top)
 
 
-def _checked(
-    estimator: Any, repeats: int, top: int | None, random_state: int | None, folder: Any
-) -> FactorModel:
-    """Refuse arguments that cannot be; returns the estimator."""
+def check_halves(
+    estimator: FactorModel,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    random_state: int | None = 0,
+    folder: str | os.PathLike[str] | None = None,
+) -> None:
+    """Refuse, before any fit, what `stability` would refuse with these arguments.
+
+    Samples that cannot be divided, halves with fewer samples than there are factors, and a
+    ``folder`` to resume that holds another problem.
+    """
+    divided = _divided(estimator, X, y, groups, LEAST_PAIRS, random_state)
+    if isinstance(estimator.n_factors, int):
+        _check_sizes(divided.halves, n_factors=estimator.n_factors)
+    store = _store(folder, random_state)
+    if store is not None:
+        store.check(divided.told())
+
+
+class _Divided(NamedTuple):
+    """Checked arguments, and the divisions of the samples."""
+
+    table: Any
+    labels: Any  # None without labels
+    groups: Integers | None  # (n_samples,)
+    tasks: tuple[Task, ...]
+    halves: list[Halves]
+    told: Callable[[], dict[str, Any]]  # what two runs must share for one to resume the other
+
+
+def _divided(
+    estimator: Any, X: Any, y: Any, groups: Any, n_pairs: int, random_state: int | None
+) -> _Divided:
     if not isinstance(estimator, FactorModel):
         raise InputError(
             "stability is of a RankFactorClassifier or a RankFactorAnalysis, not of a "
             f"{type(estimator).__name__}."
         )
-    check_count("repeats", repeats)
-    if top is not None:
-        check_count("top", top)
     if random_state is not None:
         check_count("random_state", random_state, least=0)
-    elif folder is not None:
+    table = X if issparse(X) or hasattr(X, "shape") else np.asarray(X)
+    n_samples = int(table.shape[0])
+    labels, tasks, class_index = None, (), np.zeros((n_samples, 0), np.int64)
+    if isinstance(estimator, PlainClassifier):
+        labels = opened_labels(X, y)
+        tasks, class_index = encode_labels(labels, n_samples)  # type: ignore[assignment]
+    index = getattr(table, "index", pd.RangeIndex(n_samples))
+    together = None if groups is None else group_numbers(groups, index)
+    halves = make_halves(
+        tasks, class_index, n_pairs=n_pairs, groups=together, random_state=random_state
+    )
+    told = partial(described, estimator, table, tasks, class_index, together, random_state)
+    return _Divided(table, labels, together, tasks, halves, told)
+
+
+def _store(folder: Any, random_state: int | None) -> PairFolder | None:
+    if folder is not None and random_state is None:
         raise InputError(
             "a folder of half-samples can be resumed only with the same divisions: set "
             "random_state to a whole number."
         )
-    return estimator
+    return None if folder is None else PairFolder(Path(folder))
 
 
 def _fit_to_all(
@@ -229,14 +268,18 @@ def _check_posterior(
             "posterior was saved by an earlier version, without the effects of its features: fit "
             "the model again."
         )
+    n_factors, n_components = posterior.n_factors, posterior.model.n_components
+    _check_sizes(halves, n_factors=n_factors, n_components=n_components or 0)
+
+
+def _check_sizes(halves: list[Halves], **needed: int) -> None:
+    """Refuse halves with fewer samples than the model has factors or components, by argument."""
     smallest = min(min(len(one.first), len(one.second)) for one in halves)
-    for name, needed in (
-        ("n_factors", posterior.n_factors),
-        ("n_components", posterior.model.n_components),
-    ):
-        if needed is not None and needed > smallest:
+    n_samples = len(halves[0].first) + len(halves[0].second)
+    for name, number in needed.items():
+        if number > smallest:
             raise InputError(
-                f"{name}={needed} needs at least as many samples in every half, and the smallest "
+                f"{name}={number} needs at least as many samples in every half, and the smallest "
                 f"half of {n_samples} samples has {smallest}: lower {name}."
             )
 
@@ -293,7 +336,7 @@ def _fit_half(
         fit_with_groups(model, table, labels, groups)
     except InputError as error:
         raise InputError(f"pair {number + 1} of half-samples cannot be fitted: {error}") from error
-    half: Posterior = model.posterior_.with_positive(problem.positive)
+    half: Posterior = model.posterior_
     # A feature that does not vary in a half is not in its model: it has no effect there. The same
     # is true of a word that the half does not have.
     names = {name: place for place, name in enumerate(problem.features.tolist())}

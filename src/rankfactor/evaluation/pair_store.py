@@ -56,16 +56,21 @@ class PairFolder:
 
     path: Path
 
-    def open(self, problem: Mapping[str, Any], resume: bool) -> None:
-        """Create the folder, or check that it is of the same problem; plain values each.
+    def check(self, problem: Mapping[str, Any]) -> bool:
+        """Whether the folder has a problem; one that is another than this is refused."""
+        file = self.path / PROBLEM
+        if not file.exists():
+            return False
+        place = f"the folder {self.path} holds half-samples"
+        check_same(place, "folder", _read(file), plain(problem))
+        return True
 
-        Without ``resume``, pairs of an earlier run are removed.
-        """
+    def open(self, problem: Mapping[str, Any], resume: bool) -> None:
+        """Create the folder; without ``resume``, pairs of an earlier run are removed."""
+        if resume and self.check(problem):
+            return
         self.path.mkdir(parents=True, exist_ok=True)
         file, new = self.path / PROBLEM, plain(problem)
-        if resume and file.exists():
-            check_same(f"the folder {self.path} holds half-samples", "folder", _read(file), new)
-            return
         for one in self.path.glob("pair-*.zip"):
             one.unlink()
         with written_together(file) as (part,):
@@ -112,8 +117,8 @@ def _read(file: Path) -> Any:
         ) from problem
 
 
-# Arguments that change no number of a fit, or are described by a hash.
-_NOT_COMPARED = ("n_threads", "progress", "missing_features", "blocks", "views")
+# Arguments that change no number of a half-sample fit, or are described by a hash.
+_NOT_COMPARED = ("n_threads", "progress", "missing_features", "calibration", "blocks", "views")
 
 
 def described(
@@ -124,7 +129,10 @@ def described(
     groups: Integers | None,
     seed: int | None,
 ) -> dict[str, Any]:
-    """What two runs must share for one to resume the other, as plain values."""
+    """What two runs must share for one to resume the other, as plain values.
+
+    Whatever "auto" comes to follows from the table.
+    """
     arguments = estimator.get_params(deep=False)
     blocks: list[Any] = [arguments.get(name) for name in ("blocks", "views")]
     by_name = [dict(one) if hasattr(one, "items") else one for one in blocks]

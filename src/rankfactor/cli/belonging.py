@@ -1,0 +1,94 @@
+"""Whether a folder of results belongs to a model: the same data, the same settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankfactor.cli.options import GIBBS
+from rankfactor.errors import InputError
+
+# Not of the model: the seed of the divisions is that of the fits, too.
+_NOT_COMPARED = {"model", "random_state", "n_factors_among"}
+
+
+def parsed(file: Path, parse: Callable[[Path], Any], command: str) -> Any:
+    """What a function reads of a file; one that cannot be read is to be written by the command."""
+    try:
+        return parse(file)
+    except (ValueError, OSError) as problem:
+        raise InputError(
+            f"{file} cannot be read ({problem}): run the {command} again."
+        ) from problem
+
+
+def record_of(file: Path, command: str) -> dict[str, Any]:
+    """The JSON object that a command wrote; empty if it is something else."""
+    found = parsed(file, lambda file: json.loads(file.read_text("utf-8")), command)
+    return found if isinstance(found, dict) else {}
+
+
+def data_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
+    """What differs between the data of a model and of another run, None if nothing."""
+    if set(ours["labels"]) != set(theirs["labels"]):
+        return labels_differ(ours["labels"], theirs["labels"])
+    if ours["samples_sha256"] != theirs["samples_sha256"]:
+        return f"other samples ({theirs['n_samples']} there, {ours['n_samples']} in the model)"
+    for task, own in ours["labels"].items():
+        other = theirs["labels"][task]
+        if own["sha256"] != other["sha256"]:
+            there, here = (
+                ", ".join(f"{count} {name}" for name, count in one["classes"].items())
+                for one in (other, own)
+            )
+            return f"other labels {task!r} ({there} there, {here} in the model)"
+    if ours["table_sha256"] != theirs["table_sha256"]:
+        there, here = theirs["n_features"], ours["n_features"]
+        how = "other names or values" if there == here else f"{there} there, {here} in the model"
+        return f"another table, or other columns of it as features ({how})"
+    return None
+
+
+def labels_differ(ours: Iterable[str], theirs: Iterable[str]) -> str:
+    """Names of the label columns on both sides, for a sentence."""
+    here, there = (", ".join(map(repr, sorted(names))) or "none" for names in (ours, theirs))
+    return f"other label columns ({there} there, {here} in the model)"
+
+
+def setting_differences(
+    header: Mapping[str, Any], record: Mapping[str, Any], what: str
+) -> list[str]:
+    """Settings that differ, in words: those of a model file's header and of another run's record.
+
+    ``what`` is what the other run is called.
+    """
+    pairs = {"rankfactor": (header.get("library"), record.get("library"))}
+    pairs = {name: pair for name, pair in pairs.items() if None not in pair}
+    origin: Mapping[str, Any] = header.get("provenance", {})
+    pairs |= _compared(origin.get("settings", {}), record.get("settings", {}))
+    return [
+        f"{name}: {in_words(own)} in the model, {in_words(other)} in the {what}"
+        for name, (own, other) in pairs.items()
+        if own != other
+    ]
+
+
+def _compared(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Settings of a model and of another run by name; none where one side is not known."""
+    if not (ours and theirs):
+        return {}
+    left_out = {*_NOT_COMPARED, *(GIBBS if ours.get("engine") != theirs.get("engine") else ())}
+    pairs = {n: (ours.get(n), theirs.get(n)) for n in {**ours, **theirs} if n not in left_out}
+    # What was chosen is compared by what it was chosen from.
+    among = ours.get("n_factors_among", ours.get("n_factors")), theirs.get("n_factors")
+    own, other = (sorted(one) if isinstance(one, list) else one for one in among)
+    return {**pairs, "n_factors": (own, other)}
+
+
+def in_words(value: Any) -> str:
+    """A setting as a sentence tells it."""
+    if isinstance(value, list):
+        return "chosen among " + ", ".join(map(str, value))
+    return "not set" if value is None else str(value)

@@ -1,0 +1,210 @@
+"""``rankfactor stability``: how much a model varies between samples of the same size."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rankfactor.__about__ import __version__
+from rankfactor.cli import options as opt
+from rankfactor.cli.console import (
+    compile_notice,
+    in_options,
+    json_of,
+    print_rows,
+    progress,
+    result,
+    say,
+)
+from rankfactor.cli.estimator import asked_for
+from rankfactor.cli.outputs import Kind, check_outputs, files_of, in_folder, json_object, table_of
+from rankfactor.cli.start import INTERRUPTED
+from rankfactor.errors import counted
+from rankfactor.storage.spreadsheet import csv_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rankfactor.posterior import Posterior
+    from rankfactor.posterior.stability import Stability
+
+RECORD, ARRAYS = "result.json", "stability.zip"
+
+
+def _is_arrays(path: Path) -> bool:
+    from rankfactor.cli.stability_folder import FORMAT
+    from rankfactor.storage.archive import read_header
+
+    return bool(read_header(path, FORMAT))
+
+
+_TABLE = "a table of `rankfactor stability`"
+FILES = {
+    "effects.csv": table_of(_TABLE, "task", "class"),
+    "loadings.csv": table_of(_TABLE, "factor", "feature", "loading"),
+    "factors.csv": table_of(_TABLE, "factor", "match"),
+    "coefficients.csv": table_of(_TABLE, "task", "class", "factor"),
+    RECORD: json_object("a result of `rankfactor stability`", "n_fits", "fits_planned"),
+    ARRAYS: Kind("a file of `rankfactor stability`", _is_arrays),
+}
+PAIRS = {"problem.json": json_object("of `rankfactor stability`", "library", "seed", "table")}
+SHOWN = 10  # features of a task
+_GIBBS = {name: one for name, one in opt.GIBBS.items() if name != "checkpoint"}
+
+
+@opt.command(
+    {**opt.READING, **opt.ESTIMATOR, **_GIBBS},
+    after="covariates",
+    labels=typer.Option(
+        metavar="COLUMN|FILE:COLUMN",
+        help=f"{opt.LABELS} Without it, the stability is that of the factors alone.",
+    ),
+    model=opt.PRESETS + ". Without labels, its first part counts.",
+    repeats=typer.Option(min=4, help="Fits to half of the samples, rounded up to an even number."),
+    top=typer.Option(
+        min=1,
+        help="How many features count as the leading ones of a task or factor.",
+        show_default="20, or a quarter of the features",
+    ),
+    out=f"Folder for {', '.join(FILES)} and the finished pairs of fits; made if needed.",
+    resume=typer.Option(
+        "--resume", help="Keep the finished pairs in the folder, and compute only the others."
+    ),
+)
+def stability(
+    ctx: typer.Context,
+    table: Path,
+    labels: list[str] | None = None,
+    model: str = "R-L-BSVM",
+    repeats: int = 50,
+    top: int | None = None,
+    drop_class: list[str] | None = None,
+    positive: list[str] | None = None,
+    groups: str | None = None,
+    covariates: list[str] | None = None,
+    n_jobs: int = 1,
+    out: Path = Path("rankfactor-stability"),
+    resume: bool = False,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    force: bool = False,
+    as_json: bool = False,
+    **_: Any,
+) -> None:
+    """Fit a model again to complementary halves of the samples, and report how much it varies.
+
+    For every feature and class: the effect on the decision, its spread, and the share of the fits
+    in which the feature is among the leading ones with the same sign. The same for loadings and
+    coefficients, and how well every factor comes back. Ctrl-C keeps the finished pairs.
+    """
+    from rankfactor.cli.stability_folder import write_arrays
+    from rankfactor.cli.stability_tables import tables
+    from rankfactor.data import fingerprint
+    from rankfactor.evaluation import stability as refit
+    from rankfactor.evaluation.watch import kinds, overheard, watched_fit
+    from rankfactor.storage.files import folder, written_together
+
+    pairs = out / "pairs"
+    written = [*in_folder("--out", out, FILES), *in_folder("--out", pairs, PAIRS)]
+    check_outputs([table, *files_of(labels, groups, covariates)], written, force=force)
+    asked = asked_for(ctx, table, divides=True)
+    data, fitted = asked.data, asked.estimator
+    with folder(out):
+        with compile_notice(as_json), progress() as tell, overheard() as heard:
+            asked.choose_factors()
+            asked.check_halves(pairs if resume else None)
+            step = partial(tell, "Fit to all samples")
+            together = data.groups if labels else None
+            if watched_fit(fitted, data.values, asked.labels, step, together):
+                raise KeyboardInterrupt
+            posterior = fitted.posterior_.with_positive(data.positive)
+            try:
+                found = refit(
+                    fitted,
+                    data.values,
+                    asked.labels,
+                    repeats=repeats,
+                    top=top,
+                    groups=data.groups,
+                    posterior=posterior,
+                    random_state=random_state,
+                    n_jobs=n_jobs,
+                    progress=tell,
+                    folder=pairs,
+                    resume=resume,
+                )
+            except KeyboardInterrupt as error:
+                done = counted(len(list(pairs.glob("pair-*.zip"))), "finished pair")
+                raise KeyboardInterrupt(f"{done} in {pairs}, --resume computes the rest") from error
+        posterior = posterior.with_stability(found)
+        planned = 2 * -(-repeats // 2)
+        frames = tables(posterior)
+        content = {
+            "table": table.name,
+            "tasks": data.tasks,
+            "n_samples": len(data.values),
+            "n_features": data.values.shape[1],
+            "n_factors": posterior.n_factors,
+            "n_fits": found.n_fits,
+            "fits_planned": planned,
+            "complete": found.n_fits >= planned,
+            "top": found.top,
+            "grouped": groups is not None,
+            "library": __version__,
+            "data": fingerprint(data.values, data.labels),
+            "settings": asked.settings,
+            "factor_match": dict(zip(posterior.factor_names, found.factor_match, strict=True)),
+            "clear_effects": _clear(frames["effects.csv"]),
+            "notes": data.notes,
+            "warnings": [in_options(one.text) for one in kinds(heard)],
+        }
+        with written_together(*(out / name for name in FILES if name != ARRAYS)) as paths:
+            *parts, whole = paths
+            for part, frame in zip(parts, frames.values(), strict=True):
+                csv_of(frame, part)
+            whole.write_text(json_of(content) + "\n", "utf-8")
+            write_arrays(out / ARRAYS, posterior)
+    result(as_json, {**content, "folder": out}, ())
+    if not as_json:
+        say(in_short(found))
+        _show(posterior, frames["effects.csv"])
+        say(f"Results: {out}")
+    if not content["complete"]:
+        raise typer.Exit(INTERRUPTED)
+
+
+def in_short(stability: Stability) -> str:
+    """How stability was assessed, in a sentence."""
+    return (
+        f"Stability: {stability.n_fits} fits to half-samples "
+        f"({stability.n_pairs} complementary pairs)."
+    )
+
+
+def _clear(effects: pd.DataFrame) -> dict[str, int]:
+    """How many effects of every row are clear."""
+    rows = effects["task"] + ": " + effects["class"]
+    return {str(row): int(n) for row, n in effects["clear"].groupby(rows, sort=False).sum().items()}
+
+
+def _show(posterior: Posterior, effects: pd.DataFrame) -> None:
+    """Print the features with the largest effects, and how well factors come back."""
+    found = posterior.stability
+    assert found is not None
+    numbers: dict[str, Any] = {"justify": "right", "no_wrap": True}
+    columns = {"feature": {"overflow": "fold"}}
+    columns |= dict.fromkeys(("effect", "sd", f"in top {found.top}"), numbers)
+    for (task, label), part in effects.groupby(["task", "class"], sort=False):
+        rows = [
+            [str(one.feature), f"{one.effect:+.2f}", f"{one.sd:.2f}", f"{one.selected:.0%}"]
+            for one in part.head(SHOWN).itertuples()
+        ]
+        print_rows(f"{task}: {label}, effect of the first to the third quartile", columns, rows)
+    match = found.factor_match
+    say(
+        f"Factors: mean |cosine| with their match in the half-samples {match.mean():.2f} "
+        f"(lowest {match.min():.2f})."
+    )
