@@ -18,6 +18,7 @@ from tests.plots import models
 from rankfactor import plots
 from rankfactor.errors import InputError
 from rankfactor.interpret import table_quality
+from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.wording import percent
 from rankfactor.laws.normal import Normal
 from rankfactor.plots.style import PALETTE, UNCLEAR, figure_style, shorten
@@ -77,6 +78,8 @@ FIGURES = {
     "scree": lambda: plots.scree_figure(models.counted()),
     "scree without a factor": lambda: plots.scree_figure(models.none_found()),
     "history": lambda: plots.history_figure(models.two_tasks()),
+    "distributions": lambda: plots.distribution_figure(models.two_tasks(), "stage"),
+    "factor correlations": lambda: plots.factor_correlation_figure(models.two_tasks()),
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
     "recovery": lambda: plots.recovery_figure(models.recovery(), title="A <title>", own=["ours"]),
@@ -287,10 +290,41 @@ def test_confusion_shows_samples_and_shares():
 
 def test_history_starts_after_the_starting_point():
     posterior = models.two_tasks()
-    elbo, sd_w, n_active = plots.history_figure(posterior).axes
+    elbo, sd_w = plots.history_figure(posterior).axes
     np.testing.assert_array_equal(elbo.lines[0].get_ydata(), posterior.elbo[1:])
     np.testing.assert_array_equal(sd_w.lines[0].get_ydata(), posterior.sd_w)
-    np.testing.assert_array_equal(n_active.lines[0].get_ydata(), posterior.n_active)
+    assert elbo.get_title("left") == "ELBO of the table and the labels"
+    alone = plots.history_figure(replace(posterior, training="predictive")).axes[0]
+    assert alone.get_title("left") == "ELBO of the table"
+
+
+def test_distributions_show_every_class_of_the_strongest_factors():
+    posterior = models.two_tasks()
+    strongest = effects_on(posterior, "stage")
+    figure = plots.distribution_figure(posterior, "stage", most=2)
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert len(shown) == 2
+    for axes, effect in zip(shown, strongest, strict=False):
+        assert axes.get_title("left").startswith(posterior.factor_names[effect.factor])
+        groups = [np.asarray(marks.get_offsets())[:, 0] for marks in axes.collections]
+        codes = posterior.classifiers.class_index[:, 1]
+        for values, code in zip(groups, (0, 1, 2, -1), strict=True):
+            expected = posterior.scores.mean[codes == code, effect.factor]
+            np.testing.assert_allclose(sorted(values), sorted(expected))
+            # The line in the box is at the median.
+        middles = [line.get_xdata()[0] for line in axes.lines[2::2]]
+        np.testing.assert_allclose(middles, [np.median(values) for values in groups])
+
+
+def test_correlations_of_factors_are_those_of_the_scores():
+    posterior = models.two_tasks()
+    used = np.flatnonzero(posterior.active)
+    (axes, _) = plots.factor_correlation_figure(posterior).axes
+    cells = np.ma.filled(axes.images[0].get_array(), np.nan)
+    expected = np.corrcoef(posterior.scores.mean[:, used].T)
+    apart = ~np.eye(len(used), dtype=bool)
+    np.testing.assert_allclose(cells[apart], expected[apart], atol=1e-8)
+    assert np.isnan(np.diag(cells)).all()
 
 
 def test_recovery_marks_our_models_and_the_best():

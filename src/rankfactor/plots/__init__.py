@@ -8,6 +8,7 @@ from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_
 from rankfactor.plots.components import responsibility_figure
 from rankfactor.plots.confusion import confusion_figure
 from rankfactor.plots.course import history_figure, trace_figure
+from rankfactor.plots.factor_correlations import factor_correlation_figure
 from rankfactor.plots.feature_ranks import rank_figure
 from rankfactor.plots.graph import network_figure
 from rankfactor.plots.held_out import comparison_figure, reliability_figure, roc_figure
@@ -15,7 +16,7 @@ from rankfactor.plots.images import compared_images_figure, loading_image_figure
 from rankfactor.plots.loadings import loading_figure, share_figure
 from rankfactor.plots.quality import missing_figure
 from rankfactor.plots.recovery import recovery_figure
-from rankfactor.plots.scores import score_figure
+from rankfactor.plots.scores import distribution_figure, score_figure
 from rankfactor.plots.scree import scree_figure
 from rankfactor.plots.stress import stress_figure
 
@@ -24,6 +25,8 @@ __all__ = [
     "compared_images_figure",
     "comparison_figure",
     "confusion_figure",
+    "distribution_figure",
+    "factor_correlation_figure",
     "history_figure",
     "joint_coefficient_figure",
     "loading_figure",
