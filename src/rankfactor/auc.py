@@ -198,7 +198,7 @@ class _Cell(NamedTuple):
 def _of_model(rows: pd.DataFrame, classes: set[Any]) -> FoldAUC:
     given = {"repeat": 1, "fold": 1, "positive": next(iter(classes))}
     rows = rows.assign(**{name: value for name, value in given.items() if name not in rows})
-    place = rows.groupby(["repeat", "fold"]).ngroup().to_numpy(np.int64)
+    place = np.asarray(rows.groupby(["repeat", "fold"]).ngroup(), np.int64)
     unique = rows[["repeat", "fold"]].drop_duplicates().sort_values(["repeat", "fold"])
     keys = pd.MultiIndex.from_frame(unique)
     cells = list(_cells(rows, place, len(classes)))
