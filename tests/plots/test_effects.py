@@ -1,5 +1,7 @@
 """Figures of effects and contributions hold the numbers of the tables."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -51,7 +53,7 @@ def test_a_waterfall_goes_from_the_base_to_the_decision() -> None:
     bars = axes.patches
     assert len(bars) == 5  # four features and the others together
     assert bars[0].get_x() == pytest.approx(one.base_values[3])
-    for bar, following in zip(bars, bars[1:], strict=False):
+    for bar, following in pairwise(bars):
         assert following.get_x() == pytest.approx(bar.get_x() + bar.get_width())
     assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(one.decisions[3])
     labels = [tick.get_text() for tick in axes.get_yticklabels()]
