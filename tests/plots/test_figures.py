@@ -17,6 +17,7 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
+from rankfactor.interpret import table_quality
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.wording import percent
 from rankfactor.laws.normal import Normal
@@ -30,6 +31,28 @@ def chances():
     labels = np.where(rng.random(300) < chance, "ill", "healthy").astype(object)
     labels[0] = None
     return labels, {"as they are": chance, "too sure": np.where(chance > 0.5, 0.97, 0.03)}
+
+
+def many_classes(n):
+    """Decisions on so many classes, one row per sample and class, in three folds."""
+    rng = np.random.default_rng(n)
+    names = np.array([f"{models.LONG} {i}" if i == 1 else f"class {i:02}" for i in range(n)])
+    label = np.tile(np.arange(n), 12)
+    decision = rng.standard_normal((12 * n, n)) + 2 * (label[:, None] == np.arange(n))
+    rows = {
+        "sample": np.repeat([f"s{i}" for i in range(12 * n)], n),
+        "fold": np.repeat(np.arange(12 * n) // n % 3, n),
+        "label": np.repeat(names[label], n),
+        "predicted": np.repeat(names[decision.argmax(axis=1)], n),
+        "positive": np.tile(names, 12 * n),
+        "decision": decision.ravel(),
+    }
+    return pd.DataFrame({"task": "kind", "model": "m", **rows})
+
+
+def holes():
+    """Where a table of 60 samples and 13 features has values."""
+    return np.random.default_rng(0).random((60, 13)) > np.linspace(-0.1, 0.9, 13)
 
 
 FIGURES = {
@@ -62,6 +85,11 @@ FIGURES = {
     "recovery": lambda: plots.recovery_figure(models.recovery(), title="A <title>", own=["ours"]),
     "stress": lambda: plots.stress_figure(models.stress(), title="A <title>", own=["model 0"]),
     "roc": lambda: plots.roc_figure(models.decisions(), "group"),
+    "roc of every class": lambda: plots.roc_figure(many_classes(3), "kind"),
+    "roc of many classes": lambda: plots.roc_figure(many_classes(14), "kind"),
+    "confusion": lambda: plots.confusion_figure(many_classes(3), "kind"),
+    "confusion of many classes": lambda: plots.confusion_figure(many_classes(14), "kind"),
+    "missing": lambda: plots.missing_figure(table_quality(models.table()[0].where(holes()))),
     "reliability": lambda: plots.reliability_figure(*chances()),
 }
 
@@ -231,6 +259,33 @@ def test_roc_is_that_of_the_positive_class():
         texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
         assert texts[0] == f"R-L-BSVM ({auc:.2f})"
     assert auc < 0.5
+
+
+def test_every_class_has_its_curve_and_auc():
+    frame = many_classes(3)
+    axes = plots.roc_figure(frame, "kind").axes[0]
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    for text, (positive, part) in zip(texts, frame.groupby("positive"), strict=True):
+        folds = [fold for _, fold in part.groupby("fold")]
+        areas = [roc_auc_score(fold["label"] == positive, fold["decision"]) for fold in folds]
+        assert text == f"{shorten(positive, 22)} ({np.mean(areas):.2f})"
+    many = plots.roc_figure(many_classes(14), "kind").axes[0]
+    assert [text.get_text() for text in many.get_legend().get_texts()][-1] == "6 more classes"
+    assert len(many.lines) == 1 + 14 + 1  # the diagonal, the classes, the name of the others
+
+
+def test_confusion_shows_samples_and_shares():
+    frame = many_classes(3)
+    axes = plots.confusion_figure(frame, "kind").axes[0]
+    once = frame.drop_duplicates("sample")
+    counts = pd.crosstab(once["label"], once["predicted"]).to_numpy()
+    texts = {text.get_position(): text.get_text() for text in axes.texts}
+    for (row, column), count in np.ndenumerate(counts):
+        expected = f"{count}\n{100 * count / 12:.0f} %" if count else None
+        assert texts.get((column, row)) == expected
+    strength = np.array([patch.get_facecolor()[3] for patch in axes.patches]).reshape(3, 3)
+    np.testing.assert_allclose(strength / strength.max(), counts / counts.max())
+    assert plots.confusion_figure(frame, "kind").get_size_inches()[0] * 96 <= 420
 
 
 def test_history_starts_after_the_starting_point():

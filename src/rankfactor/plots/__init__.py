@@ -6,6 +6,7 @@ cell, or write it with ``figure.savefig("scores.pdf")``.
 
 from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_figure
 from rankfactor.plots.components import responsibility_figure
+from rankfactor.plots.confusion import confusion_figure
 from rankfactor.plots.course import history_figure, trace_figure
 from rankfactor.plots.factor_correlations import factor_correlation_figure
 from rankfactor.plots.feature_ranks import rank_figure
@@ -13,6 +14,7 @@ from rankfactor.plots.graph import network_figure
 from rankfactor.plots.held_out import comparison_figure, reliability_figure, roc_figure
 from rankfactor.plots.images import compared_images_figure, loading_image_figure
 from rankfactor.plots.loadings import loading_figure, share_figure
+from rankfactor.plots.quality import missing_figure
 from rankfactor.plots.recovery import recovery_figure
 from rankfactor.plots.scores import distribution_figure, score_figure
 from rankfactor.plots.scree import scree_figure
@@ -22,12 +24,14 @@ __all__ = [
     "coefficient_figure",
     "compared_images_figure",
     "comparison_figure",
+    "confusion_figure",
     "distribution_figure",
     "factor_correlation_figure",
     "history_figure",
     "joint_coefficient_figure",
     "loading_figure",
     "loading_image_figure",
+    "missing_figure",
     "network_figure",
     "rank_figure",
     "recovery_figure",

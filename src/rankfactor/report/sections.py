@@ -86,14 +86,11 @@ def accuracy_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> li
     curves, calibrations = [], []
     for place, task, part, positive in two_class_tasks(posterior, decisions):
         name, models = plain(task), [plain(model) for model in part["model"].unique()]
-        caption = (
-            f"{name}: ROC of the out-of-fold decisions of all folds together; in "
-            "parentheses its AUC, which can differ a little from the mean over folds."
-        )
+        caption = f"{name}: ROC of samples that were held out; in parentheses the AUC."
         if "fold" in part and len(part["fold"].unique()) > 1:
             caption += (
-                f" Band: the true positive rate of {models[0]} in single folds, mean and one "
-                "standard deviation to either side."
+                " Curve and AUC are means over folds. Band: one standard deviation over folds to "
+                f"either side of the true positive rate of {models[0]}."
             )
         said = f"ROC of {name} for {joined(models)}, from decisions on samples outside the fit."
         figure = roc_figure(part, task, positive=positive)
