@@ -1,6 +1,8 @@
-"""`rankfactor report` with gene sets."""
+"""`rankfactor report` with gene sets, and with the training table."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 from tests.plots import models
@@ -42,3 +44,54 @@ def test_a_missing_file_is_named():
     run = CliRunner().invoke(app, ["report", "model.rankfactor", "--gmt", "nowhere.gmt"])
     assert run.exit_code == 2
     assert "nowhere.gmt" in run.stderr
+
+
+@pytest.fixture
+def labelled(folder):
+    """A model of a table in a file, which has a sample without a label more."""
+    table, labels = models.table()
+    given = table.drop(columns="constant").rename(columns=str.strip)
+    given.columns = [f"x{i}" for i in range(12)]
+    given = given.assign(group=labels["group"])
+    given.to_csv(folder / "table.csv", index_label="id")
+    settings = ["--labels", "group", "--n-factors", "2", "--tol", "1", "--max-iter", "3"]
+    run = CliRunner().invoke(app, ["fit", "table.csv", *settings, "--out", "fit.rankfactor"])
+    assert run.exit_code == 0, run.output
+    return given
+
+
+def contributions(path):
+    return json.loads(read(path).one("script", id="contributions-data").text)
+
+
+def test_the_training_table_gives_contributions(labelled, folder):
+    more = labelled.copy()
+    more.loc["another"] = more.iloc[0]
+    more.iloc[::-1].to_csv(folder / "more.csv", index_label="id")
+    found = []
+    # Samples are found by name: neither order nor other samples matter.
+    for name in ("table.csv", "more.csv"):
+        options = ["--table", name, "--out", f"{name}.html"]
+        run = CliRunner().invoke(app, ["report", "fit.rankfactor", *options])
+        assert run.exit_code == 0, run.output
+        found.append(contributions(folder / f"{name}.html"))
+    assert found[0] == found[1]
+    assert len(found[0]["rows"][0]["decision"]) == 60
+
+
+def test_another_table_is_refused(labelled, folder):
+    labelled.assign(x0=labelled["x0"] ** 2).to_csv(folder / "other.csv", index_label="id")
+    run = CliRunner().invoke(app, ["report", "fit.rankfactor", "--table", "other.csv"])
+    assert run.exit_code == 2
+    assert "other.csv is not the training table" in run.stderr
+    assert not (folder / "report.html").exists()
+
+
+def test_fit_writes_contributions_unless_samples_are_left_out(labelled, folder):
+    settings = ["--labels", "group", "--n-factors", "2", "--tol", "1", "--max-iter", "3"]
+    for name, more in (("with", []), ("without", ["--no-training-samples"])):
+        out = ["--out", f"{name}.rankfactor", "--report", f"{name}.html"]
+        run = CliRunner().invoke(app, ["fit", "table.csv", *settings, *out, *more])
+        assert run.exit_code == 0, run.output
+        assert (contributions(folder / f"{name}.html") is None) == bool(more)
+        assert ("s17" in (folder / f"{name}.html").read_text("utf-8")) == (not more)

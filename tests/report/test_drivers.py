@@ -210,6 +210,7 @@ def test_repeats_are_averaged():
     frame = pd.DataFrame(rows, columns=["sample", "predicted", "probability"]).assign(
         task="group", model="m", label="case <b>", decision=0.0, positive="control & co"
     )
+    frame["repeat"] = [1, 2, 3]
     found, nothing = held_out(posterior, frame, np.array(["s0", "s1"]))
     assert found["predicted"] == [0, -1]
     assert found["probability"] == [0.3, None]

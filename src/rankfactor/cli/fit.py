@@ -131,7 +131,15 @@ def fit(
         from rankfactor.report import write_report
 
         title = f"{name} of {table.name}"
-        write_report(path, kept, title=title, source=str(table), warnings=told, settings=everything)
+        write_report(
+            path,
+            kept,
+            title=title,
+            source=str(table),
+            warnings=told,
+            settings=everything,
+            table=data.values if training_samples else None,
+        )
 
     copy = partial(write_annotated, table=table, posterior=posterior, settings=everything)
     for what, path, write in (("report", report, page), ("annotated table", annotated, copy)):

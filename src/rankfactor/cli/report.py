@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,12 +13,22 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.console import result
 from rankfactor.cli.cv import FILES
 from rankfactor.cli.cv_folder import check_folder, read_folder
-from rankfactor.cli.outputs import REPORT, Output, check_outputs
+from rankfactor.cli.new_samples import read_new
+from rankfactor.cli.outputs import REPORT, Output, check_outputs, files_of
+from rankfactor.cli.reading import new_table
 from rankfactor.cli.stability import FILES as STABILITY_FILES
 from rankfactor.cli.stability import in_short
+from rankfactor.errors import InputError
+
+if TYPE_CHECKING:
+    from rankfactor.posterior import Posterior
 
 
 @opt.command(
+    {name: one for name, one in opt.READING.items() if name != "exclude"},
+    after="covariates",
+    table="The training table, to show the contributions to every sample's decisions and the "
+    "quality of the data.",
     cv="Folder that `rankfactor cv` wrote, to show how well the model predicts.",
     stability="Folder that `rankfactor stability` wrote, to show how stable the model is.",
     gmt="GMT file of gene sets to test for an overlap with the factors' features.",
@@ -26,14 +36,18 @@ from rankfactor.cli.stability import in_short
     title=typer.Option(help="Title of the page.", show_default="model and table"),
 )
 def report(
+    ctx: typer.Context,
     model: Path,
+    table: Path | None = None,
     cv: Path | None = None,
     stability: Path | None = None,
     gmt: Path | None = None,
     out: Path = Path("report.html"),
     title: str | None = None,
+    covariates: list[str] | None = None,
     force: bool = False,
     as_json: bool = False,
+    **_: Any,
 ) -> None:
     """Write a report of a model as one HTML page that opens offline."""
     from rankfactor.interpret import read_gmt
@@ -42,9 +56,11 @@ def report(
 
     folds = [] if cv is None else [cv / name for name in FILES]
     folds += [] if stability is None else [stability / name for name in STABILITY_FILES]
-    check_outputs([model, gmt, *folds], [Output("--out", out, REPORT)], force=force)
+    given = [table, *files_of(covariates)]
+    check_outputs([model, gmt, *given, *folds], [Output("--out", out, REPORT)], force=force)
     gene_sets = None if gmt is None else read_gmt(gmt)
     posterior, header = load_model(model), model_header(model)
+    values = None if table is None else _training_table(table, ctx.params, posterior)
     origin: dict[str, Any] = header.get("provenance", {})
     settings: dict[str, Any] = origin.get("settings", {})
     name, source = settings.get("model"), origin.get("table", "")
@@ -76,6 +92,7 @@ def report(
         warnings=warned,
         settings=settings,
         gene_sets=gene_sets,
+        table=values,
     )
     content = {
         "report": written,
@@ -88,3 +105,21 @@ def report(
     lines += [] if validation is None else [validation.sentence]
     lines += [] if posterior.stability is None else [in_short(posterior.stability)]
     result(as_json, content, [*lines, f"Report: {written}"])
+
+
+def _training_table(path: Path, options: dict[str, Any], posterior: Posterior) -> Any:
+    """Table of a file, without samples that the model was not fitted to."""
+    from rankfactor.report.training_table import check_training_table
+
+    given = read_new(path, options, posterior)
+    frame = new_table(given, path, options, posterior.covariate_names)
+    names = frame.index.astype(str)
+    own = posterior.sample_names.tolist()
+    if len(own) and names.is_unique and set(own) <= set(names):
+        frame = frame.iloc[names.get_indexer(own)]
+    values = frame if posterior.named_features else frame.to_numpy()
+    try:
+        check_training_table(posterior, values)
+    except InputError as error:
+        raise InputError(f"{path} is not the training table: {error}") from error
+    return values

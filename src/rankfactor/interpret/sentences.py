@@ -36,6 +36,10 @@ NOT_VALIDATED = (
     "FOLDER`, then `rankfactor report MODEL --cv FOLDER`."
 )
 NO_TABLE = "Contributions need the training table: run `rankfactor report MODEL --table TABLE`."
+NO_QUALITY = (
+    "Missing values, ties and suspected leaks need the training table: run `rankfactor report "
+    "MODEL --table TABLE`."
+)
 NOT_ASSESSED = (
     "Stability not assessed: run `rankfactor stability TABLE --labels ... --out FOLDER`, then "
     "`rankfactor report MODEL --stability FOLDER`."

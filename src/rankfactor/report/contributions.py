@@ -15,6 +15,7 @@ from rankfactor.typing import Floats, Integers
 LARGEST = 10  # contributions of a sample that are shown one by one
 _FEWEST = 3
 _MOST_NUMBERS = 150_000  # contributions of all samples and decisions in a page
+_AT_A_TIME = 20_000_000  # contributions of a block of samples
 
 
 def contributions_data(posterior: Posterior, table: Any, samples: Integers) -> dict[str, Any]:
@@ -37,29 +38,52 @@ def contributions_data(posterior: Posterior, table: Any, samples: Integers) -> d
         ``left`` and ``right`` (classes), ``base`` and ``decision`` by sample, and by sample and
         rank ``feature`` (numbers in ``features``), ``value`` and ``given`` (as in the table).
     """
+    assert posterior.classifiers is not None
+    n_rows, n_features = len(posterior.classifiers.rows.mean), len(posterior.feature_names)
+    count = int(np.clip(_MOST_NUMBERS // max(n_rows * len(samples), 1), _FEWEST, LARGEST))
+    # By blocks of samples: contributions of all features to all decisions are large.
+    size = max(_AT_A_TIME // (n_rows * n_features), 1)
+    parts = [
+        _of_block(posterior, table, samples[first : first + size], min(count, n_features))
+        for first in range(0, len(samples), size)
+    ]
+    leading, values, data, base, decision = (
+        np.concatenate(one, axis=1) for one in zip(*parts, strict=True)
+    )
+    named = np.unique(leading)
+    rows = [
+        {
+            **sides,
+            "base": rounded(base[row]),
+            "decision": rounded(decision[row]),
+            "feature": np.searchsorted(named, leading[row]).ravel().tolist(),
+            "value": rounded(values[row].ravel()),
+            "given": given(data[row].ravel()),
+        }
+        for row, sides in enumerate(row_sides(posterior))
+    ]
+    names = [plain(posterior.feature_names[i]) for i in named]
+    count, total = leading.shape[2], len(posterior.coding.columns)
+    return {"features": names, "total": total, "count": count, "rows": rows}
+
+
+def _of_block(
+    posterior: Posterior, table: Any, samples: Integers, count: int
+) -> tuple[Integers, Floats, Floats, Floats, Floats]:
+    """Leading features, contributions and values, (R, n, count); base and decision, (R, n)."""
+    some = table.iloc[samples] if hasattr(table, "iloc") else table[samples]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is missing was said of the fit
-        found = list(posterior.explain(table).values())
-    count = int(np.clip(_MOST_NUMBERS // max(len(found) * len(samples), 1), _FEWEST, LARGEST))
-    count = min(count, found[0].values.shape[1])
-    leading = [_leading(one.values[samples], count) for one in found]
-    named = np.unique(np.concatenate([one.ravel() for one in leading]))
-    rows = []
-    for one, first, sides in zip(found, leading, row_sides(posterior), strict=True):
-        values = np.take_along_axis(one.values[samples], first, axis=1)
-        base = one.base_values[samples]
-        rows.append(
-            {
-                **sides,
-                "base": rounded(base),
-                "decision": rounded(base + one.values[samples].sum(axis=1)),
-                "feature": np.searchsorted(named, first).ravel().tolist(),
-                "value": rounded(values.ravel()),
-                "given": given(np.take_along_axis(one.data[samples], first, axis=1).ravel()),
-            }
-        )
-    names = [plain(found[0].feature_names[i]) for i in named]
-    return {"features": names, "total": len(posterior.coding.columns), "count": count, "rows": rows}
+        found = list(posterior.explain(some).values())
+    leading = np.array([_leading(one.values, count) for one in found])
+    pairs = list(zip(found, leading, strict=True))
+    return (
+        leading,
+        np.array([np.take_along_axis(one.values, first, axis=1) for one, first in pairs]),
+        np.array([np.take_along_axis(one.data, first, axis=1) for one, first in pairs]),
+        np.array([one.base_values for one in found]),
+        np.array([one.decisions for one in found]),
+    )
 
 
 def _leading(values: Floats, count: int) -> Integers:

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rankfactor.interpret.accuracy import known_decisions
+from rankfactor.interpret.held_out import sample_table
 from rankfactor.interpret.wording import plain
 from rankfactor.posterior import Posterior
 from rankfactor.tasks import Task
 from rankfactor.typing import Integers, Strings
-
-_COLUMNS = ("sample", "task", "model", "label", "decision")
 
 
 def held_out(
@@ -34,13 +32,13 @@ def held_out(
     list of dict
         One per task, empty where nothing is known: ``predicted`` (class numbers, -1 where not
         known), ``said`` and ``of`` (headings), ``probability`` (a list with None where not known;
-        left out if no sample has one). Of repeats the majority and the mean.
+        left out if no sample has one).
     """
     tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
-    if decisions is None or decisions.empty:
+    if decisions is None or decisions.empty or "predicted" not in decisions:
         return [{} for _ in tasks]
-    decisions = known_decisions(decisions, _COLUMNS)
-    return [_of_task(task, decisions, pd.Index(names.astype(str))) for task in tasks]
+    table = sample_table(posterior, decisions)
+    return [_of_task(task, table, pd.Index(names.astype(str))) for task in tasks]
 
 
 def misclassified(
@@ -54,48 +52,25 @@ def misclassified(
     return np.flatnonzero(known & (predicted != class_index)), int(known.sum())
 
 
-def _of_task(task: Task, decisions: pd.DataFrame, names: pd.Index[str]) -> dict[str, Any]:
-    part = decisions[decisions["task"].astype(str) == task.name]
+def _of_task(task: Task, table: pd.DataFrame, names: pd.Index[str]) -> dict[str, Any]:
+    part = table[table["task"] == task.name]
     if part.empty:
         return {}
-    part = part[part["model"] == part["model"].iloc[0]]
-    part = part.assign(sample=part["sample"].astype(str))
-    number = {str(label): code for code, label in enumerate(task.classes)}
-    two = task.n_rows == 1
-    if two:
-        part = _for_second(part, task)
-    elif "positive" not in part or "predicted" not in part:
-        return {}
-    if "predicted" in part:
-        part = part.assign(said=[number.get(str(label), -1) for label in part["predicted"]])
-    else:
-        part = part.assign(said=(part["decision"].to_numpy(float) > 0).astype(int))
-    # The most frequent class over repeats; the smaller number if two are as frequent.
-    votes = part.groupby("sample")["said"].agg(lambda codes: int(np.bincount(codes + 1).argmax()))
-    predicted = votes.reindex(names).fillna(0).to_numpy(int) - 1
-    own = plain(task.classes[1]) if two else "predicted class"
+    part = part.set_index(part["sample"].astype(str)).reindex(names)
+    labels = [str(label) for label in task.classes]
+    predicted = pd.Categorical(part["predicted"], labels).codes.astype(int)
+    own = plain(task.classes[1]) if task.n_rows == 1 else "predicted"
     result: dict[str, Any] = {
         "predicted": predicted.tolist(),
         "said": "Predicted",
         "of": f"P({own})",
     }
-    if "probability" not in part:
-        return result
-    if not two:
-        part = part[part["positive"].astype(str).map(number) == part["said"]]
-    chance = part.groupby("sample")["probability"].mean().reindex(names).to_numpy(float)
+    columns = [f"probability of {label}" for label in labels]
+    chances = part.reindex(columns=columns).to_numpy(float)
+    # Of more than two classes, that of the one predicted.
+    column = np.ones(len(part), int) if task.n_rows == 1 else np.maximum(predicted, 0)
+    chance = np.where(predicted >= 0, chances[np.arange(len(part)), column], np.nan)
     if np.isfinite(chance).any():
         rounded = np.round(chance, 3).tolist()
         result["probability"] = [None if one != one else one for one in rounded]
     return result
-
-
-def _for_second(part: pd.DataFrame, task: Task) -> pd.DataFrame:
-    """Decisions and probabilities of the task's second class, whichever was asked for."""
-    if "positive" not in part:
-        return part
-    other = part["positive"].astype(str).to_numpy() == str(task.classes[0])
-    turned = {"decision": part["decision"].where(~other, -part["decision"])}
-    if "probability" in part:
-        turned["probability"] = part["probability"].where(~other, 1 - part["probability"])
-    return part.assign(**turned)

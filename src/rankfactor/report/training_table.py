@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, counted
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.posterior import hash_of_codes
 
@@ -18,10 +18,10 @@ def check_training_table(posterior: Posterior, table: Any) -> None:
     """
     names = getattr(table, "obs_names", getattr(table, "index", None))
     n_samples = posterior.samples.n_samples
-    if len(table) != n_samples:
+    if table.shape[0] != n_samples:
         raise InputError(
-            f"the table has {len(table)} samples and the model was fitted to {n_samples}: give the "
-            "training table."
+            f"the table has {counted(table.shape[0], 'sample')} and the model was fitted to "
+            f"{n_samples}: give the table of the fit."
         )
     if posterior.codes_sha256:
         with warnings.catch_warnings():
@@ -33,6 +33,6 @@ def check_training_table(posterior: Posterior, table: Any) -> None:
         same = names is None or posterior.left_out is not None or [str(n) for n in names] == own
     if not same:
         raise InputError(
-            "the values of the table are not those that the model was fitted to: give the training "
-            "table, with its samples in the same order."
+            "the values of the table are not those that the model was fitted to: give the table of "
+            "the fit, with its samples in the same order."
         )

@@ -33,10 +33,12 @@ from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import assessed
 from rankfactor.report import page_tables, sections
+from rankfactor.report.classes import class_figures, class_tables
 from rankfactor.report.contributions import contributions_data
 from rankfactor.report.effects import drivers, effect_frame, effects_data, leading_tables
 from rankfactor.report.explorer import MOST_SAMPLES, as_json, explorer_data, shown_samples
 from rankfactor.report.labels import SPREAD
+from rankfactor.report.quality import quality_section
 from rankfactor.report.text import breakable
 from rankfactor.report.training_table import check_training_table
 from rankfactor.storage.files import check_destinations, written_together
@@ -105,8 +107,8 @@ def write_report(
         `rankfactor.interpret.read_gmt` gives them.
     table : DataFrame, AnnData or array, optional
         The training table, as the estimator was given it. With it the report shows the
-        contributions of the features to every sample's decisions, and colours samples by
-        covariates.
+        contributions of the features to every sample's decisions and the quality of the table,
+        and colours samples by covariates.
 
     Raises
     ------
@@ -156,6 +158,9 @@ def write_report(
         differences=page_tables.paired_differences(scores, differences),
         comparison_figure=sections.comparison_overview(scores),
         accuracy_figures=sections.accuracy_figures(posterior, decisions),
+        class_figures=class_figures(posterior, decisions),
+        class_tables=class_tables(posterior, decisions),
+        quality=quality_section(posterior, table),
         tested=tested,
         correlated=factors_correlate(posterior),
         n_sets=len(gene_sets or ()),
