@@ -8,6 +8,7 @@ from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_
 from rankfactor.plots.components import responsibility_figure
 from rankfactor.plots.confusion import confusion_figure
 from rankfactor.plots.course import history_figure, trace_figure
+from rankfactor.plots.effects import contribution_figure, effect_figure
 from rankfactor.plots.factor_correlations import factor_correlation_figure
 from rankfactor.plots.feature_ranks import rank_figure
 from rankfactor.plots.graph import network_figure
@@ -25,7 +26,9 @@ __all__ = [
     "compared_images_figure",
     "comparison_figure",
     "confusion_figure",
+    "contribution_figure",
     "distribution_figure",
+    "effect_figure",
     "factor_correlation_figure",
     "history_figure",
     "joint_coefficient_figure",
