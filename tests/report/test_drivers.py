@@ -77,7 +77,7 @@ def test_what_was_assessed_is_said(assessed):
     for line, (_, row) in zip(first, group.head(10).iterrows(), strict=True):
         stable = line.one("span", class_="stable").text
         assert f"{number(100 * row['selected'], 0)} %" in stable
-        assert ("clear" in stable) == bool(row["clear"])
+        assert (line.one("span", class_="certain").text == "✓clear") == bool(row["clear"])
     assert {bool(one) for one in group["clear"].head(10)} == {True, False}
     factors = page.one("section", id="factors").all("table")[0]
     heads = [head.text for head in factors.one("thead").all("th")]

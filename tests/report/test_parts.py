@@ -15,6 +15,7 @@ from rankfactor.interpret import enrich
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.wording import plain
 from rankfactor.laws.normal import Normal
+from rankfactor.posterior.diagnostics import convergence
 from rankfactor.report import write_report
 from rankfactor.report.explorer import MOST_SAMPLES, explorer_data
 from rankfactor.report.sections import scree_overview
@@ -103,7 +104,23 @@ def test_no_calibration_without_probabilities(full, folder):
 @pytest.mark.slow
 def test_chains_and_local_classifiers_have_their_figures(folder, full):
     sampled = read(write_report(folder / "sampled.html", models.sampled(), title="t"))
-    assert sampled.one("section", id="fit").one("svg", id="fig-trace")
+    fit = sampled.one("section", id="fit")
+    assert fit.one("svg", id="fig-trace")
+    facts = dict(
+        zip((one.text for one in fit.all("dt")), (one.text for one in fit.all("dd")), strict=True)
+    )
+    stages = ["variational inference", "Gibbs sampling"]
+    assert [one for one in facts["Stages"].split(", ") if one != "predictive training"] == stages
+    posterior = models.sampled()
+    largest = convergence(posterior)["r_hat"].max()
+    assert float(facts["Largest R-hat"]) == pytest.approx(largest, abs=5.01e-4)
+    assert facts["Interrupted"] == "no"
+    # Draws say what is clear, but no feature was selected by half-sample fits.
+    assert "clear by the draws" in sampled.one("section", id="summary").text
+    assert "half-sample" not in sampled.one("main").text
+    effects = json.loads(sampled.one("script", id="effects-data").text)
+    assert effects["assessed"]
+    assert not effects["selected"]
     nonlinear = read(write_report(folder / "nonlinear.html", models.nonlinear(), title="t"))
     section = nonlinear.one("section", id="components")
     assert [svg.attributes["id"] for svg in section.all("svg")] == [

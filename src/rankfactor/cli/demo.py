@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 REPEATS = 30  # half-sample fits
 FILES = {"report.html": REPORT, "model.rankfactor": MODEL, "cross_validation.csv": FOLDS}
 _DESCRIPTION = (
-    "Proteins of the cerebrospinal fluid of 333 people, and two questions at once: is the person "
-    "cognitively impaired, and does the person carry the E4 allele of the gene APOE? The factors "
-    "describe the ranks of all measurements, and decisions use them and what they leave of each "
-    "measurement. The comparison below is by cross-validation: no model sees the samples it is "
-    "judged on."
+    "Proteins of the cerebrospinal fluid of 333 people. Two tasks: is the person cognitively "
+    "impaired, and does the person carry the E4 allele of the gene APOE?"
 )
 # What a reader of a report may want to know of how a model was fitted.
 _TOLD = (

@@ -112,9 +112,12 @@ def driver_note(posterior: Posterior) -> str:
     if stability is not None:
         return (
             f"{said} Per cent: share of {stability.n_fits} half-sample fits in which the feature "
-            f"is among the {stability.top} with the largest effects, with the same sign."
+            f"is among the {stability.top} with the largest effects, with the same sign. ✓: "
+            "clear, the effect differs from zero (see Methods)."
         )
-    return said if assessed(posterior) else f"{said} {NOT_ASSESSED}"
+    if posterior.draws is not None:
+        return f"{said} ✓: clear by the draws (see Methods)."
+    return f"{said} {NOT_ASSESSED}"
 
 
 def no_factor(posterior: Posterior) -> str:

@@ -79,10 +79,11 @@ def effects_data(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> d
     Returns
     -------
     dict
-        ``features``, ``first`` and ``third`` (quartiles), ``assessed``, ``spread`` (heading),
-        ``caption`` and ``rows``: for every decision ``name``, ``left``, ``right``, ``largest``,
-        ``order`` (features by the size of the effect), ``effect``, ``probability`` and, if
-        assessed, ``sd``, ``selected`` (per cent) and ``clear``, by feature.
+        ``features``, ``first`` and ``third`` (quartiles), ``assessed``, ``selected`` (whether by
+        half-sample fits), ``spread`` (heading), ``caption`` and ``rows``: for every decision
+        ``name``, ``left``, ``right``, ``largest``, ``order`` (features by the size of the effect),
+        ``effect``, ``probability`` and, if assessed, ``sd``, ``selected`` (per cent) and ``clear``,
+        by feature.
     """
     parts = by_row(posterior, frame)
     kept = _kept(parts)
@@ -101,15 +102,17 @@ def effects_data(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> d
         if assessed:
             row |= {
                 "sd": digits(own["sd"]),
-                "selected": digits(100 * own["selected"].astype(float), 3),
                 "clear": own["clear"].fillna(False).astype(int).tolist(),
             }
+        if posterior.stability is not None:
+            row["selected"] = digits(100 * own["selected"].astype(float), 3)
         rows.append(row)
     return {
         "features": [plain(name) for name in kept],
         "first": digits(shared["from"]),
         "third": digits(shared["to"]),
         "assessed": assessed,
+        "selected": posterior.stability is not None,
         "spread": SPREAD,
         "caption": caption(len(kept), len(parts[0])),
         "rows": rows,
@@ -119,7 +122,9 @@ def effects_data(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> d
 def leading_tables(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> list[Table]:
     """The largest effects on every decision, for readers without a script."""
     names = ["feature", "effect", "probability", "from", "to"]
-    names += ["sd", "selected", "clear"] if assessed else []
+    names += ["sd"] if assessed else []
+    names += ["selected"] if posterior.stability is not None else []
+    names += ["clear"] if assessed else []
     tables = []
     for part, side in zip(by_row(posterior, frame), row_sides(posterior), strict=True):
         shown = part.head(STATIC)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rankfactor.interpret.quality import Quality, table_quality
-from rankfactor.interpret.wording import number, plain
+from rankfactor.interpret.wording import plain
 from rankfactor.plots import missing_figure
 from rankfactor.posterior import Posterior
 from rankfactor.report.figures import InlineFigure, inline_figure
@@ -92,5 +92,5 @@ def _samples(found: Quality) -> Table | None:
 
 def _caption(what: str, chosen: pd.DataFrame) -> str:
     if len(chosen) <= _MOST_ROWS:
-        return f"All {number(len(chosen), 0)} {what}, the most first."
-    return f"The first {_MOST_ROWS} of {number(len(chosen), 0)} {what}, the most first."
+        return f"All {what}, the most first."
+    return f"The first {_MOST_ROWS} of {len(chosen)} {what}, the most first."

@@ -13,7 +13,7 @@ function signedBar(share) {
 /** A table with search, sorting, pages and download.
 
     Columns have `title`, `value(i)` (what is sorted by and saved; "" if not known), and optionally
-    `text(i)`, `node(i)`, `numeric`, `bar` (drawn, not saved) and `more` (left out on a phone).
+    `text(i)`, `node(i)`, `numeric`, `bar` and `shown` (drawn, not saved), `saved` (not drawn) and `more` (left out on a phone).
     `kind` is the class of the table, `rows()` are the numbers of all lines; `onRow(i)` makes lines selectable. */
 function paged(host, { name, label, caption, columns, rows, searched, onRow, kind = "", controls = [] }) {
   const bar = make("div", { class: "tools" });
@@ -34,6 +34,7 @@ function paged(host, { name, label, caption, columns, rows, searched, onRow, kin
   const where = make("span", { class: "muted", role: "status" });
   pager.append(back, where, on);
   host.append(bar, region, pager);
+  const drawn = columns.filter((column) => !column.saved);
   let [page, sorted, down, found, chosen] = [0, null, false, [], null];
 
   function order() {
@@ -67,7 +68,7 @@ function paged(host, { name, label, caption, columns, rows, searched, onRow, kin
     const shown = found.slice(page * ROWS_A_PAGE, (page + 1) * ROWS_A_PAGE);
     lines.replaceChildren(...shown.map((i) => {
       const row = make("tr", { role: "row", "data-row": i });
-      columns.forEach((column, place) => row.append(cellOfColumn(column, i, place === 0)));
+      drawn.forEach((column, place) => row.append(cellOfColumn(column, i, place === 0)));
       if (i === chosen) row.classList.add("chosen");
       if (onRow) {
         const pick = make("button", { type: "button", class: "pick", "aria-pressed": String(i === chosen) });
@@ -83,7 +84,7 @@ function paged(host, { name, label, caption, columns, rows, searched, onRow, kin
     [back.disabled, on.disabled, pager.hidden] = [page === 0, page === pages - 1, pages === 1];
   }
   function refresh() { page = 0; order(); render(); }
-  columns.forEach((column) => {
+  drawn.forEach((column) => {
     if (column.bar) {
       head.append(make("td", { class: "bar", role: "cell", "aria-hidden": "true" }));
       return;
@@ -108,7 +109,7 @@ function paged(host, { name, label, caption, columns, rows, searched, onRow, kin
   back.addEventListener("click", () => { page -= 1; render(); });
   on.addEventListener("click", () => { page += 1; render(); });
   button.addEventListener("click", () => {
-    const kept = columns.filter((column) => !column.bar);
+    const kept = columns.filter((column) => !column.bar && !column.shown);
     const text = [kept.map((column) => column.title), ...found.map((i) => kept.map((one) => one.value(i)))];
     save(`${name}.csv`, `${text.map(csvLine).join("\r\n")}\r\n`);
   });

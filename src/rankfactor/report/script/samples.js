@@ -74,7 +74,7 @@ function details(host, data, parts) {
       return `${task.name}: ${truth}${said}${chance}`;
     });
     const list = make("ul");
-    list.append(...facts.map((text) => make("li", {}, text)));
+    list.append(...facts.map((text) => breakable(make("li"), text)));
     host.replaceChildren(breakable(make("h3", { tabindex: "-1" }), `Sample ${data.samples[i]}`), list);
     if (parts) {
       if (parts.rows.length > 1) {

@@ -100,7 +100,8 @@ function tools(host) {
         fold.open = wanted ? here > 0 : opened.get(fold);
       }
     }
-    count.textContent = wanted ? `${shown} of ${all} rows` : `${all} rows`;
+    const rows = all === 1 ? "row" : "rows";
+    count.textContent = wanted ? `${shown} of ${all} ${rows}` : `${all} ${rows}`;
   }
   input.addEventListener("input", filter);
   for (const fold of folds) {
