@@ -154,7 +154,7 @@ MODELS = (
 LIKELIHOODS = ("gaussian", "margin_rank", "ordinal_probit", "ordinary_rank")
 
 
-def by_stability(what: str, tables: int, repeats: int) -> None:
+def by_stability(what: str, tables: range, repeats: int) -> None:
     """Print the shares of both rules, means over tables."""
     effects = what == "effects"
     head = "| model | training |" if effects else "| likelihood |"
@@ -164,7 +164,7 @@ def by_stability(what: str, tables: int, repeats: int) -> None:
     for case in MODELS if effects else [(one,) for one in LIKELIHOODS]:
         for n in (100, 400):
             of = of_effects if effects else of_loadings
-            shares = [of(*case, n, seed, repeats) for seed in range(tables)]
+            shares = [of(*case, n, seed, repeats) for seed in tables]
             cells = [f"{zero:.3f}, {power:.3f}" for zero, power in np.mean(shares, axis=0)]
             print(f"| {' | '.join(case)} | {n} | {' | '.join(cells)} |", flush=True)
 
@@ -178,6 +178,7 @@ def main() -> None:
     parser.add_argument("--by", choices=("posterior", "stability"), default="posterior")
     parser.add_argument("--of", choices=("loadings", "effects"), default="loadings")
     parser.add_argument("--repeats", type=int, default=50, help="half-sample fits")
+    parser.add_argument("--first", type=int, default=0, help="number of the first table")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.figure:
@@ -185,7 +186,8 @@ def main() -> None:
         return
     choose(options.start)
     if options.by == "stability":
-        by_stability(options.of, options.tables, options.repeats)
+        tables = range(options.first, options.first + options.tables)
+        by_stability(options.of, tables, options.repeats)
         return
     gibbs = Gibbs(n_draws=300, burn_in=300, n_chains=1)
     print(
