@@ -32,10 +32,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
-from rankfactor.typing import Floats
+from rankfactor.typing import Floats, Integers
 
 LEVEL = 0.95
-INFLATION = 1.5
+INFLATION = 1.75
 
 
 class Interval(NamedTuple):
@@ -166,9 +166,12 @@ def comparisons(decisions: pd.DataFrame) -> pd.DataFrame:
 
 def is_positive(rows: pd.DataFrame) -> NDArray[np.bool_]:
     """Whether the label of every row is the class that its decision is for."""
-    label, positive = (rows[name].to_numpy(object) for name in ("label", "positive"))
+    (label, labels), (positive, positives) = (
+        pd.factorize(rows[name].to_numpy(object)) for name in ("label", "positive")
+    )
     # A class 1 may have become the text "1" in a file.
-    return np.asarray((label == positive) | (label.astype(str) == positive.astype(str)), bool)
+    same = [[one == other or str(one) == str(other) for other in positives] for one in labels]
+    return np.array(same, bool).reshape(len(labels), len(positives))[label, positive]
 
 
 def _positives(part: pd.DataFrame) -> set[Any] | None:
@@ -181,8 +184,8 @@ def _positives(part: pd.DataFrame) -> set[Any] | None:
 class _Cell(NamedTuple):
     """Decisions for one class in one fold, which has samples of the class and of others."""
 
-    key: tuple[int, int]  # repeat and fold
-    positive: Any
+    fold: int  # numbers of the fold and of the class
+    positive: int
     who: NDArray[Any]  # sample or group of every row
     hit: NDArray[np.bool_]
     placement: Floats
@@ -195,43 +198,51 @@ class _Cell(NamedTuple):
 def _of_model(rows: pd.DataFrame, classes: set[Any]) -> FoldAUC:
     given = {"repeat": 1, "fold": 1, "positive": next(iter(classes))}
     rows = rows.assign(**{name: value for name, value in given.items() if name not in rows})
-    cells = [
-        cell
-        for key, fold in rows.groupby(["repeat", "fold"])
-        # A class that the training part lacked has no decisions.
-        if set(fold["positive"]) == classes
-        for cell in _cells(key, fold)
-    ]
+    place = np.asarray(rows.groupby(["repeat", "fold"]).ngroup(), np.int64)
+    unique = rows[["repeat", "fold"]].drop_duplicates().sort_values(["repeat", "fold"])
+    keys = pd.MultiIndex.from_frame(unique)
+    cells = list(_cells(rows, place, len(classes)))
     if not cells:
         return NO_AUC
-    table = pd.DataFrame([(*cell[:2], cell.auc) for cell in cells], columns=["key", "class", "auc"])
-    means, counts = table.groupby("class")["auc"].mean(), table["key"].value_counts()
-    folds = table.groupby("key", sort=False)["auc"].mean()
-    folds.index = pd.MultiIndex.from_tuples(folds.index, names=["repeat", "fold"])
-    repeats = len({cell.key[0] for cell in cells})
+    columns = ["fold", "class", "auc"]
+    found = pd.DataFrame([(*cell[:2], cell.auc) for cell in cells], columns=columns)
+    means, counts = found.groupby("class")["auc"].mean(), found["fold"].value_counts()
+    folds = found.groupby("fold")["auc"].mean()
+    folds.index = keys[folds.index.to_numpy()]
     parts = [
-        _influence(cell, means[cell.positive], len(folds)) / counts[cell.key] for cell in cells
+        _influence(cell, means[cell.positive], len(folds)) / counts[cell.fold] for cell in cells
     ]
-    places = [np.repeat(cell.key[0], len(cell.who)) for cell in cells]
+    repeat = unique["repeat"].to_numpy()
+    repeats = len(set(repeat[found["fold"]]))
     who = np.concatenate([cell.who for cell in cells])
-    names = pd.MultiIndex.from_arrays([np.concatenate(places), who], names=["repeat", "who"])
-    codes, unique = names.factorize()
+    places = np.concatenate([np.repeat(repeat[cell.fold], len(cell.who)) for cell in cells])
+    codes, names = pd.MultiIndex.from_arrays([places, who]).factorize()
     sums = np.bincount(codes, np.concatenate(parts)) * (repeats / len(folds))
     pairs = min(_pairs(cells, one) for one in means.index) // repeats
     # Pairs within a group, or between the same two, are not independent.
-    return FoldAUC(folds, pd.Series(sums, unique), max(1, min(pairs, len(set(who)) // 2)))
+    return FoldAUC(folds, pd.Series(sums, names), max(1, min(pairs, len(set(who)) // 2)))
 
 
-def _cells(key: Any, fold: pd.DataFrame) -> Iterator[_Cell]:
-    """Placements by class; none of a class that all samples of the fold have, or none."""
-    for positive, part in fold.groupby("positive", sort=False):
-        hit, decision = is_positive(part), part["decision"].to_numpy(float)
-        if 0 < hit.sum() < len(hit):
+def _cells(rows: pd.DataFrame, place: Integers, n_classes: int) -> Iterator[_Cell]:
+    """Placements by fold (``place`` has its number for every row) and class.
+
+    Left out are folds that lack decisions for a class, since their training part lacked it, and
+    classes that all samples of the fold have, or none.
+    """
+    hits, decisions = is_positive(rows), rows["decision"].to_numpy(float)
+    units = rows["group" if "group" in rows else "sample"].to_numpy(object)
+    number = pd.factorize(rows["positive"])[0]
+    order = np.lexsort((number, place))
+    new = np.flatnonzero(np.diff(place[order] * n_classes + number[order])) + 1
+    parts = np.split(order, new)
+    known = np.bincount([place[part[0]] for part in parts]) == n_classes
+    for part in parts:
+        fold, hit, decision = int(place[part[0]]), hits[part], decisions[part]
+        if known[fold] and 0 < hit.sum() < len(hit):
             placement = np.empty(len(hit))
             placement[hit] = _share_below(decision[hit], decision[~hit])
             placement[~hit] = 1 - _share_below(decision[~hit], decision[hit])
-            who = part["group" if "group" in part else "sample"].to_numpy(object)
-            yield _Cell(tuple(key), positive, who, hit, placement)
+            yield _Cell(fold, int(number[part[0]]), units[part], hit, placement)
 
 
 def _share_below(values: Floats, others: Floats) -> Floats:
@@ -254,7 +265,7 @@ def _influence(cell: _Cell, mean: float, n_folds: int) -> Floats:
     return result
 
 
-def _pairs(cells: list[_Cell], positive: Any) -> int:
+def _pairs(cells: list[_Cell], positive: int) -> int:
     """Disjoint pairs of a sample of a class and another one of the same fold, of all repeats."""
     hits = [(int(one.hit.sum()), len(one.hit)) for one in cells if one.positive == positive]
     return sum(min(n, total - n) for n, total in hits)

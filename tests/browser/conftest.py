@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.plots import models
+from tests.report.given import predictions
 
 from rankfactor.report import write_report
 
@@ -40,14 +41,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Address of a report that has most sections."""
-    frame = models.decisions()
-    frame["fold"] = frame.groupby(["task", "model"]).cumcount() % 3 + 1
     path = write_report(
         tmp_path_factory.mktemp("browser") / "report.html",
-        models.two_tasks(),
+        models.with_stability(models.two_tasks()),
         title="A report",
         comparison=models.comparison(),
-        decisions=frame,
+        decisions=predictions(),
         settings={"seed": 1},
+        table=models.table()[0],
     )
     return path.as_uri()

@@ -96,7 +96,11 @@ def test_anndata_with_a_label_in_obs_and_the_factors_written_back(expected: byte
     written, posterior = anndata.read_h5ad("with.h5ad"), load_model("model.rankfactor")
     np.testing.assert_array_equal(written.obsm["X_rankfactor"], posterior.scores.mean)
     np.testing.assert_array_equal(written.varm["rankfactor_loadings"], posterior.structure)
-    assert written.uns["rankfactor"]["model"] == "R-L-BSVM"
+    effects = posterior.feature_effects()["effect"]
+    np.testing.assert_array_equal(written.varm["rankfactor_effects"], effects)
+    said = written.uns["rankfactor"]
+    assert said["model"] == "R-L-BSVM"
+    assert list(said["effect_columns"]) == list(effects.columns)
     fails(
         "--annotated is for tables in .h5ad", "fit", "table.csv", *LABELS, "--annotated", "x.h5ad"
     )

@@ -26,7 +26,8 @@ def with_share(posterior, share):
 
 
 def test_share_of_the_factors_is_what_the_residual_leaves(posterior):
-    assert "The factors carry 70 % of the decision." in factors_carry(with_share(posterior, 0.3), 0)
+    said = factors_carry(with_share(posterior, 0.3), 0)
+    assert said == "The factors carry 70 % of the decision, the residuals of single features 30 %."
 
 
 def test_methods_tell_both_parts_and_the_training(posterior):

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import rankdata
-from sklearn.metrics import roc_curve
+from sklearn.metrics import roc_auc_score, roc_curve
 from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
+from rankfactor.interpret.held_out import GRID
 from rankfactor.plots.held_out import fold_band
 from rankfactor.posterior.diagnostics import convergence
 
@@ -79,17 +80,21 @@ def frame():
 def test_the_band_is_the_spread_of_the_folds_curves():
     rows = frame()
     low, high = fold_band(rows, (rows["label"] == "b").to_numpy())
-    grid = np.linspace(0, 1, 101)
     curves = []
     for _, part in rows.groupby("fold"):
         false, true, _ = roc_curve(part["label"] == "b", part["decision"])
-        curves.append(np.interp(grid, false, true))
+        curves.append(np.interp(GRID, false, true))
     mean, sd = np.mean(curves, axis=0), np.std(curves, axis=0, ddof=1)
     np.testing.assert_allclose(low[1:], np.clip(mean - sd, 0, 1)[1:])
     np.testing.assert_allclose(high[1:], np.clip(mean + sd, 0, 1)[1:])
     assert low[0] == high[0] == 0
-    legend = plots.roc_figure(rows, "t").axes[0].get_legend()
-    assert legend.get_texts()[0].get_text() == "m: folds ± sd"
+    axes = plots.roc_figure(rows, "t").axes[0]
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    # The curve and its AUC are means over folds, too.
+    areas = [roc_auc_score(part["label"], part["decision"]) for _, part in rows.groupby("fold")]
+    assert texts == ["m: folds ± sd", f"m ({np.mean(areas):.2f})"]
+    np.testing.assert_allclose(axes.lines[-1].get_ydata()[1:], mean[1:])
+    assert np.trapezoid(mean, GRID) == pytest.approx(np.mean(areas), abs=0.01)
 
 
 def test_no_band_without_two_folds_of_both_classes():

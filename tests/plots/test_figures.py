@@ -17,6 +17,8 @@ from tests.plots import models
 
 from rankfactor import plots
 from rankfactor.errors import InputError
+from rankfactor.interpret import table_quality
+from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.wording import percent
 from rankfactor.laws.normal import Normal
 from rankfactor.plots.style import PALETTE, UNCLEAR, figure_style, shorten
@@ -29,6 +31,28 @@ def chances():
     labels = np.where(rng.random(300) < chance, "ill", "healthy").astype(object)
     labels[0] = None
     return labels, {"as they are": chance, "too sure": np.where(chance > 0.5, 0.97, 0.03)}
+
+
+def many_classes(n):
+    """Decisions on so many classes, one row per sample and class, in three folds."""
+    rng = np.random.default_rng(n)
+    names = np.array([f"{models.LONG} {i}" if i == 1 else f"class {i:02}" for i in range(n)])
+    label = np.tile(np.arange(n), 12)
+    decision = rng.standard_normal((12 * n, n)) + 2 * (label[:, None] == np.arange(n))
+    rows = {
+        "sample": np.repeat([f"s{i}" for i in range(12 * n)], n),
+        "fold": np.repeat(np.arange(12 * n) // n % 3, n),
+        "label": np.repeat(names[label], n),
+        "predicted": np.repeat(names[decision.argmax(axis=1)], n),
+        "positive": np.tile(names, 12 * n),
+        "decision": decision.ravel(),
+    }
+    return pd.DataFrame({"task": "kind", "model": "m", **rows})
+
+
+def holes():
+    """Where a table of 60 samples and 13 features has values."""
+    return np.random.default_rng(0).random((60, 13)) > np.linspace(-0.1, 0.9, 13)
 
 
 FIGURES = {
@@ -54,11 +78,18 @@ FIGURES = {
     "scree": lambda: plots.scree_figure(models.counted()),
     "scree without a factor": lambda: plots.scree_figure(models.none_found()),
     "history": lambda: plots.history_figure(models.two_tasks()),
+    "distributions": lambda: plots.distribution_figure(models.two_tasks(), "stage"),
+    "factor correlations": lambda: plots.factor_correlation_figure(models.two_tasks()),
     "shares": lambda: plots.share_figure(models.two_tasks()),
     "comparison": lambda: plots.comparison_figure(models.comparison()),
     "recovery": lambda: plots.recovery_figure(models.recovery(), title="A <title>", own=["ours"]),
     "stress": lambda: plots.stress_figure(models.stress(), title="A <title>", own=["model 0"]),
     "roc": lambda: plots.roc_figure(models.decisions(), "group"),
+    "roc of every class": lambda: plots.roc_figure(many_classes(3), "kind"),
+    "roc of many classes": lambda: plots.roc_figure(many_classes(14), "kind"),
+    "confusion": lambda: plots.confusion_figure(many_classes(3), "kind"),
+    "confusion of many classes": lambda: plots.confusion_figure(many_classes(14), "kind"),
+    "missing": lambda: plots.missing_figure(table_quality(models.table()[0].where(holes()))),
     "reliability": lambda: plots.reliability_figure(*chances()),
 }
 
@@ -230,12 +261,70 @@ def test_roc_is_that_of_the_positive_class():
     assert auc < 0.5
 
 
+def test_every_class_has_its_curve_and_auc():
+    frame = many_classes(3)
+    axes = plots.roc_figure(frame, "kind").axes[0]
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    for text, (positive, part) in zip(texts, frame.groupby("positive"), strict=True):
+        folds = [fold for _, fold in part.groupby("fold")]
+        areas = [roc_auc_score(fold["label"] == positive, fold["decision"]) for fold in folds]
+        assert text == f"{shorten(positive, 22)} ({np.mean(areas):.2f})"
+    many = plots.roc_figure(many_classes(14), "kind").axes[0]
+    assert [text.get_text() for text in many.get_legend().get_texts()][-1] == "6 more classes"
+    assert len(many.lines) == 1 + 14 + 1  # the diagonal, the classes, the name of the others
+
+
+def test_confusion_shows_samples_and_shares():
+    frame = many_classes(3)
+    axes = plots.confusion_figure(frame, "kind").axes[0]
+    once = frame.drop_duplicates("sample")
+    counts = pd.crosstab(once["label"], once["predicted"]).to_numpy()
+    texts = {text.get_position(): text.get_text() for text in axes.texts}
+    for (row, column), count in np.ndenumerate(counts):
+        expected = f"{count}\n{100 * count / 12:.0f} %" if count else None
+        assert texts.get((column, row)) == expected
+    strength = np.array([patch.get_facecolor()[3] for patch in axes.patches]).reshape(3, 3)
+    np.testing.assert_allclose(strength / strength.max(), counts / counts.max())
+    assert plots.confusion_figure(frame, "kind").get_size_inches()[0] * 96 <= 420
+
+
 def test_history_starts_after_the_starting_point():
     posterior = models.two_tasks()
-    elbo, sd_w, n_active = plots.history_figure(posterior).axes
+    elbo, sd_w = plots.history_figure(posterior).axes
     np.testing.assert_array_equal(elbo.lines[0].get_ydata(), posterior.elbo[1:])
     np.testing.assert_array_equal(sd_w.lines[0].get_ydata(), posterior.sd_w)
-    np.testing.assert_array_equal(n_active.lines[0].get_ydata(), posterior.n_active)
+    assert elbo.get_title("left") == "ELBO of the table and the labels"
+    alone = plots.history_figure(replace(posterior, training="predictive")).axes[0]
+    assert alone.get_title("left") == "ELBO of the table"
+
+
+def test_distributions_show_every_class_of_the_strongest_factors():
+    posterior = models.two_tasks()
+    strongest = effects_on(posterior, "stage")
+    figure = plots.distribution_figure(posterior, "stage", most=2)
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert len(shown) == 2
+    for axes, effect in zip(shown, strongest, strict=False):
+        assert axes.get_title("left").startswith(posterior.factor_names[effect.factor])
+        groups = [np.asarray(marks.get_offsets())[:, 0] for marks in axes.collections]
+        codes = posterior.classifiers.class_index[:, 1]
+        for values, code in zip(groups, (0, 1, 2, -1), strict=True):
+            expected = posterior.scores.mean[codes == code, effect.factor]
+            np.testing.assert_allclose(sorted(values), sorted(expected))
+            # The line in the box is at the median.
+        middles = [line.get_xdata()[0] for line in axes.lines[2::2]]
+        np.testing.assert_allclose(middles, [np.median(values) for values in groups])
+
+
+def test_correlations_of_factors_are_those_of_the_scores():
+    posterior = models.two_tasks()
+    used = np.flatnonzero(posterior.active)
+    (axes, _) = plots.factor_correlation_figure(posterior).axes
+    cells = np.ma.filled(axes.images[0].get_array(), np.nan)
+    expected = np.corrcoef(posterior.scores.mean[:, used].T)
+    apart = ~np.eye(len(used), dtype=bool)
+    np.testing.assert_allclose(cells[apart], expected[apart], atol=1e-8)
+    assert np.isnan(np.diag(cells)).all()
 
 
 def test_recovery_marks_our_models_and_the_best():

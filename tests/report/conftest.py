@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.plots import models
-from tests.report.given import arguments
+from tests.report.given import arguments, predictions
 
 from rankfactor.report import write_report
 
@@ -27,3 +27,13 @@ def bare(folder):
 @pytest.fixture(scope="session")
 def unlabelled(folder):
     return write_report(folder / "plain.html", models.unsupervised(), title="Unlabelled")
+
+
+@pytest.fixture(scope="session")
+def assessed(folder):
+    """With everything that a report can show: stability, predictions, the training table."""
+    return write_report(
+        folder / "assessed.html",
+        models.with_stability(models.two_tasks()),
+        **arguments() | {"decisions": predictions(), "table": models.table()[0]},
+    )

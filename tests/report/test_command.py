@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.plots import models
+from tests.report.page import cells, read
 from typer.testing import CliRunner
 
 from rankfactor.cli import app
@@ -21,9 +22,8 @@ def test_gene_sets_of_a_file_are_tested(folder):
     (folder / "sets.gmt").write_text("a set\tno address\tf4\tf5\tf6\tf7\tf8\n")
     run = CliRunner().invoke(app, ["report", "model.rankfactor", "--gmt", "sets.gmt"])
     assert run.exit_code == 0, run.output
-    page = (folder / "report.html").read_text("utf-8")
-    assert 'id="enrichment"' in page
-    assert "<td>a set</td>" in page
+    section = read(folder / "report.html").one("section", id="enrichment")
+    assert cells(section.one("tbody").all("tr")[0])[2] == "a set"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from rankfactor.interpret.wording import plain
 from rankfactor.report import write_report
 
 
-@pytest.fixture(params=["full", "bare", "unlabelled"])
+@pytest.fixture(params=["full", "bare", "unlabelled", "assessed"])
 def page(request):
     return read(request.getfixturevalue(request.param))
 
@@ -29,7 +29,7 @@ def page(request):
 def test_nothing_is_fetched_and_only_our_script_runs(page):
     ids = {e.attributes["id"] for e in page.all() if "id" in e.attributes}
     *data, script = page.all("script")
-    assert [block.attributes["type"] for block in data] == ["application/json"] * 2
+    assert [block.attributes["type"] for block in data] == ["application/json"] * 4
     assert script.attributes == {}
     policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"}).attributes["content"]
     digest = hashlib.sha256("".join(script.children).encode()).digest()
@@ -100,7 +100,7 @@ def test_names_are_text_never_markup(full):
     assert page.one("title").text == TITLE
     for tag in ("em", "u", "b", "of", "elsewhere"):
         assert not page.all(tag)
-    assert len(page.all("script")) == 3  # ours
+    assert len(page.all("script")) == 5  # ours
     text = page.one("body").text
     for name in (models.SCRIPT, models.QUOTES, models.LONG, "<em>described</em>", "<u>beware</u>"):
         assert name in text
@@ -121,15 +121,16 @@ def test_tables_hold_the_posteriors_numbers(full):
         assert table.attributes["id"] == f"factor-{k + 1}"
         rows = [cells(row) for row in table.one("tbody").all("tr")]
         assert len(rows) == 12  # the constant feature is no part of the model
-        seen, sides = [], {}
-        for name, loading, *_, high_in in rows:
-            value = posterior.structure[names.index(name), k]
+        seen = []
+        for line, row in zip(table.one("tbody").all("tr"), rows, strict=True):
+            value = posterior.structure[names.index(row[0]), k]
             seen.append(abs(value))
-            assert float(loading.replace("−", "-")) == pytest.approx(value, abs=5.01e-4)
-            sides.setdefault(value > 0, set()).add(high_in)
-        # A feature and its mirror image speak for different classes.
-        assert all(len(said) == 1 for said in sides.values())
-        assert len(sides) < 2 or sides[True] != sides[False] or sides[True] == {""}
+            assert float(row[1].replace("−", "-")) == pytest.approx(value, abs=5.01e-4)
+            # The bar is on the side of the sign, and as long as the loading is large.
+            bar = line.one("i")
+            assert bar.attributes["class"] == ("positive" if value > 0 else "negative")
+            width = float(bar.attributes["style"].removeprefix("width: ").removesuffix("%"))
+            assert width == pytest.approx(50 * abs(value) / seen[0], abs=0.051)
         assert seen == sorted(seen, reverse=True)
         assert seen[0] == np.abs(posterior.structure[:, k]).max()
 
@@ -138,13 +139,15 @@ def test_comparison_table_marks_the_best(full):
     table = read(full).one("table", class_="comparison")
     rows = [row for body in table.all("tbody") for row in body.all("tr")]
     assert [cells(row) for row in rows] == [
-        ["group", "R-L-BSVM", "0.910 ± 0.040", "0.850 ± 0.050", "3.2"],
-        ["linear <SVM>", "0.930 ± 0.030", "0.860 ± 0.040", "0.20"],
-        ["stage", "R-L-BSVM", "0.880 ± 0.020", "0.700 ± 0.060", "3.2"],
-        ["linear <SVM>", "0.710 ± 0.050", "0.600 ± 0.070", "123"],
+        ["group"],
+        ["R-L-BSVM", "0.910 ± 0.040", "–", "0.850 ± 0.050", "3.2"],
+        ["linear <SVM>", "0.930 ± 0.030", "–", "0.860 ± 0.040", "0.20"],
+        ["stage"],
+        ["R-L-BSVM", "0.880 ± 0.020", "–", "0.700 ± 0.060", "3.2"],
+        ["linear <SVM>", "0.710 ± 0.050", "–", "0.600 ± 0.070", "123"],
     ]
     assert [e.text for e in table.all("strong")] == ["0.930", "0.880"]
-    assert [row.attributes.get("class") for row in rows] == ["own", None, "own", None]
+    assert [row.attributes.get("class") for row in rows] == ["task", "own", None] * 2
 
 
 def test_first_section_answers_and_warns(full):
@@ -164,7 +167,7 @@ def test_first_section_answers_and_warns(full):
 def test_no_factor_is_mentioned_when_none_is_clear(folder):
     posterior = models.with_coefficients(models.one_factor(), np.full((3, 1), 0.1), sd=1.0)
     first = read(write_report(folder / "unclear.html", posterior, title="t")).all("section")[0]
-    assert "No factor has a coefficient that is clearly different from zero." in first.text
+    assert "No factor has a coefficient that the posterior separates from zero." in first.text
     assert "higher in" not in first.text
 
 
@@ -178,7 +181,8 @@ def test_roc_only_for_two_classes(full):
 def test_without_cross_validation_nothing_is_claimed(bare):
     page = read(bare)
     assert "cross-validation" not in [s.attributes["id"] for s in page.all("section")]
-    assert page.text.count("cannot say how well new samples would be told apart") == 2
+    cards = [card.text for card in page.all("article")]
+    assert all("Accuracy on new samples was not estimated" in card for card in cards)
     assert "cross-validated AUC" not in page.text
 
 
@@ -187,10 +191,13 @@ def test_unsupervised_report_speaks_of_no_labels(unlabelled):
     first = page.all("section")[0].text
     assert "fitted without labels" in first
     assert "Factor 1 (" in first
-    for word in ("AUC", "Coefficient", "hinge", "task"):
+    for word in ("AUC", "Coefficient", "hinge", "task", "decision"):
         assert word not in page.one("main").text
     ids = [svg.attributes["id"] for svg in page.all("svg")]
-    assert ids == ["fig-shares", "fig-scores", "fig-loadings", "fig-network", "fig-history"]
+    assert ids == [
+        *("fig-scores", "fig-shares", "fig-correlations"),
+        *("fig-loadings", "fig-network", "fig-history"),
+    ]
 
 
 def test_methods_cite_and_list_the_settings(full):

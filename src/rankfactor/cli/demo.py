@@ -182,6 +182,7 @@ def run_demo(
                 ),
                 warnings=told,
                 settings=settings,
+                table=data.table,
             )
     progress("Report", 1, 1)
     return DemoResult(report, model, folds, evaluation, classifier, told)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     model=opt.PRESETS + ". Without labels, its first part counts.",
     out="The model file to write.",
     report="Also write a report in HTML.",
-    annotated="Also write a copy of an .h5ad or .h5mu table with the scores in obsm and the "
-    "loadings in varm.",
+    annotated="Also write a copy of an .h5ad or .h5mu table with the scores in obsm, the "
+    "loadings and effects in varm.",
     stability=typer.Option(
         min=4,
         help="Also fit the model again to so many half-samples, such as 50, so that the model file "

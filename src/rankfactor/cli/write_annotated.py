@@ -1,4 +1,4 @@
-"""Scores and loadings written back into the AnnData or MuData file that they come from."""
+"""Scores, loadings and effects written back into the AnnData or MuData file that they come from."""
 
 from __future__ import annotations
 
@@ -40,17 +40,23 @@ def write_annotated(
         warnings.simplefilter("ignore")
         data = getattr(import_module(package), reader)(table)
     features = posterior.table_features.tolist()
+    # Plain values only: what else there is may have no form in HDF5.
+    kept: dict[str, Any] = {
+        name: value if isinstance(value, str | int | float) else str(value)
+        for name, value in settings.items()
+    }
+    effects = None
+    if posterior.classifiers is not None:
+        effects = posterior.feature_effects()["effect"].to_numpy()[: len(features)]
+        kept["effect_columns"] = posterior.classifiers.row_names()
     write_back(
         data,
         scores=posterior.scores.mean,
         loadings=posterior.structure[: len(features)],
         features=features,
         samples=posterior.sample_names.tolist(),
-        # Plain values only: what else there is may have no form in HDF5.
-        settings={
-            name: value if isinstance(value, str | int | float) else str(value)
-            for name, value in settings.items()
-        },
+        settings=kept,
+        effects=effects,
     )
     with written_together(out) as (part,), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -161,11 +161,13 @@ def write_back(
     features: Sequence[str],
     samples: Sequence[str] | None = None,
     settings: Mapping[str, Any] | None = None,
+    effects: npt.ArrayLike | None = None,
 ) -> None:
     """Store factors in an AnnData or MuData object, in its usual places.
 
     ``obsm["X_rankfactor"]`` holds the scores, ``varm["rankfactor_loadings"]`` the loadings
-    (the command line writes correlations of feature and factor, as reports show them) and
+    (the command line writes correlations of feature and factor, as reports show them),
+    ``varm["rankfactor_effects"]`` the effects of the features on the decisions and
     ``uns["rankfactor"]`` the settings. Samples and features without factors get NaN.
 
     Parameters
@@ -181,6 +183,8 @@ def write_back(
         The sample of every row of `scores`; by default those of `data`, in order.
     settings : mapping, optional
         Plain values to keep beside, such as hyper-parameters.
+    effects : array, shape (features, classifier rows), optional
+        What moving a feature does to every decision (`Posterior.feature_effects`).
     """
     scores, loadings = np.asarray(scores, dtype=float), np.asarray(loadings, dtype=float)
     names = [str(name) for name in data.obs_names]
@@ -189,11 +193,17 @@ def write_back(
     holders = list(modalities.values()) or [data]
     own = [_prefixer(name)(str(f)) for name, one in modalities.items() for f in one.var_names]
     own = own or [str(name) for name in data.var_names]
-    whole = _placed(loadings, features, own, "loadings", "feature")
+    given = {"loadings": loadings}
+    if effects is not None:
+        given["effects"] = np.asarray(effects, dtype=float)
+    by_feature = {
+        name: _placed(values, features, own, name, "feature") for name, values in given.items()
+    }
     ends = np.cumsum([one.n_vars for one in holders])[:-1]
     data.obsm["X_rankfactor"] = placed
-    for holder, part in zip(holders, np.split(whole, ends, axis=0), strict=True):
-        holder.varm["rankfactor_loadings"] = part
+    for name, whole in by_feature.items():
+        for holder, part in zip(holders, np.split(whole, ends, axis=0), strict=True):
+            holder.varm[f"rankfactor_{name}"] = part
     data.uns["rankfactor"] = dict(settings or {})
 
 
@@ -207,8 +217,7 @@ def _placed(
     """Bring rows into the order of `wanted`, NaN where there is none."""
     if rows.ndim != 2 or len(rows) != len(given):
         raise InputError(
-            f"{argument} has shape {rows.shape} for {len(given)} {kind}s; "
-            f"pass one row per {kind} and one column per factor."
+            f"{argument} has shape {rows.shape} for {len(given)} {kind}s; pass one row per {kind}."
         )
     position = {name: n for n, name in enumerate(wanted)}
     unknown = [name for name in given if str(name) not in position]

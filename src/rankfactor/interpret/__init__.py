@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from rankfactor.interpret.enrichment import enrich
     from rankfactor.interpret.genesets import read_gmt
     from rankfactor.interpret.gsea import preranked
+    from rankfactor.interpret.held_out import (
+        class_curves,
+        class_table,
+        confusion_table,
+        sample_table,
+    )
     from rankfactor.interpret.meaning import factor_meanings
     from rankfactor.interpret.network import edge_table, feature_network, modules, write_graphml
     from rankfactor.interpret.overview import (
@@ -22,9 +28,13 @@ if TYPE_CHECKING:
         factor_table,
         top_features,
     )
+    from rankfactor.interpret.quality import table_quality
 
 _HOMES = {
+    "class_curves": "held_out",
+    "class_table": "held_out",
     "coefficient_table": "overview",
+    "confusion_table": "held_out",
     "contribution_table": "contributions",
     "edge_table": "network",
     "effect_table": "effects",
@@ -37,12 +47,17 @@ _HOMES = {
     "preranked": "gsea",
     "read_gmt": "genesets",
     "sample_contributions": "contributions",
+    "sample_table": "held_out",
+    "table_quality": "quality",
     "top_features": "overview",
     "write_graphml": "network",
 }
 
 __all__ = [
+    "class_curves",
+    "class_table",
     "coefficient_table",
+    "confusion_table",
     "contribution_table",
     "edge_table",
     "effect_table",
@@ -55,6 +70,8 @@ __all__ = [
     "preranked",
     "read_gmt",
     "sample_contributions",
+    "sample_table",
+    "table_quality",
     "top_features",
     "write_graphml",
 ]

@@ -13,10 +13,12 @@ from rankfactor.__about__ import __version__
 from rankfactor.errors import counted
 from rankfactor.interpret.directions import effects_on
 from rankfactor.interpret.meaning import leading_features
-from rankfactor.interpret.selection import shown_factors
+from rankfactor.interpret.selection import shown_factors, supported_words
 from rankfactor.interpret.wording import joined, number, percent, plain, small
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import CLEAR
+from rankfactor.posterior.certainty import CLEAR, assessed
+from rankfactor.posterior.diagnostics import MIN_DRAWS
+from rankfactor.posterior.diagnostics import convergence as chain_convergence
 from rankfactor.posterior.factor_count import FactorCount
 
 CITATION = (
@@ -28,6 +30,20 @@ EARLIER = (
     "This model was saved by an earlier version of rankfactor: its factors keep the axes of that "
     "fit, and loadings and shares are those that the model expects, not measured on the table. Fit "
     "it again for factors in standard form."
+)
+NOT_VALIDATED = (
+    "Accuracy on new samples was not estimated. Run `rankfactor cv TABLE --labels ... --out "
+    "FOLDER`, then `rankfactor report MODEL --cv FOLDER`."
+)
+NO_TABLE = "Contributions need the training table: run `rankfactor report MODEL --table TABLE`."
+NOT_ASSESSED = (
+    "Stability not assessed: run `rankfactor stability TABLE --labels ... --out FOLDER`, then "
+    "`rankfactor report MODEL --stability FOLDER`."
+)
+EFFECT = (
+    "The effect of a feature is the change of the decision when the feature moves from its first "
+    "to its third quartile and the other features stay as they are. It includes the part that goes "
+    "through the factors and that of the feature's own residual."
 )
 # From this share of the largest class on, accuracy alone misleads.
 _IMBALANCED = 0.7
@@ -67,12 +83,12 @@ def factor_finding(posterior: Posterior, factor: int, features: str, direction: 
 
 
 def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
-    """Factor number and sentence of a task's strongest clear factors."""
-    clear = [effect for effect in effects_on(posterior, task) if effect.stated]
+    """Factor number and sentence of the strongest factors of a task that are stated."""
+    stated = [effect for effect in effects_on(posterior, task) if effect.stated]
     features = leading_features(posterior, 3)
     return [
         (one.factor, factor_finding(posterior, one.factor, features[one.factor], one.in_words()))
-        for one in clear[:count]
+        for one in stated[:count]
     ]
 
 
@@ -83,10 +99,32 @@ def largest_factors(posterior: Posterior, count: int = 5) -> list[tuple[int, str
     return [(k, factor_finding(posterior, k, features[k])) for k in used]
 
 
-def clear_factors(posterior: Posterior, task: int) -> str:
-    """Sentence that names the factors with a clear coefficient in a task."""
+def driver_note(posterior: Posterior) -> str:
+    """How to read the bars of the largest effects, and how stable they are."""
+    said = (
+        "Bars: change of the decision when the feature moves from its first to its third quartile."
+    )
+    stability = posterior.stability
+    if stability is not None:
+        return (
+            f"{said} Per cent: share of {stability.n_fits} half-sample fits in which the feature "
+            f"is among the {stability.top} with the largest effects, with the same sign."
+        )
+    return said if assessed(posterior) else f"{said} {NOT_ASSESSED}"
+
+
+def no_factor(posterior: Posterior) -> str:
+    """What is said of a task for which no factor is named."""
+    if assessed(posterior):
+        return "No factor has a clear coefficient."
+    return "No factor has a coefficient that the posterior separates from zero."
+
+
+def strongest_in_words(posterior: Posterior, task: int) -> str:
+    """Sentence that names the strongest factors of a task, the clear ones if that was assessed."""
     names = [posterior.factor_names[k] for k, _ in strongest_factors(posterior, task, 5)]
-    return f"Clearly non-zero, strongest first: {joined(names)}." if names else "None is clear."
+    word = "Clear" if assessed(posterior) else "Largest"
+    return f"{word}, strongest first: {joined(names)}." if names else no_factor(posterior)
 
 
 def class_counts(posterior: Posterior, task: int) -> str:
@@ -144,15 +182,67 @@ def facts(posterior: Posterior) -> list[str]:
 
 def fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
     """Names and values of what a fit came to."""
-    count = posterior.factor_count
+    count, ended, draws = posterior.factor_count, posterior.convergence, posterior.draws
+    stages = ["variational inference"]
+    if posterior.classifiers is not None and posterior.training == "predictive":
+        stages.append("predictive training")
+    found = [("State", ended.state)]
+    if draws is not None:
+        stages.append("Gibbs sampling")
+        n_chains = len(np.unique(draws.chain))
+        found += [("Chains", str(n_chains)), ("Draws", str(len(draws.chain)))]
+        if np.bincount(draws.chain).min() >= MIN_DRAWS:
+            largest = float(chain_convergence(posterior)["r_hat"].max())
+            found.append(("Largest R-hat", number(largest, 3)))
     return [
-        ("Convergence", posterior.convergence.state),
+        ("Stages", ", ".join(stages)),
+        *found,
+        ("Interrupted", "by Ctrl-C" if ended.interrupted else "no"),
         ("Iterations", str(len(posterior.elbo) - 1)),
-        ("ELBO", number(float(posterior.elbo[-1]), 1)),
+        ("Final ELBO", number(float(posterior.elbo[-1]), 1)),
         ("Standard deviation of w", number(float(posterior.sd_w[-1]), 3)),
         ("Factors in use", f"{int(posterior.active.sum())} of {posterior.n_factors}"),
         *([] if count is None else [("Number of factors", count.in_words)]),
     ]
+
+
+def criterion(posterior: Posterior) -> str:
+    """What the fit maximised, stage by stage."""
+    if posterior.classifiers is None:
+        return "Variational inference maximises the evidence lower bound (ELBO) of the table."
+    if posterior.training == "bayes":
+        return (
+            "Variational inference maximises the evidence lower bound (ELBO) of the table and the "
+            "labels."
+        )
+    said = "Variational inference maximises the evidence lower bound (ELBO) of the table alone."
+    if posterior.training == "predictive":
+        said += (
+            " Predictive training then maximises the sum of this ELBO and the weighted "
+            "log likelihood of the labels."
+        )
+    return f"{said} The classifiers are fitted to the label-free scores afterwards."
+
+
+def history_caption(posterior: Posterior) -> str:
+    """How to read the course of the fit."""
+    said = "ELBO and standard deviation of w by iteration; both level off as the fit converges."
+    if posterior.classifiers is not None and posterior.training == "predictive":
+        said += (
+            " The ELBO is that of the table alone. Predictive training maximises another "
+            "criterion, so the ELBO may fall in its steps, which come last."
+        )
+    return said
+
+
+def standard_form(posterior: Posterior) -> str:
+    """How factors are scaled and ordered."""
+    if not posterior.has_standard_form:
+        return "Factors have the axes of their fit."
+    return (
+        "Factors are in standard form: rotated to sparse loadings, ordered by the variance that "
+        "they explain, with scores of unit variance."
+    )
 
 
 def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
@@ -161,11 +251,11 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
     found = []
     if not posterior.converged:
         advice = convergence.advice and f": {convergence.advice}"
-        found.append(f"{convergence.sentence} Its numbers may still move{advice}.")
+        found.append(f"{convergence.sentence} Results may still change{advice}.")
     if n_samples < _FEW_SAMPLES:
         found.append(
-            f"There are only {n_samples} samples: everything here is uncertain, and a new data "
-            "set may look different."
+            f"There are only {n_samples} samples: all results are uncertain, and another data set "
+            "may give different ones."
         )
     found += _class_cautions(posterior)
     count = posterior.factor_count
@@ -182,7 +272,7 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
     if left_out:
         found.append(
             f"{left_out} of {len(posterior.feature_names)} features are constant or all missing "
-            "and take no part in the model."
+            "and are not part of the model."
         )
     # The state of the fit has been told, whether or not its warning was passed on.
     more = [str(text) for text in passed if str(text) != convergence.warning]
@@ -206,7 +296,7 @@ def _class_cautions(posterior: Posterior) -> list[str]:
         if counts[least] < _FEW_IN_CLASS:
             found.append(
                 f"{task.name} has only {counted(counts[least], 'sample')} of "
-                f"{task.classes[least]}: what is said about that class is uncertain."
+                f"{task.classes[least]}: results on that class are uncertain."
             )
     return found
 
@@ -217,8 +307,8 @@ def factors_carry(posterior: Posterior, task: int) -> str:
     rows = posterior.classifiers.rows_of(task)
     share = 1.0 - float(posterior.residual_share[rows].mean())
     return (
-        f"The factors carry {percent(share)} of the decision. The rest is in what they leave of "
-        "single features."
+        f"The factors carry {percent(share)} of the decision, the residuals of single features "
+        f"{percent(1.0 - share)}."
     )
 
 
@@ -229,9 +319,9 @@ def residual_sentence(posterior: Posterior) -> str:
     shares = zip(names, 1.0 - posterior.residual_share, strict=True)
     carried = joined([f"{percent(share)} ({name})" for name, share in shares])
     return (
-        "A decision has two parts: the factor scores, and one weight a feature for what the "
-        f"factors leave of it. The factors carry {carried} of the variance of decisions over the "
-        "training samples."
+        "A decision has two parts: the factor scores, and one weight per feature for the residual "
+        f"that the factors do not explain. The factors carry {carried} of the variance of "
+        "decisions over the training samples."
     )
 
 
@@ -273,14 +363,10 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
         if posterior.classifiers.residual is not None:
             said.append(residual_sentence(posterior))
     seeded = "" if seed is None else f", seed {seed}"
-    clear = (
-        "A feature or a factor is called clear if the posterior probability that its loading or "
-        f"coefficient is not on the side shown (the local false sign rate) is below {CLEAR}."
-    )
     inference = (
         f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
-        "Such inference tends to give intervals that are too narrow: take them as a guide to "
-        "what stands out, not as tests."
+        "Its posterior is too narrow to judge how sure a loading, an effect or a coefficient is, "
+        "and is not used for that here."
     )
     if posterior.draws is not None:
         n_chains = len(np.unique(posterior.draws.chain))
@@ -288,9 +374,29 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
             f"Inference is Gibbs sampling{seeded}, with rankfactor {__version__}: "
             f"{counted(len(posterior.draws.chain), 'draw')} kept of "
             f"{counted(n_chains, 'chain, which starts', 'chains, which start')} from a "
-            "variational fit (its history is shown). Intervals and rates are those of the draws."
+            "variational fit (its history is shown)."
         )
-    return [*said, f"{inference} {clear} {posterior.convergence.sentence}"]
+    return [*said, f"{inference} {posterior.convergence.sentence}", certainty_rule(posterior)]
+
+
+def certainty_rule(posterior: Posterior) -> str:
+    """What is called clear, and by which evidence."""
+    stability = posterior.stability
+    if stability is not None:
+        return (
+            f"Stability: the model was fitted again to {stability.n_fits} half-samples, in "
+            "complementary pairs. A spread is the root mean square of half the difference of a "
+            "pair. An effect, a loading or a coefficient is called clear if its ratio to the "
+            f"spread passes Student's t test with {stability.n_pairs} degrees of freedom at a "
+            f"false discovery rate of {CLEAR} (Benjamini and Hochberg)."
+        )
+    if posterior.draws is not None:
+        return (
+            "A loading, an effect or a coefficient is called clear if fewer than "
+            f"{percent(CLEAR)} of the draws are on the other side of zero (the local false sign "
+            "rate). Spreads are standard deviations over the draws."
+        )
+    return NOT_ASSESSED
 
 
 def versions() -> str:
@@ -306,11 +412,11 @@ def versions() -> str:
 def enrichment_sentences(posterior: Posterior, n_sets: int, found: pd.DataFrame) -> list[str]:
     """What was tested with `enrich`, and the sets with the smallest q-values."""
     said = [
-        f"{n_sets} sets were given. For every factor in use, and for its clear features with "
-        "positive (up) and with negative loadings (down), the overlap with a set is compared with "
-        f"chance among the {len(posterior.coding.columns)} features of the model (hypergeometric "
-        "test). q is p adjusted for all sets tested on all lists together, after Benjamini and "
-        "Hochberg."
+        f"{n_sets} sets were given. For every factor in use, and for its features with "
+        f"{supported_words(posterior)} that is positive (up) or negative (down), the overlap with "
+        f"a set is compared with chance among the {len(posterior.coding.columns)} features of the "
+        "model (hypergeometric test). q is p adjusted for all sets tested on all lists together, "
+        "after Benjamini and Hochberg."
     ]
     few = found[found["q"] < _SMALL_Q].sort_values(["q", "p"], kind="stable")
     if few.empty:

@@ -13,33 +13,32 @@ from rankfactor.posterior.diagnostics import MAX_R_HAT, MIN_DRAWS, convergence
 
 
 def history_figure(posterior: Posterior) -> Figure:
-    """Draw the ELBO, the standard deviation of w and the factors in use over the iterations.
+    """Draw the ELBO and the standard deviation of w over the iterations.
 
     Returns
     -------
     Figure
-        Three panels that share the iterations. The ELBO of the starting point, which is far below
-        all others, is left out once there are more than two.
+        Two panels that share the iterations. The ELBO of the starting point, which is far below
+        all others, is left out once there are more than two. After predictive training it is that
+        of the table alone, which may fall: the criterion there includes the labels.
     """
     n = len(posterior.elbo)
     first = 1 if n > 2 else 0
     drawn = {"color": PALETTE[0], "linewidth": 1.8, "marker": "o" if n <= 3 else ""}
-    with drawing(5.4, 4.6) as figure:
-        elbo, sd_w, n_active = figure.subplots(3, 1, sharex=True, height_ratios=(1.6, 1, 1))
+    alone = posterior.training in ("predictive", "label-free") or posterior.classifiers is None
+    with drawing(5.4, 3.6) as figure:
+        elbo, sd_w = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
         elbo.plot(range(first, n), posterior.elbo[first:], **drawn)
-        elbo.set_title("Evidence lower bound (ELBO)")
+        elbo.set_title(f"ELBO of the table{'' if alone else ' and the labels'}")
         elbo.yaxis.set_major_formatter(FuncFormatter(_thousands))
         sd_w.plot(range(n), posterior.sd_w, **drawn)
         sd_w.set_title("Standard deviation of w")
         sd_w.set_ylim(0, 1.1 * float(np.nanmax(posterior.sd_w)) or 1.0)
-        n_active.plot(range(n), posterior.n_active, drawstyle="steps-mid", **drawn)
-        n_active.set_title("Factors in use")
-        n_active.set_ylim(0, posterior.n_factors * 1.08)
-        n_active.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        n_active.set_xlabel("Iteration")
-        for axes in (elbo, sd_w, n_active):
+        sd_w.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        sd_w.set_xlabel("Iteration")
+        for axes in (elbo, sd_w):
             tidy(axes, grid="y")
-            axes.yaxis.set_major_locator(MaxNLocator(4, integer=axes is n_active))
+            axes.yaxis.set_major_locator(MaxNLocator(4))
     return figure
 
 

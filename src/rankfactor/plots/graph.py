@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 _DASHED = (0, (3, 2))
 # Beyond this many nodes the exact distances of Kamada and Kawai take too long.
 _EXACT = 120
+_ROOM = np.array([2.0, 0.7])  # width and height that a node takes with its name
+_MOVES = 150  # most rounds in which nodes that are too close move apart
+_INCHES = (0.62, 0.42)  # of a unit of the layout, across and up, in a drawing that fits the page
+_WIDEST = 9.2
 
 
 def network_figure(
-    graph: networkx.Graph[Any], *, most_labels: int = 60, seed: int = 0, title: str = ""
+    graph: networkx.Graph[Any], *, most_labels: int = 150, seed: int = 0, title: str = ""
 ) -> Figure:
     """Draw a network of features.
 
@@ -33,9 +37,9 @@ def network_figure(
     graph : networkx.Graph
         As `rankfactor.interpret.feature_network` gives it: nodes may have ``label`` and
         ``module``, edges ``correlation``.
-    most_labels : int, default 60
-        Most names; nodes with the most links have theirs first, and a name that would cover
-        another or a node is left out.
+    most_labels : int, default 150
+        Most names; nodes with the most links have theirs first. A name that would cover another
+        or a node is left out.
     seed : int
         Of the layout of large connected parts.
     title : str, optional
@@ -53,16 +57,19 @@ def network_figure(
     nodes = list(graph)
     points = np.array([places[node] for node in nodes])
     degree = np.array([graph.degree(node) for node in nodes], float)
-    wide, high = np.ptp(points, axis=0) + 2.0
+    low, high = points.min(axis=0) - _ROOM / 2, points.max(axis=0) + _ROOM / 2
+    size = (high - low) * _INCHES
+    size *= min(1.0, _WIDEST / size[0])
     links = [
         (np.array([places[a], places[b]]), float(data.get("correlation", np.nan)))
         for a, b, data in graph.edges(data=True)
     ]
-    # The height suits the shape of the drawing.
-    with drawing(7.6, float(np.clip(7.6 * high / wide, 3.0, 8.5)), title) as figure:
+    has_legend = any(value < 0 for _, value in links)
+    # The drawing is as large as the layout, so that no side of it is empty.
+    width, height = max(float(size[0]), 3.6), float(np.clip(size[1], 1.2, 9.0))
+    with drawing(width, height + 0.35 * has_legend, title) as figure:
         axes = figure.subplots()
         axes.set_axis_off()
-        axes.set_aspect("equal")
         for negative, style in ((False, "solid"), (True, _DASHED)):
             drawn = [(ends, value) for ends, value in links if (value < 0) == negative]
             if drawn:
@@ -77,9 +84,8 @@ def network_figure(
             x, y, size = points[chosen, 0], points[chosen, 1], area[chosen]
             marks = axes.scatter(x, y, size, colour(number), marker=marker(number))
             marks.set(edgecolor="white", linewidth=0.6, zorder=5, gid=f"module-{number}")
-        (x0, y0), (x1, y1) = points.min(axis=0) - 1.0, points.max(axis=0) + 1.0
-        axes.set(xlim=(x0, x1), ylim=(y0, y1))
-        if any(value < 0 for _, value in links):
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        if has_legend:
             handles = [
                 Line2D([], [], color=MUTED, label="move together"),
                 Line2D([], [], color=MUTED, linestyle=_DASHED, label="move against each other"),
@@ -93,46 +99,76 @@ def network_figure(
 
 
 def network_layout(graph: networkx.Graph[Any], seed: int = 0) -> dict[Any, Floats]:
-    """Places of the nodes, the same for the same graph and seed; 1 keeps two nodes apart.
+    """Places of the nodes, the same for the same graph and seed; a name has room beside each.
 
-    Each connected part is laid out by itself, and the parts stand side by side: a force layout of
-    the whole would push parts that no edge holds together out of sight.
+    Each connected part is laid out by itself, and the parts fill rows: a force layout of the whole
+    would push parts that no edge holds together out of sight.
     """
     import networkx as nx
 
     parts = sorted(
         nx.connected_components(graph), key=lambda part: (-len(part), min(map(str, part)))
     )
+    shapes = [_shape(graph, part, seed) for part in parts]
+    sizes = np.array([np.ptp(list(shape.values()), axis=0) for shape in shapes]) + _ROOM
+    # About 1.2 times as wide as high, and never narrower than the widest part.
+    width = max(float(sizes[:, 0].max()), float(np.sqrt(1.2 * sizes.prod(axis=1).sum())))
     places: dict[Any, Floats] = {}
-    radii = [1.1 * np.sqrt(len(part)) for part in parts]
-    width = 2.2 * np.sqrt(sum(radius**2 for radius in radii)) * 1.25 if parts else 1.0
     x = y = shelf = 0.0
-    for part, radius in zip(parts, radii, strict=True):
-        if x > 0 and x + 2 * radius > width:
+    for shape, (wide, high) in zip(shapes, sizes.tolist(), strict=True):
+        if x > 0 and x + wide > width + 1e-9:
             x, y, shelf = 0.0, y - shelf, 0.0
-        shelf = max(shelf, 2 * radius + 0.8)
-        centre = np.array([x + radius, y - radius])
-        x += 2 * radius + 0.8
-        for node, place in _shape(graph, part, seed).items():
-            places[node] = centre + radius * place
+        points = np.array(list(shape.values()))
+        corner = np.array([x, y - high]) + _ROOM / 2 - points.min(axis=0)
+        places |= {node: place + corner for node, place in shape.items()}
+        x, shelf = x + wide, max(shelf, high)
     return places
 
 
 def _shape(graph: networkx.Graph[Any], part: set[Any], seed: int) -> dict[Any, Floats]:
-    """Places of a connected part's nodes within the unit circle."""
+    """Places of a connected part's nodes, its longest side across, each with room for a name."""
     import networkx as nx
 
     # Sets have no order of their own, and the layouts follow the order of the nodes.
     own = nx.Graph()
     own.add_nodes_from(node for node in graph if node in part)
     own.add_edges_from((a, b) for a, b in graph.edges(own.nodes) if a in part and b in part)
-    if len(own) == 1:
-        return dict.fromkeys(own, np.zeros(2))
+    if len(own) <= 2:  # one above the other, so that both names stand beside them
+        return {node: np.array([0.0, -float(i)]) for i, node in enumerate(own)}
     if len(own) <= _EXACT:
         found = nx.kamada_kawai_layout(own)
     else:
         found = nx.spring_layout(own, seed=seed, iterations=100, k=1.6 / np.sqrt(len(own)))
     places = np.array([found[node] for node in own], float)
-    places -= (places.max(axis=0) + places.min(axis=0)) / 2
-    places /= max(float(np.sqrt((places**2).sum(axis=1)).max()), 1e-9)
-    return dict(zip(own, places, strict=True))
+    places -= places.mean(axis=0)
+    # The singular vectors' signs are arbitrary: the first node that has one decides.
+    axes = np.linalg.svd(places, full_matrices=False)[2]
+    axes *= np.where(axes[:, :1] < 0, -1.0, 1.0)
+    places = places @ axes.T
+    spread = np.sqrt((places**2).mean(axis=0))
+    places *= np.sqrt(len(own)) * _ROOM / (3.0 * np.maximum(spread, 0.4 * spread[0]))
+    return dict(zip(own, _apart(places), strict=True))
+
+
+def _apart(places: Floats) -> Floats:
+    """Places moved until no two nodes share the room of a name."""
+    places = places.copy()
+    for _ in range(_MOVES):
+        gaps = places[:, None] - places[None]
+        # Below one in both directions: two names would stand on each other.
+        close = np.abs(gaps) / _ROOM
+        near = (close < 1.0).all(axis=2)
+        np.fill_diagonal(near, False)
+        if not near.any():
+            break
+        axis = close.argmax(axis=2)  # the shorter way out
+        short = np.take_along_axis(1.0 - close, axis[..., None], axis=2)[..., 0] * near
+        # Of two at the same place the later one goes up.
+        order = np.sign(np.arange(len(places))[:, None] - np.arange(len(places))[None])
+        side = np.sign(np.take_along_axis(gaps, axis[..., None], axis=2)[..., 0])
+        side = np.where(side == 0, order, side)
+        for one in (0, 1):
+            moves = (0.5 * side * short * (axis == one)).sum(axis=1) * _ROOM[one]
+            limit = 0.5 * _ROOM[one]
+            places[:, one] += np.clip(moves, -limit, limit)
+    return places

@@ -10,14 +10,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import roc_curve
 
+from rankfactor.auc import fold_aucs
 from rankfactor.errors import InputError, check_count
 from rankfactor.interpret.accuracy import check_columns, known_decisions
+from rankfactor.interpret.held_out import GRID, class_curves, class_table, fold_curves, mean_curve
+from rankfactor.interpret.wording import number
 from rankfactor.plots.style import (
     FAINT,
     MUTED,
     PALETTE,
+    UNCLEAR,
     colour,
     drawing,
     line,
@@ -28,8 +32,7 @@ from rankfactor.plots.style import (
 )
 from rankfactor.typing import Floats
 
-# False positive rates at which the curves of folds are averaged.
-_GRID = np.linspace(0.0, 1.0, 101)
+MOST_CLASSES = 8  # with a colour of their own in an ROC
 
 
 def comparison_figure(comparison: pd.DataFrame) -> Figure:
@@ -78,55 +81,106 @@ def _bars(comparison: pd.DataFrame) -> pd.DataFrame:
 
 
 def roc_figure(
-    decisions: pd.DataFrame, task: str, *, positive: object = None, band: bool = True
+    decisions: pd.DataFrame,
+    task: str,
+    *,
+    positive: object = None,
+    band: bool = True,
+    model: str | None = None,
 ) -> Figure:
-    """Draw the ROC of every model on a task with two classes.
+    """Draw the ROC of every model on a task with two classes, or that of every class of a model.
 
     Parameters
     ----------
     decisions : DataFrame
-        Columns ``task``, ``model``, ``label`` and ``decision``: one row per sample and model. The
-        decisions of all folds are taken together.
+        Columns ``task``, ``model``, ``label`` and ``decision``: one row per sample and model. With
+        a column ``fold`` a curve is the mean over folds, and the AUC in the legend is the mean of
+        theirs. With more than two classes there is one row per class, which ``positive`` names, and
+        each class is drawn against the rest.
     task : str
     positive : object, optional
-        Class that large decisions mean; by default the larger label.
+        Of two classes the one that large decisions mean; by default the larger label.
     band : bool, default True
         Whether to shade how much the curve of the first model differs between folds: the mean
         and one standard deviation to either side of the folds' true positive rates. Needs a
         column ``fold`` with at least two folds that have both classes.
+    model : str, optional
+        Of more than two classes the model whose classes are drawn; by default the first.
     """
     part = known_decisions(decisions, ("task", "model", "label", "decision"))
     part = part[part["task"].astype(str) == task]
     classes = _classes(part["label"])
+    if len(classes) > 2 and "positive" in part:
+        return _rest_figure(part, task, model)
     if len(classes) != 2:
         raise InputError(f"an ROC needs two classes, but task {task!r} has {len(classes)} here.")
     hit = str(classes[1] if positive is None else positive)
     if hit not in map(str, classes):
         raise InputError(f"{hit!r} is not a class of the decisions of task {task!r}.")
-    with drawing(4.6, 4.5) as figure:
-        axes = _unit_square(figure, room=0.01)
-        axes.annotate("chance", (0.9, 0.87), color=MUTED, fontsize=8.5, ha="right", rotation=45)
-        for number, (model, rows) in enumerate(part.groupby("model", sort=False)):
-            is_hit = rows["label"].astype(str).to_numpy() == hit
+    with drawing(4.3, 4.2) as figure:
+        axes = _roc_axes(figure)
+        for place, (name, rows) in enumerate(part.groupby("model", sort=False)):
+            is_hit = (rows["label"].astype(str) == hit).to_numpy()
             if is_hit.all() or not is_hit.any():
                 continue
-            decision = rows["decision"].to_numpy(float)
-            edges = fold_band(rows, is_hit) if band and number == 0 else None
+            edges = fold_band(rows, is_hit) if band and place == 0 else None
             if edges is not None:
-                name = f"{shorten(model, 20)}: folds ± sd"
-                shade = axes.fill_between(_GRID, *edges, color=colour(0), linewidth=0, label=name)
+                text = f"{shorten(name, 20)}: folds ± sd"
+                shade = axes.fill_between(GRID, *edges, color=colour(0), linewidth=0, label=text)
                 shade.set(alpha=0.18, zorder=1)
-            name = f"{shorten(model, 26)} ({roc_auc_score(is_hit, decision):.2f})"
-            (curve,) = axes.plot(*roc_curve(is_hit, decision)[:2], label=name, **line(number))
-            curve.set(linewidth=2.2 if number == 0 else 1.5, zorder=10 - number)
-        axes.set_xlabel("False positive rate")
+            text = f"{shorten(name, 26)} ({number(_area(rows, is_hit))})"
+            (curve,) = axes.plot(*_curve(rows, is_hit), label=text, **line(place))
+            curve.set(linewidth=2.2 if place == 0 else 1.5, zorder=10 - place)
         axes.set_ylabel(f"True positive rate ({shorten(hit, 22)})")
         axes.legend(loc="lower right", handlelength=2.6)
     return figure
 
 
+def _rest_figure(part: pd.DataFrame, task: str, model: str | None) -> Figure:
+    """Every class against the rest; of many, the ones with the lowest AUC have a colour."""
+    told = part if "predicted" in part else part.assign(predicted=part["label"])
+    curves = class_curves(told, task, model=model)
+    areas = class_table(told, task, model=model).set_index("class")["auc"].to_dict()
+    order = sorted((one for one in areas if np.isfinite(areas[one])), key=areas.__getitem__)
+    named = order if len(order) <= MOST_CLASSES else order[:MOST_CLASSES]
+    with drawing(4.3, 4.2) as figure:
+        axes = _roc_axes(figure)
+        for label in order[len(named) :]:
+            axes.plot(curves.index, curves[label], color=UNCLEAR, linewidth=0.8, zorder=1)
+        for place, label in enumerate(one for one in areas if one in named):
+            text = f"{shorten(label, 22)} ({number(areas[label])})"
+            axes.plot(curves.index, curves[label], linewidth=1.5, label=text, **line(place))
+        if len(named) < len(order):
+            text = f"{len(order) - len(named)} more classes"
+            axes.plot([], [], color=UNCLEAR, linewidth=0.8, label=text)
+        axes.set_ylabel("True positive rate (class against the rest)")
+        axes.legend(loc="lower right", handlelength=2.6, fontsize=7.5)
+    return figure
+
+
+def _roc_axes(figure: Figure) -> Axes:
+    axes = _unit_square(figure, room=0.01)
+    axes.annotate("chance", (0.9, 0.87), color=MUTED, fontsize=8.5, ha="right", rotation=45)
+    axes.set_xlabel("False positive rate")
+    return axes
+
+
+def _curve(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """False and true positive rates: the mean over folds or, without them, of all rows."""
+    if "fold" not in rows:
+        false_rate, true_rate, _ = roc_curve(is_hit, rows["decision"].to_numpy(float))
+        return false_rate, true_rate
+    return GRID, mean_curve(rows, is_hit)
+
+
+def _area(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> float:
+    """AUC, the mean over folds."""
+    turned = rows.assign(label=is_hit, positive=True, sample=np.arange(len(rows)))
+    return next(iter(fold_aucs(turned).values())).value
+
+
 def fold_band(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
-    """Lower and upper edge of the band over folds at `_GRID`; None with fewer than two folds.
+    """Lower and upper edge of the band over folds at `GRID`; None with fewer than two folds.
 
     Parameters
     ----------
@@ -135,20 +189,7 @@ def fold_band(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Fl
     is_hit : bool array, shape (rows,)
         Whether the label is the positive class.
     """
-    if "fold" not in rows:
-        return None
-    curves = []
-    decision = rows["decision"].to_numpy(float)
-    keys = [key for key in ("repeat", "fold") if key in rows]
-    for places in rows.reset_index(drop=True).groupby(keys).indices.values():
-        hit = is_hit[places]
-        if hit.all() or not hit.any():
-            continue
-        false_rate, true_rate, _ = roc_curve(hit, decision[places])
-        # Where the curve rises at one rate, its upper end counts; it begins at nothing.
-        rates = np.interp(_GRID, false_rate, true_rate)
-        rates[0] = 0.0
-        curves.append(rates)
+    curves = list(fold_curves(rows, is_hit)) if "fold" in rows else []
     if len(curves) < 2:
         return None
     mean, sd = np.mean(curves, axis=0), np.std(curves, axis=0, ddof=1)
@@ -197,7 +238,7 @@ def reliability_figure(
     came_true = np.asarray(column[known] == hit, np.float64)
     with drawing(4.6, 4.5) as figure:
         axes = _unit_square(figure, room=0.03)
-        for number, (name, values) in enumerate(named.items()):
+        for place, (name, values) in enumerate(named.items()):
             chance = np.asarray(values, float)
             if chance.shape != column.shape:
                 raise InputError(
@@ -209,10 +250,10 @@ def reliability_figure(
             mean, share, count = _reliability(came_true, chance[known], n_bins)
             error = float(count @ np.abs(mean - share) / count.sum())
             label = f"{shorten(name, 26)} ({error:.3f})" if name else f"error {error:.3f}"
-            axes.plot(mean, share, linewidth=1.5, label=label, **line(number))
-            size, shape = 10 + 120 * count / count.sum(), marker(number)
-            part = f"bins-{number}"
-            axes.scatter(mean, share, size, colour(number), marker=shape, gid=part)
+            axes.plot(mean, share, linewidth=1.5, label=label, **line(place))
+            size, shape = 10 + 120 * count / count.sum(), marker(place)
+            part = f"bins-{place}"
+            axes.scatter(mean, share, size, colour(place), marker=shape, gid=part)
         axes.plot([], [], color=FAINT, linewidth=1.2, label="ideal")
         axes.set_xlabel(f"Probability of {shorten(str(hit), 22)}")
         axes.set_ylabel("Share that came true")

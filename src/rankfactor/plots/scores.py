@@ -1,8 +1,11 @@
-"""Scores of the samples on two factors."""
+"""Scores of the samples: on two factors, and on single factors by class."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -12,16 +15,19 @@ from rankfactor.interpret.selection import classifiers_of, shown_factors, task_n
 from rankfactor.interpret.sentences import factor_label
 from rankfactor.plots.style import (
     FAINT,
+    INK,
     MANY_POINTS,
     PALETTE,
     UNCLEAR,
     colour,
     drawing,
     marker,
+    name_rows,
     shorten,
     tidy,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.typing import Floats
 
 # Samples that look the same: their name, numbers, colour and shape.
 _Group = tuple[str, NDArray[np.int64], str, str]
@@ -101,3 +107,55 @@ def _groups(posterior: Posterior, task: int | str | None) -> list[_Group]:
     ]
     unknown = np.flatnonzero(class_index < 0)
     return groups + ([("unknown", unknown, UNCLEAR, ".")] if unknown.size else [])
+
+
+def distribution_figure(posterior: Posterior, task: int | str = 0, *, most: int = 6) -> Figure:
+    """Draw the scores of the samples of every class, for the factors that matter most to a task.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        A model fitted with labels, with its training samples.
+    task : int or str, default 0
+        Number or name of the task.
+    most : int, default 6
+        Most factors.
+
+    Returns
+    -------
+    Figure
+        One panel per factor: all samples of a class as points, and a box from the first to the
+        third quartile with a line at the median.
+    """
+    posterior.check_samples("scores of training samples to draw")
+    groups = [group for group in _groups(posterior, task) if len(group[1])]
+    factors = [effect.factor for effect in effects_on(posterior, task)[:most]]
+    across = min(len(factors), 2)
+    down = -(-len(factors) // across)
+    with drawing(5.4, down * (0.62 + 0.34 * len(groups))) as figure:
+        panels = figure.subplots(down, across, sharey=True, squeeze=False).flat
+        for place, axes in enumerate(panels):
+            if place >= len(factors):
+                axes.set_visible(False)
+                continue
+            _boxes(axes, posterior.scores.mean[:, factors[place]], groups)
+            axes.set_title(factor_label(posterior, factors[place]), fontsize=9)
+            name_rows(axes, [name for name, *_ in groups])
+    return figure
+
+
+def _boxes(axes: Axes, scores: Floats, groups: Sequence[_Group]) -> None:
+    """Draw one line of points and one box for every group."""
+    tidy(axes)
+    axes.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
+    for line, (_, members, own, shape) in enumerate(groups):
+        values = scores[members]
+        # Spread in a pattern, the same every time.
+        height = line + 0.5 * ((np.arange(len(values)) * 0.618034) % 1.0 - 0.5)
+        many = len(scores) > MANY_POINTS // 10
+        marks = axes.scatter(values, height, 7, own, marker=shape, alpha=0.4)
+        marks.set(linewidth=0, rasterized=many)
+        low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+        axes.plot([low, high, high, low, low], line + 0.3 * np.array([-1, -1, 1, 1, -1]))
+        axes.lines[-1].set(color=INK, linewidth=1.0)
+        axes.plot([middle, middle], [line - 0.3, line + 0.3], color=INK, linewidth=2.0)

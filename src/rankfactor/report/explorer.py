@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from rankfactor.interpret.directions import effects_on
@@ -14,40 +15,61 @@ from rankfactor.interpret.sentences import factor_label
 from rankfactor.interpret.wording import plain
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.samples import evenly_spaced
+from rankfactor.report.covariates import covariate_colours
+from rankfactor.report.held_out_samples import held_out
+from rankfactor.typing import Integers
 
 # With more samples than this a browser gets slow; some of them, evenly spaced, are shown then.
 MOST_SAMPLES = 3000
 
 
-def explorer_data(posterior: Posterior) -> dict[str, Any] | None:
-    """Scores of the factors in use, with what is said under the pointer.
+def shown_samples(posterior: Posterior) -> Integers:
+    """Numbers of the samples that the page has."""
+    return np.asarray(evenly_spaced(posterior.samples.n_samples, MOST_SAMPLES), np.int64)
+
+
+def explorer_data(
+    posterior: Posterior, decisions: pd.DataFrame | None = None, table: Any = None
+) -> dict[str, Any] | None:
+    """Scores of the factors in use, with what is known of every sample.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    decisions : DataFrame, optional
+        Out-of-fold decisions, for predictions of every sample.
+    table : DataFrame or AnnData, optional
+        The training table, for its covariates.
 
     Returns
     -------
     dict or None
         None without training samples, else ``factors`` (names with shares), ``samples``,
         ``scores`` (a list a factor), ``tasks`` (name, classes and the class number of every sample,
-        -1 where unknown) and ``start``: the two factors shown first for every task, as numbers in
-        ``factors``.
+        -1 where unknown; where cross-validated also ``predicted`` and ``probability``),
+        ``covariates`` (as tasks) and ``start``: the two factors shown first for every task, as
+        numbers in ``factors``.
     """
     if posterior.left_out is not None:
         return None
-    factors = shown_factors(posterior)
-    samples = evenly_spaced(posterior.samples.n_samples, MOST_SAMPLES)
-    scores = posterior.scores.mean[samples]
+    factors, samples = shown_factors(posterior), shown_samples(posterior)
+    scores, names = posterior.scores.mean[samples], posterior.sample_names[samples]
     place = {k: i for i, k in enumerate(factors)}
     tasks, orders = [], []
     if posterior.classifiers is not None:
+        found = held_out(posterior, decisions, names)
         for number, task in enumerate(posterior.classifiers.tasks):
             codes = posterior.classifiers.class_index[samples, number].tolist()
             classes = [plain(label) for label in task.classes]
-            tasks.append({"name": plain(task.name), "classes": classes, "codes": codes})
+            own = {"name": plain(task.name), "classes": classes, "codes": codes}
+            tasks.append(own | found[number])
             orders.append([place[effect.factor] for effect in effects_on(posterior, number)])
     return {
         "factors": [factor_label(posterior, k) for k in factors],
-        "samples": [plain(name) for name in posterior.sample_names[samples]],
+        "samples": [plain(name) for name in names],
         "scores": [np.round(scores[:, k], 3).tolist() for k in factors],
         "tasks": tasks,
+        "covariates": [] if table is None else covariate_colours(posterior, table, samples),
         # One factor stands on both axes if there is no other.
         "start": [[one[0], one[:2][-1]] for one in orders or [list(place.values())]],
     }

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from rankfactor.auc import Difference
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
+from rankfactor.interpret.accuracy import Score
+from rankfactor.interpret.directions import higher_in, task_effects
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.selection import shown_factors
-from rankfactor.interpret.wording import number, percent, plain, rate, small
+from rankfactor.interpret.wording import number, percent, plain, small
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import assessed
+from rankfactor.report.held_out_samples import misclassified
+from rankfactor.report.labels import SPREAD
 
 FEATURES_IN_TABLE = 25
-_MOST_ROWS = 200  # of links or of gene sets
+_MOST_ROWS = 200  # of links, gene sets or misclassified samples
+_SIDES = (("positive", 1), ("negative", -1))
 
 
 class Cell(NamedTuple):
@@ -49,20 +56,30 @@ def digits(count: int) -> Callable[[float], str]:
     return lambda value: number(value, count)
 
 
+def short(value: float) -> str:
+    """Number with four significant digits."""
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}") if np.isfinite(value) else "–"
+
+
 # Columns of all frames by their name there.
 _COLUMNS = {
     "factor": Column("Factor"),
     "share": Column("Variance (%)", digits(1)),
     "n_features": Column("Clear features", digits(0)),
+    "match": Column("Match", digits(2)),
     "task": Column("Task"),
     "class": Column("Class"),
     "direction": Column("Direction"),
     "meaning": Column("What it stands for"),
     "coefficient": Column("Coefficient", digits(3)),
-    "low": Column("Low", digits(3)),
-    "high": Column("High", digits(3)),
-    "lfsr": Column("LFSR", rate),
+    "sd": Column(SPREAD, digits(3)),
     "feature": Column("Feature"),
+    "effect": Column("Effect", digits(3)),
+    "probability": Column("Change of probability", digits(3)),
+    "from": Column("First quartile", short),
+    "to": Column("Third quartile", short),
+    "selected": Column("Selected (%)", digits(0)),
+    "clear": Column("Clear"),
     "other": Column("Linked with"),
     "correlation": Column("Correlation", digits(3)),
     "set": Column("Set"),
@@ -99,36 +116,63 @@ def table_of(frame: pd.DataFrame, names: Sequence[str], name: str, caption: str)
 
 
 def factor_overview(posterior: Posterior, tested: pd.DataFrame | None = None) -> Table:
-    """All factors in use: share, clear features, what they stand for."""
+    """All factors in use: share, what they stand for and, where assessed, clear features."""
     frame = factor_table(posterior, tested).iloc[shown_factors(posterior)]
     frame = frame.assign(share=100 * frame["share"])
+    names = ["factor", "meaning", "share"]
     caption = (
-        "Factors in use. Variance: what a factor explains of the variance of all features. Clear "
-        "features: see Methods. High and low name the features that lead a factor and are clear."
+        "Factors in use. Variance: the share of the variance of all features that a factor "
+        "explains. High and low name its leading features."
     )
-    return table_of(frame, ["factor", "meaning", "share", "n_features"], "factors", caption)
+    if assessed(posterior):
+        names.append("n_features")
+        caption += " Clear features: see Methods."
+    if posterior.stability is not None:
+        names.append("match")
+        frame["match"] = posterior.stability.factor_match[shown_factors(posterior)]
+        caption += " Match: mean cosine of the loadings with those of half-sample fits."
+    return table_of(frame, names, "factors", caption)
+
+
+def variance_by_block(posterior: Posterior) -> Table:
+    """R^2 of every block, in total and by factor in use, in per cent."""
+    used, shares = shown_factors(posterior), 100 * posterior.r2_by_block
+    percent_of = digits(1)
+    columns = [Column("Block"), Column("All factors", percent_of)]
+    columns += [Column(posterior.factor_names[k], percent_of) for k in used]
+    rows = [
+        [cell(name, None), *(cell(value, percent_of) for value in (own.sum(), *own[used]))]
+        for name, own in zip(posterior.block_names, shares, strict=True)
+    ]
+    caption = (
+        "R² by block: the share of the variance of a block's features that the factors explain, in "
+        "per cent."
+    )
+    return Table("variance", caption, columns, rows)
 
 
 def coefficients_in_full(posterior: Posterior) -> Table:
-    """Coefficients of every factor in use, with their intervals."""
+    """Coefficients of every factor in use, where assessed with their spread."""
     frame = coefficient_table(posterior)
     used = {posterior.factor_names[k] for k in shown_factors(posterior)}
+    names = ["task", "class", "factor", "coefficient"]
+    if assessed(posterior):
+        names.append("sd")
     return table_of(
         frame[frame["factor"].isin(used)],
-        ("task", "class", "factor", "coefficient", "low", "high", "lfsr"),
+        names,
         "coefficients",
-        "Change of the decision for the class, for one standard deviation of the factor, with its "
-        "90 % interval.",
+        "Change of the decision for the class, for one standard deviation of the factor.",
     )
 
 
 def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]]:
     """Leading features of the factors in use; tables in ``opened`` are unfolded.
 
-    A row's ``bar`` is the size of the loading in per cent of the factor's largest.
+    A row's ``share`` is its loading in units of the factor's largest.
     """
     frame = top_features(posterior, n=FEATURES_IN_TABLE)
-    tables = []
+    effects, tables = task_effects(posterior), []
     for k in shown_factors(posterior):
         part = frame[frame["factor"] == posterior.factor_names[k]]
         longest = float(part["loading"].abs().max()) or 1.0
@@ -136,28 +180,75 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
             {
                 "name": plain(row["feature"]),
                 "loading": cell(row["loading"], digits(3)),
+                "share": row["loading"] / longest,
                 "pattern": cell(row["pattern"], digits(3)),
-                "interval": Cell(
-                    f"{number(row['low'])} to {number(row['high'])}",
-                    f"{kept(row['low'])}|{kept(row['high'])}",
-                ),
-                "lfsr": cell(row["lfsr"], rate),
-                "higher_in": plain(row["higher_in"]),
-                "bar": round(100 * abs(row["loading"]) / longest),
-                "negative": row["loading"] < 0,
+                "sd": cell(row["sd"], digits(3)),
+                "is_clear": "yes" if row["clear"] is True else "no",
             }
             for row in part.to_dict("records")
         ]
+        sides = [(word, higher_in(effects[k], sign)) for word, sign in _SIDES]
         tables.append(
             {
                 "number": k + 1,
                 "name": posterior.factor_names[k],
                 "share": percent(posterior.shares[k]),
                 "leaders": plain(leaders(posterior, k, 3)),
+                "sides": " ".join(
+                    f"Features with {word} loadings are higher in: {plain(text)}."
+                    for word, text in sides
+                    if text
+                ),
                 "rows": rows,
                 "is_open": k in opened,
             }
         )
+    return tables
+
+
+def paired_differences(
+    scores: Mapping[str, Sequence[Score]], found: Mapping[str, Mapping[str, Difference]]
+) -> Table | None:
+    """AUC of the model of the report less that of each other one; None where not known."""
+    columns = [Column("Task"), Column("Compared with"), Column("Difference", digits(3))]
+    columns += [Column("95 % interval"), Column("Better in folds"), Column("Folds", digits(0))]
+    rows = [
+        [
+            Cell(task),
+            Cell(other),
+            cell(one.difference, digits(3)),
+            Cell("–" if np.isnan(one.low) else f"{number(one.low, 3)} to {number(one.high, 3)}"),
+            Cell(str(one.folds_better)),
+            cell(one.folds, digits(0)),
+        ]
+        for task, others in found.items()
+        for other, one in others.items()
+        if task in scores
+    ]
+    caption = (
+        "Paired differences: AUC of the model of this report less that of the other model, on the "
+        "same held-out samples."
+    )
+    return Table("differences", caption, columns, rows) if rows else None
+
+
+def missed_samples(data: dict[str, Any]) -> list[Table]:
+    """Misclassified samples of every task, for readers without a script."""
+    tables = []
+    for task in data["tasks"]:
+        wrong, n_known = misclassified(np.array(task["codes"]), task)
+        if wrong is None:
+            continue
+        names, classes = data["samples"], task["classes"]
+        rows = [
+            [Cell(names[i]), Cell(classes[task["codes"][i]]), Cell(classes[task["predicted"][i]])]
+            for i in wrong[:_MOST_ROWS].tolist()
+        ]
+        caption = (
+            f"{task['name']}: {len(wrong)} of {n_known} samples are misclassified when held out."
+        )
+        columns = [Column("Sample"), Column("Class"), Column("Predicted")]
+        tables.append(Table("misclassified", caption, columns, rows))
     return tables
 
 

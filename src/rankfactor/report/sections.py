@@ -21,11 +21,13 @@ from rankfactor.interpret.overview import (
     training_responsibilities,
 )
 from rankfactor.interpret.selection import row_classes, shown_factors
-from rankfactor.interpret.sentences import clear_factors
+from rankfactor.interpret.sentences import history_caption, strongest_in_words
 from rankfactor.interpret.wording import joined, number, percent, plain
 from rankfactor.plots import (
     coefficient_figure,
     comparison_figure,
+    distribution_figure,
+    factor_correlation_figure,
     history_figure,
     loading_figure,
     network_figure,
@@ -38,13 +40,14 @@ from rankfactor.plots import (
     trace_figure,
 )
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import assessed
 from rankfactor.posterior.diagnostics import MAX_R_HAT
 from rankfactor.report.explorer import as_json
 from rankfactor.report.figures import InlineFigure, inline_figure
 from rankfactor.typing import Floats
 
 # Links of the network that is drawn; more of them hide one another.
-EDGES = 250
+EDGES = 150
 
 
 def comparison_overview(scores: dict[str, list[Score]]) -> InlineFigure | None:
@@ -83,14 +86,11 @@ def accuracy_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> li
     curves, calibrations = [], []
     for place, task, part, positive in two_class_tasks(posterior, decisions):
         name, models = plain(task), [plain(model) for model in part["model"].unique()]
-        caption = (
-            f"{name}: ROC of the out-of-fold decisions of all folds together; in "
-            "parentheses its AUC, which can differ a little from the mean over folds."
-        )
+        caption = f"{name}: ROC of samples that were held out; in parentheses the AUC."
         if "fold" in part and len(part["fold"].unique()) > 1:
             caption += (
-                f" Band: the true positive rate of {models[0]} in single folds, mean and one "
-                "standard deviation to either side."
+                " Curve and AUC are means over folds. Band: one standard deviation over folds to "
+                f"either side of the true positive rate of {models[0]}."
             )
         said = f"ROC of {name} for {joined(models)}, from decisions on samples outside the fit."
         figure = roc_figure(part, task, positive=positive)
@@ -130,8 +130,12 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
         tips = {
             f"point-{panel}-{line}": [
                 f"{posterior.factor_names[k]}, for {plain(target)}\n"
-                f"{number(found.mean[panel, line])} "
-                f"({number(found.low[panel, line])} to {number(found.high[panel, line])})"
+                f"{number(found.mean[panel, line])}"
+                + (
+                    f" ({number(found.low[panel, line])} to {number(found.high[panel, line])})"
+                    if assessed(posterior)
+                    else ""
+                )
             ]
             for panel, target in enumerate(row_classes(part))
             for line, k in enumerate(shown_factors(posterior))
@@ -139,14 +143,54 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
         figure = inline_figure(
             coefficient_figure(posterior, task),
             f"fig-coefficients-{task}",
-            f"Coefficients of {plain(part.name)} with 90 % intervals, factor by factor. "
-            f"{clear_factors(posterior, task)}",
-            "Coefficients with 90 % intervals. Filled: clear (see Methods). Colours are those of "
-            "the classes. In parentheses, the variance that the factor explains.",
+            f"Coefficients of {plain(part.name)}, factor by factor. "
+            f"{strongest_in_words(posterior, task)}",
+            _coefficient_caption(posterior),
             tips,
         )
         figures.append((plain(part.name), figure))
     return figures
+
+
+def _coefficient_caption(posterior: Posterior) -> str:
+    said = "Coefficients in the colours of the classes. In parentheses: the variance explained."
+    if assessed(posterior):
+        said += " Lines: spread (90 % limits). Filled: clear (see Methods)."
+    return said
+
+
+def distribution_figures(posterior: Posterior) -> list[InlineFigure]:
+    """Scores by class, task by task."""
+    figures = []
+    for task, part in enumerate(posterior.classifiers.tasks if posterior.classifiers else ()):
+        name, classes = plain(part.name), joined([plain(label) for label in part.classes])
+        figure = inline_figure(
+            distribution_figure(posterior, task),
+            f"fig-distributions-{task}",
+            f"Label-free scores of the samples by {name} ({classes}), for the factors with the "
+            "largest coefficients.",
+            f"{name}: label-free scores of the training samples, for the factors with the largest "
+            "coefficients. Box: first to third quartile; line: median.",
+        )
+        figures.append(figure)
+    return figures
+
+
+def correlation_overview(posterior: Posterior) -> InlineFigure | None:
+    """Heat map of the factors' correlations, where there are two."""
+    used = shown_factors(posterior)
+    if len(used) < 2:
+        return None
+    apart = np.triu(posterior.factor_correlations, 1)[np.ix_(used, used)]
+    largest = float(np.abs(apart).max())
+    return inline_figure(
+        factor_correlation_figure(posterior),
+        "fig-correlations",
+        f"Heat map of the correlations of the scores of {len(used)} factors; the largest is "
+        f"{number(largest)} in size.",
+        "Correlations of the factors' label-free scores over the training samples. Red: positive; "
+        "blue: negative.",
+    )
 
 
 def score_figures(posterior: Posterior) -> list[InlineFigure]:
@@ -200,24 +244,19 @@ def share_overview(posterior: Posterior) -> InlineFigure:
         "fig-shares",
         "Share of the features' variance that every factor in use explains; the largest is "
         f"{posterior.factor_names[k]} with {percent(posterior.shares[k])}.",
-        "What each factor explains of the variance of all features.",
+        f"Variance of all features that each factor explains; together {percent(posterior.r2)}.",
     )
 
 
 def history_overview(posterior: Posterior) -> InlineFigure:
     """Course of the fit."""
-    by_share = (
-        " Factors in use are counted by their share alone here; elsewhere a clear coefficient "
-        "counts too."
-    )
     return inline_figure(
         history_figure(posterior),
         "fig-history",
         f"Course of the fit over {len(posterior.elbo) - 1} iterations: the ELBO ends at "
         f"{number(float(posterior.elbo[-1]), 1)}, the standard deviation of w at "
-        f"{number(float(posterior.sd_w[-1]))}, with {int(posterior.n_active[-1])} factors in use.",
-        "The ELBO should rise and level off; the standard deviation of w should settle."
-        + ("" if posterior.classifiers is None else by_share),
+        f"{number(float(posterior.sd_w[-1]))}.",
+        history_caption(posterior),
     )
 
 
@@ -253,8 +292,8 @@ def trace_overview(posterior: Posterior) -> InlineFigure | None:
         trace_figure(posterior),
         "fig-trace",
         f"Log likelihood of {n_chains} chains by sweep, and the largest R-hat by kind of quantity.",
-        "Chains should look alike once burn-in is over. R-hat compares them: above "
-        f"{MAX_R_HAT} they have not met, and more draws are needed.",
+        "Chains should look alike after burn-in. R-hat compares them: above "
+        f"{MAX_R_HAT} they have not converged, and more draws are needed.",
     )
 
 
@@ -279,8 +318,8 @@ def network_overview(posterior: Posterior) -> tuple[InlineFigure | None, Any]:
         "fig-network",
         f"Network of {len(graph)} features with {graph.number_of_edges()} links in {len(tips)} "
         "modules; its strongest links are in the table.",
-        f"Linked are {plain(graph.graph['network_rule'])} Colours and shapes are modules. Larger "
-        "marks have more links; a name that finds no room is shown under the pointer only.",
+        f"Links: {plain(graph.graph['network_rule'])} Colours and shapes are modules. Larger marks "
+        "have more links. Hover over a mark for its name.",
         tips,
     )
     return figure, graph
@@ -298,8 +337,8 @@ def component_figures(posterior: Posterior) -> list[InlineFigure]:
             f"fig-components-{task}",
             f"Heat map of the responsibilities of {n} components, {used} of them in use, for the "
             f"samples grouped by {plain(part.name)}.",
-            "How much each local classifier has to say on each training sample, by its label-free "
-            "scores. Components with hardly any weight are left out.",
+            "Weight of each local classifier for each training sample, by its label-free scores. "
+            "Components with weights near zero are left out.",
         )
         for task, part in enumerate(posterior.classifiers.tasks)
     ]

@@ -31,8 +31,14 @@ from rankfactor.interpret.accuracy import (
 from rankfactor.interpret.overview import factors_correlate
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.certainty import assessed
 from rankfactor.report import page_tables, sections
-from rankfactor.report.explorer import MOST_SAMPLES, as_json, explorer_data
+from rankfactor.report.contributions import contributions_data
+from rankfactor.report.effects import drivers, effect_frame, effects_data, leading_tables
+from rankfactor.report.explorer import MOST_SAMPLES, as_json, explorer_data, shown_samples
+from rankfactor.report.labels import SPREAD
+from rankfactor.report.text import breakable
+from rankfactor.report.training_table import check_training_table
 from rankfactor.storage.files import check_destinations, written_together
 
 _ENVIRONMENT = Environment(
@@ -44,6 +50,9 @@ _ENVIRONMENT = Environment(
     keep_trailing_newline=True,
 )
 _ENVIRONMENT.filters["number"] = number
+_ENVIRONMENT.filters["breakable"] = breakable
+# The parts of the page's script, in the order in which they use one another.
+_PARTS = ("base", "hints", "tables", "paged", "effects", "samples", "explorer", "start")
 
 
 def write_report(
@@ -59,6 +68,7 @@ def write_report(
     warnings: Sequence[str] = (),
     settings: Mapping[str, object] | None = None,
     gene_sets: Mapping[str, Collection[str]] | None = None,
+    table: Any = None,
 ) -> Path:
     """Write the report of a fitted model as one HTML file that needs nothing else; return its path.
 
@@ -93,20 +103,30 @@ def write_report(
     gene_sets : mapping from str to names of features, optional
         Sets to test for an overlap with the leading features of every factor, as
         `rankfactor.interpret.read_gmt` gives them.
+    table : DataFrame, AnnData or array, optional
+        The training table, as the estimator was given it. With it the report shows the
+        contributions of the features to every sample's decisions, and colours samples by
+        covariates.
 
     Raises
     ------
     InputError
         If the folder does not exist or the file cannot be written, if a frame lacks a column, or if
-        no gene set has enough features of the model.
+        no gene set has enough features of the model, or the table is not the training table.
     """
     target = Path(path)
     check_destinations(target)
     settings, validation = settings or {}, validation or Validation()
-    script = "\n" + files("rankfactor.report").joinpath("script.js").read_text("utf-8")
+    script = _script()
+    if table is not None:
+        check_training_table(posterior, table)
     supervised, scores = posterior.classifiers is not None, scores_by_task(comparison, decisions)
-    differences = differences_by_task(decisions)
-    cards = _task_cards(posterior, scores, differences)
+    differences, effects = differences_by_task(decisions), effect_frame(posterior)
+    samples = explorer_data(posterior, decisions, table)
+    contributions = None
+    if table is not None and supervised and samples is not None:
+        contributions = contributions_data(posterior, table, shown_samples(posterior))
+    cards = _task_cards(posterior, scores, differences, effects)
     largest = [] if supervised else sentences.largest_factors(posterior)
     # The strongest factor of every task is unfolded; the others are a click away.
     found = [*(card["strongest"] for card in cards), largest]
@@ -133,6 +153,7 @@ def write_report(
         largest=largest,
         tables=page_tables.factor_tables(posterior, {k for part in found for k, _ in part[:1]}),
         comparison=scores,
+        differences=page_tables.paired_differences(scores, differences),
         comparison_figure=sections.comparison_overview(scores),
         accuracy_figures=sections.accuracy_figures(posterior, decisions),
         tested=tested,
@@ -152,17 +173,49 @@ def write_report(
         validation=validation,
         validation_settings=_listed(validation.settings),
         most_samples=MOST_SAMPLES,
-        scores_data=as_json(explorer_data(posterior)),
+        scores_data=as_json(samples),
+        contributions_data=as_json(contributions),
+        effects=effects,
+        effects_data=as_json(
+            None if effects is None else effects_data(posterior, effects, assessed(posterior))
+        ),
+        leading_effects=(
+            [] if effects is None else leading_tables(posterior, effects, assessed(posterior))
+        ),
+        driver_note=sentences.driver_note(posterior),
+        not_assessed=sentences.NOT_ASSESSED,
+        missed=[] if samples is None else page_tables.missed_samples(samples),
+        samples_caption=_samples_caption(samples),
+        assessed=assessed(posterior),
+        spread=SPREAD,
     )
     with written_together(target) as (part,):
         part.write_text(page, encoding="utf-8", newline="\n")
     return target
 
 
+def _script() -> str:
+    """The script of the page: its parts in one function, so that no name is global."""
+    folder = files("rankfactor.report").joinpath("script")
+    parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in _PARTS]
+    return '\n"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+
+
+def _samples_caption(samples: dict[str, Any] | None) -> str:
+    tasks = [] if samples is None else samples["tasks"]
+    if any("predicted" in task for task in tasks):
+        return (
+            "Training samples: their class, and the class and probability (P) predicted by "
+            "cross-validation while the sample was held out. ✗: misclassified."
+        )
+    return "Training samples and their classes."
+
+
 def _task_cards(
     posterior: Posterior,
     scores: Mapping[str, Sequence[Score]],
     differences: Mapping[str, Mapping[str, Difference]],
+    effects: pd.DataFrame | None,
 ) -> list[dict[str, Any]]:
     """What the first screen says about every task."""
     cards = []
@@ -175,6 +228,7 @@ def _task_cards(
                 "classes": sentences.class_counts(posterior, place),
                 "score": rows[0] if rows else None,
                 "verdict": how_well(name, rows, differences.get(name)) if rows else "",
+                "drivers": [] if effects is None else drivers(posterior, effects, place),
                 "strongest": sentences.strongest_factors(posterior, place),
             }
         )
