@@ -21,8 +21,8 @@ quantity then stands out from zero by as many standard deviations as the mean of
 from the spread of the halves. Without this correction, 18 to 36 % of the effects called clear after
 label-free training were truly zero in simulated tables (docs/interpretation.md).
 
-Everything is that of the full fit's factors: those of a half are matched
-to them by order and sign first.
+Everything is that of the full fit's factors: those of a half are matched to them by order and
+sign first.
 """
 
 from __future__ import annotations
