@@ -51,6 +51,7 @@ EFFECT = (
 )
 # From this share of the largest class on, accuracy alone misleads.
 _IMBALANCED = 0.7
+UNCORRELATED = 0.005  # correlations that are smaller are zero with two digits
 _FEW_SAMPLES = 50
 _FEW_IN_CLASS = 10
 _SMALL_Q = 0.05
@@ -71,7 +72,7 @@ def explained(posterior: Posterior) -> str:
         return said
     names, apart = posterior.factor_names, np.triu(posterior.factor_correlations, 1)[used][:, used]
     i, j = np.unravel_index(np.abs(apart).argmax(), apart.shape)
-    if abs(apart[i, j]) < 0.005:
+    if abs(apart[i, j]) < UNCORRELATED:
         return f"{said} Their scores do not correlate."
     return (
         f"{said} The largest correlation of two factors' scores is {number(float(apart[i, j]))} "

@@ -21,7 +21,7 @@ from rankfactor.interpret.overview import (
     training_responsibilities,
 )
 from rankfactor.interpret.selection import row_classes, shown_factors
-from rankfactor.interpret.sentences import history_caption, strongest_in_words
+from rankfactor.interpret.sentences import UNCORRELATED, history_caption, strongest_in_words
 from rankfactor.interpret.wording import joined, number, percent, plain
 from rankfactor.plots import (
     coefficient_figure,
@@ -177,12 +177,14 @@ def distribution_figures(posterior: Posterior) -> list[InlineFigure]:
 
 
 def correlation_overview(posterior: Posterior) -> InlineFigure | None:
-    """Heat map of the factors' correlations, where there are two."""
+    """Heat map of the factors' correlations, where there are any."""
     used = shown_factors(posterior)
     if len(used) < 2:
         return None
     apart = np.triu(posterior.factor_correlations, 1)[np.ix_(used, used)]
     largest = float(np.abs(apart).max())
+    if largest < UNCORRELATED:
+        return None
     return inline_figure(
         factor_correlation_figure(posterior),
         "fig-correlations",
