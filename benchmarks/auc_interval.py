@@ -1,6 +1,6 @@
 """How often the 95 % interval of the cross-validated AUC holds the truth, on simulated tables.
 
-    .venv/bin/python benchmarks/auc_interval.py [--tables 400]
+    .venv/bin/python benchmarks/auc_interval.py [--tables 250]
 
 Tables have 20 Gaussian features, of which five differ between the classes, or 500, of which 30 do.
 The truth is the AUC, on new samples, of the very models that the folds trained, averaged over folds
@@ -122,7 +122,7 @@ def cases():
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--tables", type=int, default=250)
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("i", "of"))
     given = parser.parse_args()
     warnings.simplefilter("ignore", LinAlgWarning)

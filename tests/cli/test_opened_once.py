@@ -45,6 +45,7 @@ OTHERS = ("--groups", "labels.csv:patient", "--covariates", "labels.csv:age")
     [
         ("fit", "table.csv", *LABELS, *OTHERS, *QUICK),
         ("cv", "table.csv", *LABELS, *OTHERS, "--models", "L-SVM", "--folds", "2"),
+        ("stability", "table.csv", *LABELS, *OTHERS, "--repeats", "4", *QUICK),
     ],
 )
 def test_table_and_labels(command: tuple[str, ...], read: Any) -> None:

@@ -21,6 +21,7 @@ from rankfactor.errors import InputError
 from rankfactor.evaluation import stability
 from rankfactor.evaluation.halves import make_halves
 from rankfactor.evaluation.pair_store import PROBLEM
+from rankfactor.evaluation.pair_summary import _shrunken
 from rankfactor.evaluation.pinned import pinned
 from rankfactor.posterior.stability import Stability
 from rankfactor.steps.workers import workers
@@ -76,10 +77,13 @@ def test_it_is_what_a_loop_by_hand_says() -> None:
                 observed = half.coding.observe(table.iloc[part].to_numpy())
                 moved = half.find_effects(observed, ends, pool, half.scores).decision
             fits.append((moved, loadings, sign * coefficient[:, order]))
+    whole = effect, reference, full.classifiers.rows.mean[:, :2] * full.samples.sd
     for place, name in enumerate(("effect_sd", "loading_sd", "coefficient_sd")):
         values = np.array([fit[place] for fit in fits])
-        variance = ((values[::2] - values[1::2]) ** 2).sum(axis=0) / 4 / 3
-        np.testing.assert_allclose(getattr(found, name), np.sqrt(variance), rtol=1e-10)
+        sd = np.sqrt(((values[::2] - values[1::2]) ** 2).sum(axis=0) / 4 / 3)
+        ratio = whole[place] / values.mean(axis=0)
+        sd *= np.where(ratio < 0, 2.0, np.clip(ratio, 1.0, 2.0))
+        np.testing.assert_allclose(getattr(found, name), sd, rtol=1e-10)
     first = [
         (np.argsort(np.argsort(-abs(fit[0]), axis=1), axis=1) < 3) & (fit[0] * effect > 0)
         for fit in fits
@@ -138,6 +142,11 @@ def test_the_sd_is_that_of_a_full_fit_over_new_tables() -> None:
     zero = np.abs(first) < 0.4
     ratio = np.sqrt((found[zero] ** 2).mean() / np.var(others, axis=0, ddof=1)[zero].mean())
     assert 0.7 < ratio < 1.4
+
+
+def test_halves_that_are_shrunken_more_say_by_how_much() -> None:
+    full, halves = np.array([1.0, 1.0, 1.0, -1.0, 0.0]), np.array([0.8, 2.0, 0.1, 0.5, 0.0])
+    np.testing.assert_allclose(_shrunken(full, halves), [1.25, 1.0, 2.0, 2.0, 2.0])
 
 
 def test_without_labels_there_are_loadings_only() -> None:

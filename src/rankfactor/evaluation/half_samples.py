@@ -220,7 +220,8 @@ def _divided(
     if isinstance(estimator, PlainClassifier):
         labels = opened_labels(X, y)
         tasks, class_index = encode_labels(labels, n_samples)  # type: ignore[assignment]
-    index = getattr(table, "index", pd.RangeIndex(n_samples))
+    names = getattr(table, "obs_names", pd.RangeIndex(n_samples))  # of an AnnData object
+    index = getattr(table, "index", names)
     together = None if groups is None else group_numbers(groups, index)
     halves = make_halves(
         tasks, class_index, n_pairs=n_pairs, groups=together, random_state=random_state

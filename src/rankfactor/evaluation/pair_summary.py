@@ -1,7 +1,8 @@
 """What pairs of half-sample fits say of the fit to all samples.
 
 Factors of a half are matched to those of the full fit by order and sign. Standard deviations are
-root mean squares of half the differences within pairs (`rankfactor.posterior.stability`).
+root mean squares of half the differences within pairs, corrected for shrinkage
+(`rankfactor.posterior.stability`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from rankfactor.posterior.stability import Stability
 from rankfactor.typing import Floats
 
 MOST_LEADING = 20  # features that count as leading, at most
+# How much more a half can be shrunken than all samples: n / (n + a) over that of n / 2, for any a.
+MOST_SHRUNKEN = 2.0
 
 
 def summarise(posterior: Posterior, pairs: list[Pair], top: int | None = None) -> Stability:
@@ -33,7 +36,8 @@ def summarise(posterior: Posterior, pairs: list[Pair], top: int | None = None) -
     n_leading = min(d, max(1, min(MOST_LEADING, d // 4)) if top is None else top)
     effects = np.zeros((0, d)) if posterior.effects is None else posterior.effects.decision
     lengths = np.sqrt((reference**2).sum(axis=0))
-    squares = [np.zeros(s) for s in ((len(effects), d), reference.shape, pairs[0][2].shape[1:])]
+    whole = [effects, reference, _coefficients(posterior)]
+    squares, sums = ([np.zeros(one.shape) for one in whole] for _ in range(2))
     counts = [np.zeros(effects.shape), np.zeros(reference.shape)]
     match = np.zeros(len(lengths))
     for pair in pairs:
@@ -47,10 +51,14 @@ def summarise(posterior: Posterior, pairs: list[Pair], top: int | None = None) -
             match += np.abs(cosine)
             counts[0] += _leading(effect, effects, n_leading)
             counts[1] += _leading(loadings.T, reference.T, n_leading).T
-        for total, one, other in zip(squares, *matched, strict=True):
-            total += ((one - other) / 2) ** 2
+        for total, square, one, other in zip(sums, squares, *matched, strict=True):
+            total += one + other
+            square += ((one - other) / 2) ** 2
     n_pairs = len(pairs)
-    effect_sd, loading_sd, coefficient_sd = (np.sqrt(total / n_pairs) for total in squares)
+    effect_sd, loading_sd, coefficient_sd = (
+        np.sqrt(square / n_pairs) * _shrunken(full, total / (2 * n_pairs))
+        for full, square, total in zip(whole, squares, sums, strict=True)
+    )
     effect_selected, loading_selected = (total / (2 * n_pairs) for total in counts)
     return Stability(
         n_fits=2 * n_pairs,
@@ -62,6 +70,21 @@ def summarise(posterior: Posterior, pairs: list[Pair], top: int | None = None) -
         factor_match=match / (2 * n_pairs),
         coefficient_sd=coefficient_sd,
     )
+
+
+def _coefficients(posterior: Posterior) -> Floats:
+    """Coefficients per unit of a factor's standard deviation, shape (R, K)."""
+    k = posterior.n_factors
+    if posterior.classifiers is None:
+        return np.zeros((0, k))
+    return np.asarray(posterior.classifiers.rows.mean[:, :k] * posterior.samples.sd)
+
+
+def _shrunken(full: Floats, halves: Floats) -> Floats:
+    """How much less shrunken the full fit is than the mean of the halves, from 1 on."""
+    same = full * halves > 0
+    ratio = np.abs(full) / np.where(same, np.abs(halves), 1.0)
+    return np.asarray(np.where(same, np.clip(ratio, 1.0, MOST_SHRUNKEN), MOST_SHRUNKEN))
 
 
 def _leading(values: Floats, reference: Floats, top: int) -> Floats:

