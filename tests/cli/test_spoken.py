@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from tests.cli.running import LABELS, call, fails, fit, works
+from tests.report.page import read
 from typer.main import get_command
 
 from rankfactor import RankFactorClassifier
@@ -88,9 +89,9 @@ def test_a_copy_of_the_label_is_told_at_fit_in_the_report_and_by_inspect() -> No
     sentence = "the column 'code' separates 'well' from 'ill' ('status') perfectly, by itself"
     assert f"warning: {sentence}" in result.stderr
     assert "exclude it with --exclude" in result.stderr
-    assert "exclude it with --exclude" in Path("page.html").read_text("utf-8")
+    assert "exclude it with --exclude" in read(Path("page.html").absolute()).text
     works("report", "model.rankfactor", "--out", "again.html")
-    assert "exclude it with --exclude" in Path("again.html").read_text("utf-8")
+    assert "exclude it with --exclude" in read(Path("again.html").absolute()).text
     cv = works("cv", "both.csv", "--labels", "status", "--models", "L-SVM", "--folds", "3")
     assert cv.stderr.count("perfectly") == 1
     for options in ((), ("--labels", "labels.csv:status")):

@@ -47,7 +47,8 @@ NOT_ASSESSED = (
 EFFECT = (
     "The effect of a feature is the change of the decision when the feature moves from its first "
     "to its third quartile and the other features stay as they are. It includes the part that goes "
-    "through the factors and that of the feature's own residual."
+    "through the factors and that of the feature's own residual. It is a property of the model, "
+    "not a cause: features that carry the same information share it."
 )
 # From this share of the largest class on, accuracy alone misleads.
 _IMBALANCED = 0.7
@@ -394,9 +395,10 @@ def certainty_rule(posterior: Posterior) -> str:
         return (
             f"Stability: the model was fitted again to {stability.n_fits} half-samples, in "
             "complementary pairs. A spread is the root mean square of half the difference of a "
-            "pair. An effect, a loading or a coefficient is called clear if its ratio to the "
-            f"spread passes Student's t test with {stability.n_pairs} degrees of freedom at a "
-            f"false discovery rate of {CLEAR} (Benjamini and Hochberg)."
+            "pair, corrected for shrinkage. An effect, a loading or a coefficient is called clear "
+            "if its ratio to the spread passes Student's t test with "
+            f"{stability.n_pairs} degrees of freedom at a false discovery rate of {CLEAR} "
+            "(Benjamini and Hochberg)."
         )
     if posterior.draws is not None:
         return (

@@ -12,7 +12,7 @@ from rankfactor.auc import Difference
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
 from rankfactor.interpret.accuracy import Score
 from rankfactor.interpret.directions import higher_in, task_effects
-from rankfactor.interpret.overview import leaders
+from rankfactor.interpret.meaning import leading_features
 from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import number, percent, plain, small
 from rankfactor.posterior import Posterior
@@ -172,7 +172,7 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
     A row's ``share`` is its loading in units of the factor's largest.
     """
     frame = top_features(posterior, n=FEATURES_IN_TABLE)
-    effects, tables = task_effects(posterior), []
+    effects, named, tables = task_effects(posterior), leading_features(posterior, 3), []
     for k in shown_factors(posterior):
         part = frame[frame["factor"] == posterior.factor_names[k]]
         longest = float(part["loading"].abs().max()) or 1.0
@@ -193,7 +193,7 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
                 "number": k + 1,
                 "name": posterior.factor_names[k],
                 "share": percent(posterior.shares[k]),
-                "leaders": plain(leaders(posterior, k, 3)),
+                "leaders": named[k],
                 "sides": " ".join(
                     f"Features with {word} loadings are higher in: {plain(text)}."
                     for word, text in sides
