@@ -13,6 +13,8 @@ p-values of Student's t. For each, the share of what is clear that is truly zero
 what is truly not zero that is clear. With ``--of effects`` the same of the effects of features on
 the decision, by model and training, in tables in which every feature has one factor at most and
 the label depends on two factors of three: the effects of all other features are truly zero.
+
+``--by draws``: the same of effects and loadings by draws of Gibbs sampling, without refits.
 """
 
 from __future__ import annotations
@@ -169,13 +171,34 @@ def by_stability(what: str, tables: range, repeats: int) -> None:
             print(f"| {' | '.join(case)} | {n} | {' | '.join(cells)} |", flush=True)
 
 
+def by_draws(tables: range) -> None:
+    """Print what is clear by draws: of effects, and of loadings without labels."""
+    engine = Gibbs(n_draws=300, burn_in=300, n_chains=2, n_predict=50)
+    print("| model | samples | effects: truly zero, found | loadings: truly zero, found |")
+    print("|---|---|---|---|")
+    for name, likelihood in (("G-L-Probit", "gaussian"), ("R-L-BSVM", "margin_rank")):
+        for n in (100, 400):
+            found = []
+            for seed in tables:
+                X, y, drives = simulate_labels(n, seed)
+                settings = {"n_factors": K, "random_state": 0, "engine": engine}
+                model = RankFactorClassifier(name, calibration="none", **settings)
+                clear = effect_certainty(model.fit(X, y).posterior_).at(0).clear
+                X, loadings = simulate(n, seed)
+                alone = RankFactorAnalysis(likelihood, **settings).fit(X).posterior_
+                true = matched(loadings, alone.structure) != 0
+                found.append([judged(clear, drives), judged(loading_certainty(alone).clear, true)])
+            cells = [f"{zero:.3f}, {power:.3f}" for zero, power in np.mean(found, axis=0)]
+            print(f"| {name} | {n} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=10)
     parser.add_argument("--gibbs-tables", type=int, default=4)
     parser.add_argument("--start", choices=("components", "varimax", "moves"), default="moves")
     parser.add_argument("--figure", help="draw this file, and nothing else")
-    parser.add_argument("--by", choices=("posterior", "stability"), default="posterior")
+    parser.add_argument("--by", choices=("posterior", "stability", "draws"), default="posterior")
     parser.add_argument("--of", choices=("loadings", "effects"), default="loadings")
     parser.add_argument("--repeats", type=int, default=50, help="half-sample fits")
     parser.add_argument("--first", type=int, default=0, help="number of the first table")
@@ -185,8 +208,11 @@ def main() -> None:
         draw(options.figure)
         return
     choose(options.start)
+    tables = range(options.first, options.first + options.tables)
+    if options.by == "draws":
+        by_draws(tables)
+        return
     if options.by == "stability":
-        tables = range(options.first, options.first + options.tables)
         by_stability(options.of, tables, options.repeats)
         return
     gibbs = Gibbs(n_draws=300, burn_in=300, n_chains=1)

@@ -6,14 +6,15 @@ without either, none:
 
 - **Stability** (`rankfactor.posterior.stability`), where refits to half-samples were made. With s
   the standard deviation between samples and P pairs of halves, m / s is compared with Student's t
-  of P degrees of freedom. A quantity is *clear* if its two-sided p-value passes Benjamini and
-  Hochberg's rule at `CLEAR` among its like: the features of a classifier row or of a factor, the
-  factors of a row.
+  of P degrees of freedom, which gives the probability of the other side.
 - **Draws** of Gibbs sampling. The local false sign rate (Stephens 2017) is the share of draws that
-  are not on the side of the mean (0 says less than one in that many); a quantity is clear if it is
-  below `CLEAR`. Coefficients that were fitted anew at some draws are mixtures of normals, effects
-  normals with the draws' mean and spread.
+  are not on the side of the mean (0 says less than one in that many). Coefficients that were fitted
+  anew at some draws are mixtures of normals, effects normals with the draws' mean and spread.
 - Else nothing is clear, and spreads and rates are NaN: *not assessed*.
+
+A quantity is *clear* if twice its probability of the other side passes Benjamini and Hochberg's
+rule at `CLEAR` among its like: the features of a classifier row or of a factor, the factors of a
+row.
 
 What decides nothing but must choose, such as which factors count as in use, takes the posterior as
 it is (`nonzero_coefficients`), and so do lists that are cut off somewhere (`supported_loadings`):
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from rankfactor.posterior.posterior import Posterior
 
 LEVEL = 0.9  # of the intervals
-CLEAR = 0.05  # most false discoveries, or the local false sign rate, of what is called clear
+CLEAR = 0.05  # most false discoveries among what is called clear
 ALIKE = 3.0  # ratio of a correlation to a model loading, and its inverse, up to which they agree
 _TAIL = (1 - LEVEL) / 2
 _BISECTIONS = 60
@@ -42,9 +43,9 @@ _TINY = np.finfo(float).tiny
 
 
 class Certainty(NamedTuple):
-    """Quantities with their spread, 90 % interval, error rate and whether they are clear.
+    """Quantities with their spread, 90 % limits, local false sign rate and whether they are clear.
 
-    Arrays of one shape. Spread, interval and rate are NaN where they were not assessed.
+    Arrays of one shape. Spread, limits and rate are NaN where they were not assessed.
     """
 
     mean: Floats
@@ -73,7 +74,7 @@ def assessed(posterior: Posterior) -> bool:
 def not_assessed(mean: Floats) -> Certainty:
     """Quantities of which nothing but the mean is known."""
     unknown = np.full(mean.shape, np.nan)
-    return Certainty(mean, unknown, unknown, unknown, unknown, np.zeros(mean.shape, bool))
+    return Certainty(mean, unknown, unknown, unknown, unknown, _none(mean))
 
 
 def of_spread(mean: Floats, sd: Floats, n_pairs: int, axis: int) -> Certainty:
@@ -81,8 +82,16 @@ def of_spread(mean: Floats, sd: Floats, n_pairs: int, axis: int) -> Certainty:
     ratio = np.abs(mean) / np.maximum(sd, _TINY)
     wrong = np.asarray(stdtr(n_pairs, -ratio))
     half = float(stdtrit(n_pairs, 1 - _TAIL)) * sd
-    clear = adjusted(2.0 * wrong, axis) < CLEAR
-    return Certainty(mean, sd, mean - half, mean + half, wrong, clear)
+    return _judged(Certainty(mean, sd, mean - half, mean + half, wrong, _none(wrong)), axis)
+
+
+def _judged(found: Certainty, axis: int) -> Certainty:
+    """The same with what is clear among those along an axis."""
+    return found._replace(clear=adjusted(2.0 * found.lfsr, axis) < CLEAR)
+
+
+def _none(values: Floats) -> NDArray[np.bool_]:
+    return np.zeros(values.shape, bool)
 
 
 def adjusted(p: Floats, axis: int) -> Floats:
@@ -107,7 +116,7 @@ def of_draws(draws: NDArray[Any], mean: Floats | None = None) -> Certainty:
     mean = values.mean(axis=0) if mean is None else mean
     low, high = np.quantile(values, (_TAIL, 1 - _TAIL), axis=0)
     wrong = _wrong_side(values, mean)
-    return Certainty(mean, values.std(axis=0), low, high, wrong, wrong < CLEAR)
+    return Certainty(mean, values.std(axis=0), low, high, wrong, _none(wrong))
 
 
 def of_mixture(means: Floats, sds: Floats) -> Certainty:
@@ -117,9 +126,9 @@ def of_mixture(means: Floats, sds: Floats) -> Certainty:
     lfsr = _not_above(np.where(mean < 0, -means, means), sds)
     if len(means) == 1:
         half = float(ndtri(1 - _TAIL)) * sd
-        return Certainty(mean, sd, mean - half, mean + half, lfsr, lfsr < CLEAR)
+        return Certainty(mean, sd, mean - half, mean + half, lfsr, _none(lfsr))
     low, high = (_quantile(means, sds, level) for level in (_TAIL, 1 - _TAIL))
-    return Certainty(mean, sd, low, high, lfsr, lfsr < CLEAR)
+    return Certainty(mean, sd, low, high, lfsr, _none(lfsr))
 
 
 def effect_certainty(posterior: Posterior) -> Certainty:
@@ -129,7 +138,7 @@ def effect_certainty(posterior: Posterior) -> Certainty:
     if stability is not None:
         return of_spread(effects.decision, stability.effect_sd, stability.n_pairs, 1)
     if posterior.draws is not None:
-        return of_normal(effects.decision, effects.sd)
+        return _judged(of_normal(effects.decision, effects.sd), 1)
     return not_assessed(effects.decision)
 
 
@@ -161,14 +170,15 @@ def loading_certainty(posterior: Posterior) -> Certainty:
     ratio = np.where((ratio >= 1 / ALIKE) & (ratio <= ALIKE), ratio, 1.0)
     # Where factors correlate, a feature's correlation can be on the other side than its loading.
     lfsr = np.where(loading * model.mean < 0, 1.0 - model.lfsr, model.lfsr)
-    return Certainty(
+    found = Certainty(
         loading,
         model.sd * ratio,
         np.clip(loading + (model.low - model.mean) * ratio, -1.0, 1.0),
         np.clip(loading + (model.high - model.mean) * ratio, -1.0, 1.0),
         lfsr,
-        lfsr < CLEAR,
+        _none(lfsr),
     )
+    return _judged(found, 0)
 
 
 def supported_loadings(posterior: Posterior) -> NDArray[np.bool_]:
@@ -201,7 +211,7 @@ def coefficient_certainty(posterior: Posterior) -> Certainty:
     if posterior.draws is None:
         return not_assessed(means[0] * unit)
     found = of_draws(means) if sds is None else of_mixture(means, sds)
-    return found.scaled(unit)
+    return _judged(found.scaled(unit), 1)
 
 
 def nonzero_coefficients(posterior: Posterior) -> NDArray[np.bool_]:
