@@ -41,8 +41,9 @@ ALZHEIMER = [
         "effects",
         "What drives a decision",
         'plots.effect_figure(posterior, "Impairment")',
-        "Change of the decision when a feature moves from its first to its third quartile, with its spread between "
-        "half-samples; per cent: how often the feature is among the leading 20 in refits to half of the samples. Grey: not clear.",
+        "Change of the decision when a feature moves from its first to its third quartile, with its "
+        "spread between half-samples. Per cent: how often the feature is among the leading 20 in "
+        "refits to half of the samples. Grey: not clear.",
     ),
     Entry(
         "contributions",
@@ -60,8 +61,8 @@ ALZHEIMER = [
         "coefficients",
         "Coefficients of a task",
         'plots.coefficient_figure(posterior, "Impairment")',
-        "The paper's figure. Lines: spread between half-samples (90 % limits); clear coefficients are filled and have the colour of the class that "
-        "they favour.",
+        "The paper's figure. Lines: spread between half-samples (90 % limits). Clear coefficients "
+        "are filled and have the colour of the class that they favour.",
     ),
     Entry(
         "loadings",

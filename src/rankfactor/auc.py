@@ -20,8 +20,9 @@ the sum, and the cross-validation does not tell where. `INFLATION` times the sum
 simulated tables of 60 to 300 samples (benchmarks/auc_interval.py, 250 for each of 42 settings) the
 95 % interval of the AUC held the truth in 92 to 99.6 %, that of the difference in 91 to 99 %: more
 than 95 % with few features, strong signals or repeats, less with 500 features and 300 samples. The
-factor was chosen on tables of the same kinds. Repeats have the same samples: the variance is the
-mean over repeats, not that of a mean of independent ones.
+factor was chosen on tables of the same kinds. Where a few factors make all features, it is more
+than is needed. Repeats have the same samples: the variance is the mean over repeats, not that of a
+mean of independent ones.
 """
 
 from __future__ import annotations
