@@ -41,7 +41,7 @@ ALZHEIMER = [
         "effects",
         "What drives a decision",
         'plots.effect_figure(posterior, "Impairment")',
-        "Change of the decision when a feature moves from its first to its third quartile, with its "
+        "Change of the decision when a feature moves from its first to its third quartile, and its "
         "spread between half-samples. Per cent: how often the feature is among the leading 20 in "
         "refits to half of the samples. Grey: not clear.",
     ),

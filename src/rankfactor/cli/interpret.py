@@ -59,6 +59,7 @@ def interpret(
     does to the decisions), with --gmt enrichment.csv.
     """
     from rankfactor import interpret as said
+    from rankfactor.interpret.effects import drivers, has_effects
     from rankfactor.interpret.sentences import EARLIER, explained
     from rankfactor.interpret.wording import percent
     from rankfactor.storage.files import folder, written_together
@@ -82,7 +83,7 @@ def interpret(
     }
     if posterior.classifiers is not None:
         tables["coefficients.csv"] = said.coefficient_table(posterior)
-    if posterior.effects is not None:
+    if has_effects(posterior):
         tables["effects.csv"] = said.effect_table(posterior)
     if tested is not None:
         tables["enrichment.csv"] = tested
@@ -98,6 +99,7 @@ def interpret(
         "convergence": asdict(posterior.convergence),
         "r2": posterior.r2,
         "factors": used,
+        "drivers": drivers(posterior),
         "network": {
             "rule": graph.graph["network_rule"],
             "n_considered": graph.graph["n_considered"],
@@ -115,6 +117,7 @@ def interpret(
         f"{row['factor']} ({percent(row['share'])} of the variance): {row['meaning']}."
         for row in used
     ]
+    lines += [f"What drives {one}" for one in drivers(posterior)]
     lines.append(f"Network: {graph.graph['network_rule']}")
     if tested is not None:
         clear = tested[tested["q"] < _FOUND]

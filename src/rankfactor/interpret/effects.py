@@ -8,8 +8,9 @@ import pandas as pd
 from rankfactor.errors import InputError
 from rankfactor.interpret.overview import certainty_columns
 from rankfactor.interpret.selection import row_names, targets
+from rankfactor.interpret.wording import joined, plain
 from rankfactor.posterior import Posterior
-from rankfactor.posterior.certainty import effect_certainty
+from rankfactor.posterior.certainty import assessed, effect_certainty
 
 
 def has_effects(posterior: Posterior) -> bool:
@@ -63,3 +64,28 @@ def effect_table(posterior: Posterior) -> pd.DataFrame:
         }
         frames.append(pd.DataFrame(values))
     return pd.concat(frames, ignore_index=True)
+
+
+def drivers(posterior: Posterior, count: int = 5) -> list[str]:
+    """A sentence for every class on the features with the largest effects, none without effects.
+
+    Only clear effects are named where that was assessed.
+    """
+    if not has_effects(posterior):
+        return []
+    known, said = assessed(posterior), []
+    for (task, label), part in effect_table(posterior).groupby(["task", "class"], sort=False):
+        if known:
+            part = part[part["clear"].to_numpy(bool)]
+        first = part.head(count)
+        sides = (("high", first[first["effect"] > 0]), ("low", first[first["effect"] < 0]))
+        named = joined(
+            [
+                f"{word} {joined([plain(name) for name in one['feature']])}"
+                for word, one in sides
+                if len(one)
+            ]
+        )
+        what = named or "no feature has a clear effect"
+        said.append(f"{plain(task)}, towards {plain(label)}: {what}.")
+    return said
