@@ -116,8 +116,8 @@ DIGITS = [
     ),
 ]
 REPORT = [
-    ("report-light", "The first screen of the demo's report.", "light", (1280, 900), None),
-    ("report-dark", "The score explorer, dark.", "dark", (1280, 900), "#scores"),
+    ("report-light", "The first screen of the demo's report.", "light", (1280, 1000), None),
+    ("report-dark", "One sample and its reasons, dark.", "dark", (1280, 1400), "#samples"),
     ("report-phone", "On a phone.", "light", (390, 780), None),
 ]
 
@@ -156,8 +156,9 @@ def photograph(report: Path) -> None:
             page.goto(report.as_uri())
             if part is not None:
                 page.evaluate("part => document.querySelector(part).scrollIntoView()", part)
-                point = page.locator(".plot .point").nth(12)
-                point.hover(force=True)
+                page.get_by_label("Misclassified only").check()
+                page.locator("#samples-table .pick").nth(2).click()
+                page.evaluate("part => document.querySelector(part).scrollIntoView()", part)
             shrink(io.BytesIO(page.screenshot()), IMAGES / f"{name}.png")
         browser.close()
 

@@ -10,6 +10,7 @@ import pytest
 from tests.plots import models
 from tests.report.page import cells, read
 
+from rankfactor import RankFactorAnalysis
 from rankfactor.errors import InputError
 from rankfactor.interpret import enrich
 from rankfactor.interpret.directions import effects_on
@@ -191,3 +192,19 @@ def test_the_caption_names_blocks_whose_factors_are_not_shown():
     name = plain(models.SCRIPT)
     caption = scree_overview(models.of_blocks()).caption
     assert f"Not shown: factors found in a single block (1 in {name})." in caption
+
+
+def test_variance_is_told_by_block(folder):
+    X = models.table()[0].drop(columns="constant")
+    blocks = ["genes"] * 4 + [models.SCRIPT] * 8
+    fitted = RankFactorAnalysis(n_factors=2, blocks=blocks, max_iter=3, tol=1.0, random_state=0)
+    posterior = fitted.fit(X).posterior_
+    page = read(write_report(folder / "blocks.html", posterior, title="t"))
+    (table,) = (one for one in page.all("table") if "R² by block" in one.one("caption").text)
+    rows = [cells(row) for row in table.one("tbody").all("tr")]
+    assert [row[0] for row in rows] == ["genes", plain(models.SCRIPT)]
+    used = np.flatnonzero(posterior.active)
+    expected = 100 * posterior.r2_by_block
+    for row, own in zip(rows, expected, strict=True):
+        values = [float(text.replace("−", "-")) for text in row[1:]]
+        assert values == pytest.approx([own.sum(), *own[used]], abs=0.0501)

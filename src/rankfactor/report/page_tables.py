@@ -36,10 +36,11 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a frame: its heading, and how a number is written (None for text)."""
+    """A column: its heading, how a number is written (None for text), whether it is of prose."""
 
     heading: str
     write: Callable[[float], str] | None = None
+    prose: bool = False
 
 
 class Table(NamedTuple):
@@ -70,7 +71,7 @@ _COLUMNS = {
     "task": Column("Task"),
     "class": Column("Class"),
     "direction": Column("Direction"),
-    "meaning": Column("What it stands for"),
+    "meaning": Column("What it stands for", prose=True),
     "coefficient": Column("Coefficient", digits(3)),
     "sd": Column(SPREAD, digits(3)),
     "feature": Column("Feature"),
@@ -89,7 +90,7 @@ _COLUMNS = {
     "odds": Column("Odds ratio", digits(1)),
     "p": Column("p", small),
     "q": Column("q", small),
-    "features": Column("Features"),
+    "features": Column("Features", prose=True),
 }
 
 
