@@ -402,9 +402,9 @@ def certainty_rule(posterior: Posterior) -> str:
         )
     if posterior.draws is not None:
         return (
-            "A loading, an effect or a coefficient is called clear if fewer than "
-            f"{percent(CLEAR)} of the draws are on the other side of zero (the local false sign "
-            "rate). Spreads are standard deviations over the draws."
+            "A loading, an effect or a coefficient is called clear if twice the share of the draws "
+            "on the other side of zero (the local false sign rate) passes a false discovery rate "
+            f"of {CLEAR} (Benjamini and Hochberg). Spreads are standard deviations over the draws."
         )
     return NOT_ASSESSED
 
