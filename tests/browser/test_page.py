@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.plots import models
 
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def test_hover_names_the_sample(page):
     plot = page.locator(".plot")
     in_view(page, plot)
     posterior = models.two_tasks()
-    first, second = (e.factor for e in effects_on(posterior, 0)[:2])
+    first, second = (e.factor for e in directions_on(posterior, 0)[:2])
     assert plot.locator(".point").count() == 60
     # The sample at the far right has no other near it to be confused with.
     place = int(posterior.scores.mean[:, first].argmax())
@@ -177,7 +177,7 @@ def test_keys_go_from_sample_to_sample(page):
     plot.press("ArrowLeft")
     assert page.get_by_role("tooltip").inner_text() == first != second
     posterior = models.two_tasks()
-    lowest = posterior.scores.mean[:, effects_on(posterior, 0)[0].factor].argmin()
+    lowest = posterior.scores.mean[:, directions_on(posterior, 0)[0].factor].argmin()
     assert first.startswith(f"{posterior.sample_names[lowest]}\n")
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.plots import models
 
 from rankfactor.interpret import coefficient_table, factor_table
-from rankfactor.interpret.directions import effects_on, task_effects
+from rankfactor.interpret.directions import directions_on, task_directions
 from rankfactor.interpret.sentences import strongest_factors
 from rankfactor.laws.normal import Normal
 from rankfactor.plots import coefficient_figure
@@ -83,7 +83,7 @@ def test_after_variational_bayes_alone_nothing_is_clear() -> None:
     assert not stated.all()
     for number in range(len(posterior.classifiers.tasks)):
         rows = posterior.classifiers.rows_of(number)
-        shown = {e.factor for e in effects_on(posterior, number) if e.stated}
+        shown = {e.factor for e in directions_on(posterior, number) if e.stated}
         assert shown == set(np.flatnonzero(stated[rows].any(axis=0)).tolist())
     figure = coefficient_figure(posterior, 0)
     marks = [line for line in figure.axes[0].lines if (line.get_gid() or "").startswith("point-")]
@@ -108,9 +108,9 @@ def test_the_same_coefficients_are_clear_everywhere(made) -> None:
     for number, task in enumerate(posterior.classifiers.tasks):
         rows, used = posterior.classifiers.rows_of(number), set(np.flatnonzero(posterior.active))
         expected = set(np.flatnonzero(clear[rows].any(axis=0)).tolist())
-        shown = {e.factor for e in effects_on(posterior, number) if e.stated}
+        shown = {e.factor for e in directions_on(posterior, number) if e.stated}
         assert shown == expected & used
-        every = [e for one in task_effects(posterior) for e in one if e.task == task.name]
+        every = [e for one in task_directions(posterior) for e in one if e.task == task.name]
         assert {e.factor for e in every if e.stated} == expected
         said = {k for k, _ in strongest_factors(posterior, number, count=posterior.n_factors)}
         assert said == expected & used

@@ -12,7 +12,7 @@ from tests.plots import models
 
 from rankfactor import Gibbs, RankFactorAnalysis
 from rankfactor.interpret import sentences
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 from rankfactor.interpret.overview import leaders
 from rankfactor.interpret.wording import number, plain, rate, small
 from rankfactor.posterior.convergence import Convergence
@@ -110,7 +110,7 @@ def test_a_factor_that_only_a_classifier_uses_is_in_use():
 
 def test_strength_is_coefficient_times_spread_of_the_scores():
     posterior = models.two_tasks()
-    found = effects_on(posterior, "group")
+    found = directions_on(posterior, "group")
     spread = posterior.scores.mean.std(axis=0)
     rows = posterior.classifiers.rows
     for effect in found:

@@ -18,7 +18,7 @@ from tests.plots import models
 from rankfactor import plots
 from rankfactor.errors import InputError
 from rankfactor.interpret import table_quality
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 from rankfactor.interpret.wording import percent
 from rankfactor.laws.normal import Normal
 from rankfactor.plots.style import PALETTE, UNCLEAR, figure_style, shorten
@@ -300,7 +300,7 @@ def test_history_starts_after_the_starting_point():
 
 def test_distributions_show_every_class_of_the_strongest_factors():
     posterior = models.two_tasks()
-    strongest = effects_on(posterior, "stage")
+    strongest = directions_on(posterior, "stage")
     figure = plots.distribution_figure(posterior, "stage", most=2)
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert len(shown) == 2

@@ -13,7 +13,7 @@ from tests.report.page import cells, read
 from rankfactor import RankFactorAnalysis
 from rankfactor.errors import InputError
 from rankfactor.interpret import enrich
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 from rankfactor.interpret.wording import plain
 from rankfactor.laws.normal import Normal
 from rankfactor.posterior.diagnostics import convergence
@@ -40,7 +40,7 @@ def test_the_explorer_has_the_scores_the_names_and_the_classes(full):
     ]
     for number, task in enumerate(data["tasks"]):
         assert task["codes"] == posterior.classifiers.class_index[:, number].tolist()
-        strongest = [list(used).index(e.factor) for e in effects_on(posterior, number)[:2]]
+        strongest = [list(used).index(e.factor) for e in directions_on(posterior, number)[:2]]
         assert data["start"][number] == strongest
 
 

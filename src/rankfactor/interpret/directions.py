@@ -21,7 +21,7 @@ HELD_FIXED = "other factors held fixed"
 
 
 @dataclass(frozen=True)
-class Effect:
+class Direction:
     """What a factor says of a task.
 
     Attributes
@@ -36,8 +36,8 @@ class Effect:
     coefficient : float
         Per unit of the factor's standard deviation.
     stated : bool
-        Whether the effect is spoken of: it is clear (`rankfactor.posterior.certainty`) or, where
-        that was not assessed, the posterior tells the coefficient from zero.
+        Whether it is spoken of: the coefficient is clear (`rankfactor.posterior.certainty`) or,
+        where that was not assessed, told from zero by the posterior.
     agrees : bool
         Whether the class means of the scores differ in the same direction.
     """
@@ -47,7 +47,7 @@ class Effect:
     classes: tuple[str, ...]
     positive: int  # the class that a positive coefficient speaks for
     coefficient: float  # per unit of the factor's standard deviation
-    stated: bool  # whether the effect is spoken of
+    stated: bool  # whether it is spoken of
     agrees: bool  # whether the class means of the scores differ in the same direction
 
     @property
@@ -73,12 +73,12 @@ class Effect:
         return f"{word} in {target}" + ("" if two else " than in the other classes")
 
 
-def task_effects(posterior: Posterior) -> list[list[Effect]]:
-    """Effect of every factor on every task, by factor and then task; empty lists without labels."""
+def task_directions(posterior: Posterior) -> list[list[Direction]]:
+    """Direction of every factor on every task, by factor and then task; empty without labels."""
     classifiers = posterior.classifiers
-    effects: list[list[Effect]] = [[] for _ in range(posterior.n_factors)]
+    directions: list[list[Direction]] = [[] for _ in range(posterior.n_factors)]
     if classifiers is None:
-        return effects
+        return directions
     found = coefficient_certainty(posterior)
     every = found.clear if assessed(posterior) else nonzero_coefficients(posterior)
     for number, task in enumerate(classifiers.tasks):
@@ -88,35 +88,36 @@ def task_effects(posterior: Posterior) -> list[list[Effect]]:
         for k, row in enumerate(strongest.tolist()):
             positive, size = 1 if task.n_rows == 1 else row, float(mean[row, k])
             agrees = bool(posterior.samples.higher[rows][row, k] * size > 0)
-            one = Effect(k, task.name, classes, positive, size, bool(stated[row, k]), agrees)
-            effects[k].append(one)
-    return effects
+            said = bool(stated[row, k])
+            one = Direction(k, task.name, classes, positive, size, said, agrees)
+            directions[k].append(one)
+    return directions
 
 
-def higher_in(effects: list[Effect], sign: int) -> str:
+def higher_in(directions: list[Direction], sign: int) -> str:
     """Classes that go with high values of what has that sign on the factor, by task.
 
-    "task: class" for every task on which the factor has an effect that is stated.
+    "task: class" for every task on which the factor's direction is stated.
     """
     return "; ".join(
-        f"{effect.task}: {effect.high_class(sign)}" + ("" if effect.agrees else f" ({HELD_FIXED})")
-        for effect in effects
-        if effect.stated
+        f"{one.task}: {one.high_class(sign)}" + ("" if one.agrees else f" ({HELD_FIXED})")
+        for one in directions
+        if one.stated
     )
 
 
-def main_effect(effects: list[Effect]) -> Effect | None:
-    """The stated effect with the largest coefficient; None without any."""
-    stated = [effect for effect in effects if effect.stated]
-    return max(stated, key=lambda effect: effect.strength, default=None)
+def main_direction(directions: list[Direction]) -> Direction | None:
+    """The stated direction with the largest coefficient; None without any."""
+    stated = [one for one in directions if one.stated]
+    return max(stated, key=lambda one: one.strength, default=None)
 
 
-def effects_on(posterior: Posterior, task: int | str) -> list[Effect]:
-    """Effect of every factor in use on a task, the strongest first.
+def directions_on(posterior: Posterior, task: int | str) -> list[Direction]:
+    """Direction of every factor in use on a task, the strongest first.
 
     With more than two classes a factor appears once, in the classifier where it is strongest,
     one that is stated before any that is not.
     """
-    number, every = task_number(posterior, task), task_effects(posterior)
+    number, every = task_number(posterior, task), task_directions(posterior)
     found = [every[k][number] for k in shown_factors(posterior)]
-    return sorted(found, key=lambda effect: -effect.strength)
+    return sorted(found, key=lambda one: -one.strength)

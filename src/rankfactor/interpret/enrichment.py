@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.errors import InputError, check_count
-from rankfactor.interpret.directions import higher_in, task_effects
+from rankfactor.interpret.directions import higher_in, task_directions
 from rankfactor.interpret.genesets import Sets, matched
 from rankfactor.interpret.selection import (
     leading_rows,
@@ -128,7 +128,7 @@ def unique(names: Iterable[str], what: str) -> list[str]:
 
 def _queries(posterior: Posterior, factor: int | str | None, n: int) -> list[_Query]:
     """Leading features of each factor, up and down."""
-    supported, effects = supported_loadings(posterior), task_effects(posterior)
+    supported, directions = supported_loadings(posterior), task_directions(posterior)
     inside = table_rows(posterior)
     queries = []
     for k in shown_factors(posterior, factor):
@@ -137,7 +137,7 @@ def _queries(posterior: Posterior, factor: int | str | None, n: int) -> list[_Qu
         loadings = posterior.structure[posterior.coding.columns[order], k]
         for direction, sign in (("up", 1), ("down", -1)):
             features = row_names(posterior, order[loadings * sign > 0][:n])
-            name, words = posterior.factor_names[k], higher_in(effects[k], sign)
+            name, words = posterior.factor_names[k], higher_in(directions[k], sign)
             queries.append((name, direction, features, words))
     return queries
 

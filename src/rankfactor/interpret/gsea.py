@@ -13,7 +13,7 @@ import pandas as pd
 
 from rankfactor.data.opening import need
 from rankfactor.errors import InputError
-from rankfactor.interpret.directions import higher_in, task_effects
+from rankfactor.interpret.directions import higher_in, task_directions
 from rankfactor.interpret.genesets import Sets, matched
 from rankfactor.interpret.selection import row_names, shown_factors, table_rows
 from rankfactor.posterior import Posterior
@@ -82,7 +82,7 @@ def preranked(
             no_plot=True,
             verbose=False,
         ).res2d
-    effects = task_effects(posterior)[k]
+    effects = task_directions(posterior)[k]
     sides = {True: ("down", higher_in(effects, -1)), False: ("up", higher_in(effects, 1))}
     below = [sides[bool(score < 0)] for score in answer["ES"]]
     frame = pd.DataFrame(

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rankfactor.interpret.directions import Effect, task_effects
+from rankfactor.interpret.directions import Direction, task_directions
 from rankfactor.interpret.selection import leading_rows, row_names, supported_words
 from rankfactor.interpret.wording import joined, percent, plain, small
 from rankfactor.posterior import Posterior
@@ -35,12 +35,12 @@ def factor_meanings(posterior: Posterior, tested: pd.DataFrame | None = None) ->
     tested : DataFrame, optional
         What `rankfactor.interpret.enrich` found.
     """
-    effects, features = task_effects(posterior), leading_features(posterior)
+    directions, features = task_directions(posterior), leading_features(posterior)
     return [
         "; ".join(
             [
                 features[k],
-                *_classes(effects[k]),
+                *_classes(directions[k]),
                 *_block(posterior, k),
                 *_sets(posterior.factor_names[k], tested),
             ]
@@ -71,8 +71,8 @@ def _features(posterior: Posterior, factor: int, supported: NDArray[np.bool_], c
     return joined([f"{word} {joined(side)}" for word, side in sides if side])
 
 
-def _classes(effects: Sequence[Effect]) -> list[str]:
-    return [f"{one.in_words()} ({plain(one.task)})" for one in effects if one.stated]
+def _classes(directions: Sequence[Direction]) -> list[str]:
+    return [f"{one.in_words()} ({plain(one.task)})" for one in directions if one.stated]
 
 
 def _block(posterior: Posterior, factor: int) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rankfactor.errors import InputError, check_count
-from rankfactor.interpret.directions import higher_in, main_effect, task_effects
+from rankfactor.interpret.directions import higher_in, main_direction, task_directions
 from rankfactor.interpret.meaning import factor_meanings
 from rankfactor.interpret.selection import (
     classifiers_of,
@@ -52,13 +52,13 @@ def top_features(
         feature through this factor; empty without labels).
     """
     n = check_count("n", n)
-    effects, certainty = task_effects(posterior), loading_certainty(posterior)
+    directions, certainty = task_directions(posterior), loading_certainty(posterior)
     parts = []
     for k in shown_factors(posterior, factor):
         rows = leading_rows(posterior, k)[:n]
         found = certainty.at((rows, k))
         sign = np.where(found.mean < 0, -1, 1)
-        words = {side: higher_in(effects[k], side) for side in (-1, 1)}
+        words = {side: higher_in(directions[k], side) for side in (-1, 1)}
         values = {
             "factor": posterior.factor_names[k],
             "rank": np.arange(1, len(rows) + 1),
@@ -131,7 +131,7 @@ def factor_table(posterior: Posterior, tested: pd.DataFrame | None = None) -> pd
         ones), meaning (what it stands for, in one
         line: `rankfactor.interpret.meaning`).
     """
-    effects = [main_effect(one) for one in task_effects(posterior)]
+    directions = [main_direction(one) for one in task_directions(posterior)]
     n_features = loading_certainty(posterior).clear.sum(axis=0).astype(float)
     if not assessed(posterior):
         n_features[:] = np.nan
@@ -141,8 +141,8 @@ def factor_table(posterior: Posterior, tested: pd.DataFrame | None = None) -> pd
             "share": posterior.shares,
             "in_use": posterior.active,
             "n_features": n_features,
-            "task": ["" if one is None else one.task for one in effects],
-            "direction": ["" if one is None else one.in_words() for one in effects],
+            "task": ["" if one is None else one.task for one in directions],
+            "direction": ["" if one is None else one.in_words() for one in directions],
             "top_features": [leaders(posterior, k) for k in range(posterior.n_factors)],
             "meaning": factor_meanings(posterior, tested),
         }

@@ -11,7 +11,7 @@ import pandas as pd
 
 from rankfactor.__about__ import __version__
 from rankfactor.errors import counted
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 from rankfactor.interpret.meaning import leading_features
 from rankfactor.interpret.selection import shown_factors, supported_words
 from rankfactor.interpret.wording import joined, number, percent, plain, small
@@ -90,7 +90,7 @@ def factor_finding(posterior: Posterior, factor: int, features: str, direction: 
 
 def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
     """Factor number and sentence of the strongest factors of a task that are stated."""
-    stated = [effect for effect in effects_on(posterior, task) if effect.stated]
+    stated = [one for one in directions_on(posterior, task) if one.stated]
     features = leading_features(posterior, 3)
     return [
         (one.factor, factor_finding(posterior, one.factor, features[one.factor], one.in_words()))

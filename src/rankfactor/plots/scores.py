@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 from rankfactor.interpret.selection import classifiers_of, shown_factors, task_number
 from rankfactor.interpret.sentences import factor_label
 from rankfactor.plots.style import (
@@ -62,7 +62,7 @@ def score_figure(
     elif task is None:
         chosen = shown_factors(posterior)[:2]
     else:
-        chosen = [effect.factor for effect in effects_on(posterior, task)[:2]]
+        chosen = [one.factor for one in directions_on(posterior, task)[:2]]
     groups = _groups(posterior, task)
     scores = posterior.scores.mean
     vertical = np.zeros(len(scores))
@@ -129,7 +129,7 @@ def distribution_figure(posterior: Posterior, task: int | str = 0, *, most: int 
     """
     posterior.check_samples("scores of training samples to draw")
     groups = [group for group in _groups(posterior, task) if len(group[1])]
-    factors = [effect.factor for effect in effects_on(posterior, task)[:most]]
+    factors = [one.factor for one in directions_on(posterior, task)[:most]]
     across = min(len(factors), 2)
     down = -(-len(factors) // across)
     with drawing(5.4, down * (0.62 + 0.34 * len(groups))) as figure:

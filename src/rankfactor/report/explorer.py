@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.sentences import factor_label
 from rankfactor.interpret.wording import plain
@@ -63,7 +63,7 @@ def explorer_data(
             classes = [plain(label) for label in task.classes]
             own = {"name": plain(task.name), "classes": classes, "codes": codes}
             tasks.append(own | found[number])
-            orders.append([place[effect.factor] for effect in effects_on(posterior, number)])
+            orders.append([place[one.factor] for one in directions_on(posterior, number)])
     return {
         "factors": [factor_label(posterior, k) for k in factors],
         "samples": [plain(name) for name in names],

@@ -11,7 +11,7 @@ import pandas as pd
 from rankfactor.auc import Difference
 from rankfactor.interpret import coefficient_table, edge_table, factor_table, top_features
 from rankfactor.interpret.accuracy import Score
-from rankfactor.interpret.directions import higher_in, task_effects
+from rankfactor.interpret.directions import higher_in, task_directions
 from rankfactor.interpret.meaning import leading_features
 from rankfactor.interpret.selection import shown_factors
 from rankfactor.interpret.wording import number, percent, plain, small
@@ -173,7 +173,7 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
     A row's ``share`` is its loading in units of the factor's largest.
     """
     frame = top_features(posterior, n=FEATURES_IN_TABLE)
-    effects, named, tables = task_effects(posterior), leading_features(posterior, 3), []
+    effects, named, tables = task_directions(posterior), leading_features(posterior, 3), []
     for k in shown_factors(posterior):
         part = frame[frame["factor"] == posterior.factor_names[k]]
         longest = float(part["loading"].abs().max()) or 1.0

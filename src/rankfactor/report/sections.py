@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankfactor.errors import counted
 from rankfactor.interpret import feature_network
 from rankfactor.interpret.accuracy import Score, two_class_tasks
-from rankfactor.interpret.directions import effects_on
+from rankfactor.interpret.directions import directions_on
 from rankfactor.interpret.loading_map import loading_map
 from rankfactor.interpret.network import module_members
 from rankfactor.interpret.overview import (
@@ -206,8 +206,8 @@ def score_figures(posterior: Posterior) -> list[InlineFigure]:
         return [inline_figure(score_figure(posterior), "fig-scores", f"{on} {names}.", caption)]
     figures = []
     for task, part in enumerate(posterior.classifiers.tasks):
-        two = effects_on(posterior, task)[:2]
-        names = joined([posterior.factor_names[effect.factor] for effect in two])
+        two = directions_on(posterior, task)[:2]
+        names = joined([posterior.factor_names[one.factor] for one in two])
         name, classes = plain(part.name), joined([plain(label) for label in part.classes])
         figure = inline_figure(
             score_figure(posterior, task),
