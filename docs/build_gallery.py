@@ -22,7 +22,7 @@ from PIL import Image
 
 from rankfactor import Gibbs, RankFactorClassifier, load_alzheimer, plots
 from rankfactor.cli.demo import run_demo
-from rankfactor.interpret import feature_network
+from rankfactor.interpret import feature_network, table_quality
 from rankfactor.storage.model_file import load_model
 
 DOCS = Path(__file__).parent
@@ -63,6 +63,30 @@ ALZHEIMER = [
         'plots.coefficient_figure(posterior, "Impairment")',
         "The paper's figure. Lines: spread between half-samples (90 % limits). Clear coefficients "
         "are filled and have the colour of the class that they favour.",
+    ),
+    Entry(
+        "distributions",
+        "Scores by class",
+        'plots.distribution_figure(posterior, "Impairment")',
+        "The factors that matter most for the task.",
+    ),
+    Entry(
+        "confusion",
+        "What is taken for what",
+        'plots.confusion_figure(evaluation.decisions, "Impairment")',
+        "Held-out samples by true and predicted class.",
+    ),
+    Entry(
+        "missing",
+        "Missing values",
+        "plots.missing_figure(table_quality(damaged))",
+        "By feature and by sample; a tenth of the cells were taken out at random here.",
+    ),
+    Entry(
+        "factor-correlations",
+        "Correlations of the factors",
+        "plots.factor_correlation_figure(posterior)",
+        "",
     ),
     Entry(
         "loadings",
@@ -177,6 +201,8 @@ def main() -> None:
         "plots": plots,
         "feature_network": feature_network,
         "table": table,
+        "table_quality": table_quality,
+        "damaged": table.mask(np.random.default_rng(0).random(table.shape) < 0.1),
         "evaluation": evaluation,
         "posterior": posterior,
         "sampled": fit("G-L-BSVM", table, labels, n_factors=5, engine=engine),
@@ -205,7 +231,7 @@ def write() -> None:
         "demo's report and USPS digits. `posterior` is `model.posterior_` or what `load_model` "
         'gives, and every function returns a matplotlib figure: `figure.savefig("scores.pdf")`.\n',
         "```python\nfrom rankfactor import plots\n"
-        "from rankfactor.interpret import feature_network\n```\n",
+        "from rankfactor.interpret import feature_network, table_quality\n```\n",
         "## The report\n",
     ]
     for name, text, *_ in REPORT:
