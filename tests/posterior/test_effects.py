@@ -28,7 +28,7 @@ MODELS = {
 }
 
 
-def table(n=100, d=60, seed=0):
+def table(n=70, d=60, seed=0):
     """Three factors, of which one drives the class; 3 % of the entries are missing."""
     rng = np.random.default_rng(seed)
     z = rng.standard_normal((n, 3))

@@ -110,8 +110,7 @@ def _draw(
 ) -> None:
     """Draw the coefficients of one classifier of a task, and name the classes on its sides."""
     tidy(axes)
-    two = task.n_rows == 1
-    colours = (PALETTE[0], PALETTE[1]) if two else (MUTED, colour(row))
+    colours = side_colours(task, row)
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
     every = zip(found.mean, found.low, found.high, found.clear, strict=True)
     known = assessed(posterior)
@@ -123,8 +122,19 @@ def _draw(
         face, name = own if clear else "white", f"point-{panel}-{k}"
         axes.plot(mean, k, "o", color=own, markerfacecolor=face, markersize=5, gid=name)
     name_rows(axes, [factor_label(posterior, k) for k in shown_factors(posterior)])
-    if two:
-        left = f"← {shorten(task.classes[0], length)}"
-        axes.set_title(left, loc="left", color=colours[0], fontsize=fontsize)
-    right = f"{shorten(row_classes(task)[row], length)} →"
-    axes.set_title(right, loc="right", color=colours[1], fontsize=fontsize)
+    name_sides(axes, task, row, length, fontsize)
+
+
+def side_colours(task: Task, row: int) -> tuple[str, str]:
+    """Colours of what is left and right of zero in a panel of a classifier of a task."""
+    return (PALETTE[0], PALETTE[1]) if task.n_rows == 1 else (MUTED, colour(row))
+
+
+def name_sides(axes: Axes, task: Task, row: int, length: int = 16, fontsize: float = 9) -> None:
+    """Name the class on each side of zero above a panel; of more than two, the one on the right."""
+    left, right = side_colours(task, row)
+    if task.n_rows == 1:
+        name = f"← {shorten(task.classes[0], length)}"
+        axes.set_title(name, loc="left", color=left, fontsize=fontsize)
+    name = f"{shorten(row_classes(task)[row], length)} →"
+    axes.set_title(name, loc="right", color=right, fontsize=fontsize)

@@ -8,20 +8,19 @@ from matplotlib.figure import Figure
 
 from rankfactor.errors import check_count
 from rankfactor.interpret.effects import effect_table
-from rankfactor.interpret.selection import classifiers_of, number_of, row_classes, task_number
+from rankfactor.interpret.selection import classifiers_of, number_of, task_number
 from rankfactor.interpret.wording import number, plain
+from rankfactor.plots.coefficients import name_sides, side_colours
 from rankfactor.plots.style import (
     MUTED,
     PALETTE,
     UNCLEAR,
-    colour,
     drawing,
     name_rows,
     shorten,
     tidy,
 )
 from rankfactor.posterior import Explanation, Posterior
-from rankfactor.tasks import Task
 from rankfactor.typing import Floats
 
 
@@ -62,14 +61,14 @@ def effect_figure(posterior: Posterior, task: int | str = 0, *, n_features: int 
                 axes.set_visible(False)
                 continue
             part, known = groups[row], bool(groups[row]["clear"].notna().all())
-            left, right = _colours(own, row)
+            left, right = side_colours(own, row)
             effect, clear = part["effect"].to_numpy(), part["clear"].fillna(value=True)
             fill = np.where(clear.to_numpy(bool), np.where(effect > 0, right, left), UNCLEAR)
             spread = part["sd"].to_numpy() if known else None
             ends = [plain(f"{100 * one:.0f} %") for one in part["selected"] if np.isfinite(one)]
             _bars(axes, part["feature"].tolist(), effect, fill.tolist(), spread, ends)
             axes.set_xlabel("Effect on the decision")
-            _name_sides(axes, own, row)
+            name_sides(axes, own, row)
     return figure
 
 
@@ -166,19 +165,6 @@ def _bars(
             fontsize=8,
             color=MUTED,
         )
-
-
-def _colours(task: Task, row: int) -> tuple[str, str]:
-    return (PALETTE[0], PALETTE[1]) if task.n_rows == 1 else (MUTED, colour(row))
-
-
-def _name_sides(axes: Axes, task: Task, row: int) -> None:
-    """Name the class on each side of zero."""
-    left, right = _colours(task, row)
-    if task.n_rows == 1:
-        axes.set_title(f"← {shorten(task.classes[0], 16)}", loc="left", color=left, fontsize=9)
-    name = shorten(row_classes(task)[row], 16)
-    axes.set_title(f"{name} →", loc="right", color=right, fontsize=9)
 
 
 def _value(value: float) -> str:
