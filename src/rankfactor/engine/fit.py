@@ -57,8 +57,9 @@ from rankfactor.engine.predictive import (
     training_classifier,
 )
 from rankfactor.engine.standard_form import in_standard_form
+from rankfactor.engine.table_checks import check_size, report_constant
 from rankfactor.engine.vb import Fit, ascend
-from rankfactor.errors import AUTO, InputError, convergence_warning, counted
+from rankfactor.errors import AUTO, convergence_warning, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
 from rankfactor.kernels.rng import Stream
@@ -393,36 +394,6 @@ class _Fitting:
         if self.store is not None and draws is not None and draws.basis is not None:
             names = None if classifiers is None else classifiers.row_names()
             self.store.finish(dual(draws.basis, len(draws.basis)).T, names)
-
-
-def check_size(model: Model, n_samples: int) -> None:
-    """Refuse a table with too few samples for the model."""
-    if n_samples < 2:
-        raise InputError(
-            f"Found array with n_samples={n_samples}, 1 sample is not enough: at least 2 are "
-            "needed."
-        )
-    for name, needed in (("n_factors", model.n_factors), ("n_components", model.n_components)):
-        if needed not in (None, AUTO) and n_samples < needed:
-            raise InputError(
-                f"{name}={needed} needs at least as many samples, but the table has {n_samples}: "
-                f"lower {name}."
-            )
-
-
-def report_constant(n_constant: int, n_features: int) -> None:
-    """Warn of features that do not vary; refuse a table in which none does."""
-    if n_constant == n_features:
-        raise InputError(
-            "no feature varies: every column is constant or missing, so nothing can be fitted."
-        )
-    if n_constant:
-        warnings.warn(
-            f"{n_constant} of {n_features} features are constant or all missing; they are kept "
-            "with zero loadings.",
-            UserWarning,
-            stacklevel=4,
-        )
 
 
 def joint_rows(result: Fit, draws: Draws | None, scores: Normal) -> Normal | None:
