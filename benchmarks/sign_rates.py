@@ -136,8 +136,9 @@ def of_effects(
 ) -> list[tuple[float, float]]:
     """What both rules find among the effects of the features of a table."""
     X, y, drives = simulate_labels(n, seed)
+    chosen = {"likelihood": name} if name in LIKELIHOODS else {"model": name}
     model = RankFactorClassifier(
-        name, n_factors=K, training=training, calibration="none", random_state=0, n_threads=1
+        **chosen, n_factors=K, training=training, calibration="none", random_state=0, n_threads=1
     )
     posterior = model.fit(X, y).posterior_
     found = stability(model, X, y, repeats=repeats, posterior=posterior)
@@ -152,18 +153,21 @@ MODELS = (
     ("R-L-BSVM", "label-free"),
     ("R-L-BSVM", "bayes"),
     ("R-L-BSVM", "predictive"),
+    ("OR-L-Probit", "bayes"),
+    ("ordinal_probit", "bayes"),
+    ("ordinal_probit", "label-free"),
 )
 LIKELIHOODS = ("gaussian", "margin_rank", "ordinal_probit", "ordinary_rank")
 
 
-def by_stability(what: str, tables: range, repeats: int) -> None:
+def by_stability(what: str, tables: range, repeats: int, first: int = 0) -> None:
     """Print the shares of both rules, means over tables."""
     effects = what == "effects"
     head = "| model | training |" if effects else "| likelihood |"
     rule = "truly zero, found"
     print(f"{head} samples | |m| > 1.96 sd: {rule} | Benjamini and Hochberg: {rule} |")
     print("|---" * (head.count("|") + 2) + "|")
-    for case in MODELS if effects else [(one,) for one in LIKELIHOODS]:
+    for case in MODELS[first:] if effects else [(one,) for one in LIKELIHOODS]:
         for n in (100, 400):
             of = of_effects if effects else of_loadings
             shares = [of(*case, n, seed, repeats) for seed in tables]
@@ -201,6 +205,7 @@ def main() -> None:
     parser.add_argument("--by", choices=("posterior", "stability", "draws"), default="posterior")
     parser.add_argument("--of", choices=("loadings", "effects"), default="loadings")
     parser.add_argument("--repeats", type=int, default=50, help="half-sample fits")
+    parser.add_argument("--models", type=int, default=0, help="number of the first model")
     parser.add_argument("--first", type=int, default=0, help="number of the first table")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -213,7 +218,7 @@ def main() -> None:
         by_draws(tables)
         return
     if options.by == "stability":
-        by_stability(options.of, tables, options.repeats)
+        by_stability(options.of, tables, options.repeats, options.models)
         return
     gibbs = Gibbs(n_draws=300, burn_in=300, n_chains=1)
     print(

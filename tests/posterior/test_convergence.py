@@ -83,7 +83,9 @@ def test_an_interrupted_fit_says_so(tmp_path) -> None:
     page = write_report(tmp_path / "r.html", model.posterior_, title="t", warnings=heard)
     text = page.read_text("utf-8")
     assert "fit interrupted" in text
-    assert text.count("The fit was interrupted after 3 iterations.") == 4  # cautions, warnings, fit, methods
+    assert (
+        text.count("The fit was interrupted after 3 iterations.") == 4
+    )  # cautions, warnings, fit, methods
     assert heard[0] not in text  # it has been said
 
 
