@@ -3,18 +3,73 @@
 .venv/bin/python benchmarks/explanations.py
 """
 
+import argparse
 import time
 import warnings
 
 import numpy as np
 
-from rankfactor import RankFactorClassifier
+from rankfactor import RankFactorClassifier, load_alzheimer
 
 N, D, K, REPEATS = 1000, 5000, 20, 3
+MODELS = (
+    {},
+    {"training": "bayes"},
+    {"training": "predictive"},
+    {"model": "G-L-BSVM"},
+    {"likelihood": "ordinal_probit"},
+    {"model": "OR-L-Probit"},
+    {"model": "R-NL-BSVM", "experts": "mixed"},
+    {"model": "R-NL-BSVM", "experts": "kernel"},
+)
+
+
+def fitted(table, labels, **settings):
+    settings = {"random_state": 0, "calibration": "none", **settings}
+    return RankFactorClassifier(**settings).fit(table, labels)
+
+
+def agreement() -> None:
+    """Print correlation and slope of both kinds of effects for every model."""
+    data = load_alzheimer()
+    table = data.table
+    for settings in MODELS:
+        model = fitted(table, data.labels, **settings)
+        effects = model.feature_effects()["effect"]
+        ends = model.posterior_.effects
+        first = effects.abs().max(axis=1).nlargest(60).index
+        again = []
+        for name in first:
+            i, known = effects.index.get_loc(name), table[name].notna().to_numpy()
+            low, high = (
+                np.column_stack(model.decision_function(table.assign(**{name: end[i]})))[known]
+                for end in (ends.low, ends.high)
+            )
+            again.append((high - low).mean(axis=0))
+        pairs = list(zip(np.array(again).T, effects.loc[first].to_numpy().T, strict=True))
+        r = [f"{np.corrcoef(one, other)[0, 1]:.4f}" for one, other in pairs]
+        slope = [f"{np.polyfit(one, other, 1)[0]:.3f}" for one, other in pairs]
+        name = effects.iloc[:, 0].abs().idxmax()
+        twice = fitted(table.assign(copy=table[name]), data.labels, **settings).feature_effects()
+        half = twice["effect"].iloc[:, 0][name] / effects.iloc[:, 0][name]
+        print(
+            settings,
+            "correlation",
+            *r,
+            "slope",
+            *slope,
+            f"{name} with a copy: {half:.2f}",
+            flush=True,
+        )
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agreement", action="store_true")
     warnings.simplefilter("ignore")
+    if parser.parse_args().agreement:
+        agreement()
+        return
     rng = np.random.default_rng(0)
     z = rng.standard_normal((N, 5))
     X = z @ rng.standard_normal((5, D)) + rng.standard_normal((N, D))

@@ -48,7 +48,8 @@ EFFECT = (
     "The effect of a feature is the change of the decision when the feature moves from its first "
     "to its third quartile and the other features stay as they are. It includes the part that goes "
     "through the factors and that of the feature's own residual. It is a property of the model, "
-    "not a cause: features that carry the same information share it."
+    "not a cause: it moves one feature alone, while features that carry the same information move "
+    "together."
 )
 # From this share of the largest class on, accuracy alone misleads.
 _IMBALANCED = 0.7
