@@ -52,6 +52,7 @@ def test_variance_agrees_with_the_bootstrap():
     assert standard_error(found) == pytest.approx(np.std(areas), rel=0.1)
 
 
+@pytest.mark.slow
 def test_three_classes_against_the_bootstrap_and_by_hand():
     rng = np.random.default_rng(2)
     n = 240
@@ -201,6 +202,7 @@ def test_paired_differences():
     assert width["near"] < 0.5 * (alone.high - alone.low) < width["noise"]
 
 
+@pytest.mark.slow
 def test_difference_variance_agrees_with_the_bootstrap():
     label, one = one_fold(200, 1.2)
     other = 0.6 * one + np.random.default_rng(5).standard_normal(200)

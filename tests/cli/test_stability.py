@@ -182,6 +182,7 @@ def test_ctrl_c_before_two_pairs_says_what_can_be_resumed(monkeypatch: pytest.Mo
     works(*RUN, "--resume")
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_whole_pairs() -> None:
     arguments = ("stability", "table.csv", *LABELS, "--repeats", "400", *QUICK)
     started = subprocess.Popen(
