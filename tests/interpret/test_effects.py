@@ -8,7 +8,7 @@ from tests.plots import models
 
 from rankfactor.errors import InputError
 from rankfactor.interpret import effect_table
-from rankfactor.interpret.effects import drivers
+from rankfactor.interpret.effects import driver_sentences
 from rankfactor.interpret.wording import plain
 from rankfactor.storage.model_file import load_model
 
@@ -50,7 +50,7 @@ def test_models_without_effects_are_refused() -> None:
 
 def test_sentences_name_the_largest_effects_and_their_side() -> None:
     posterior = models.two_tasks()
-    said = drivers(posterior, 2)
+    said = driver_sentences(posterior, 2)
     assert [one.split(":")[0] for one in said] == [
         "group, towards control & co",
         "stage, towards I",
@@ -61,17 +61,19 @@ def test_sentences_name_the_largest_effects_and_their_side() -> None:
     for name, effect in zip(first["feature"], first["effect"], strict=True):
         start = said[0].split(plain(name))[0]
         assert start.rindex("high " if effect > 0 else "low ") > start.find("towards")
-    assert drivers(models.unsupervised()) == []
+    assert driver_sentences(models.unsupervised()) == []
 
 
 def test_only_clear_effects_are_named_where_that_was_assessed() -> None:
     posterior = models.with_stability(models.two_tasks())
     table = effect_table(posterior)
     for one, (_, part) in zip(
-        drivers(posterior, 12), table.groupby(["task", "class"], sort=False), strict=True
+        driver_sentences(posterior, 12), table.groupby(["task", "class"], sort=False), strict=True
     ):
         named = [plain(name) in one for name in part["feature"]]
         assert named == part["clear"].tolist()
     stability = posterior.stability
     unsure = replace(stability, effect_sd=np.full_like(stability.effect_sd, 1e3))
-    assert drivers(posterior.with_stability(unsure))[0].endswith(": no feature has a clear effect.")
+    assert driver_sentences(posterior.with_stability(unsure))[0].endswith(
+        ": no feature has a clear effect."
+    )

@@ -72,7 +72,7 @@ def fit(
     from rankfactor.data import fingerprint
     from rankfactor.engine.interruption import interruptible_once
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
-    from rankfactor.interpret.effects import drivers
+    from rankfactor.interpret.effects import driver_sentences
     from rankfactor.interpret.sentences import factors_in_words
     from rankfactor.storage.model_file import model_header, save_model
 
@@ -168,7 +168,7 @@ def fit(
         f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
         f"{factors_in_words(posterior)} in use.",
         f"Convergence: {posterior.convergence}.",
-        *(f"What drives {one}" for one in drivers(posterior)),
+        *(f"What drives {one}" for one in driver_sentences(posterior)),
         *([] if posterior.stability is None else [in_short(posterior.stability)]),
         *(f"{what}: {path}" for what, path in written.items() if path is not None),
     ]

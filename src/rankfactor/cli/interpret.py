@@ -59,7 +59,7 @@ def interpret(
     does to the decisions), with --gmt enrichment.csv.
     """
     from rankfactor import interpret as said
-    from rankfactor.interpret.effects import drivers, has_effects
+    from rankfactor.interpret.effects import driver_sentences, has_effects
     from rankfactor.interpret.sentences import EARLIER, explained
     from rankfactor.interpret.wording import percent
     from rankfactor.storage.files import folder, written_together
@@ -99,7 +99,7 @@ def interpret(
         "convergence": asdict(posterior.convergence),
         "r2": posterior.r2,
         "factors": used,
-        "drivers": drivers(posterior),
+        "drivers": driver_sentences(posterior),
         "network": {
             "rule": graph.graph["network_rule"],
             "n_considered": graph.graph["n_considered"],
@@ -117,7 +117,7 @@ def interpret(
         f"{row['factor']} ({percent(row['share'])} of the variance): {row['meaning']}."
         for row in used
     ]
-    lines += [f"What drives {one}" for one in drivers(posterior)]
+    lines += [f"What drives {one}" for one in driver_sentences(posterior)]
     lines.append(f"Network: {graph.graph['network_rule']}")
     if tested is not None:
         clear = tested[tested["q"] < _FOUND]

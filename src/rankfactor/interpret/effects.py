@@ -66,7 +66,7 @@ def effect_table(posterior: Posterior) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def drivers(posterior: Posterior, count: int = 5) -> list[str]:
+def driver_sentences(posterior: Posterior, count: int = 5) -> list[str]:
     """A sentence for every class on the features with the largest effects, none without effects.
 
     Only clear effects are named where that was assessed.

@@ -26,7 +26,7 @@ from rankfactor.tasks import Task
 
 
 def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
-    """Draw the coefficient of every factor in use, with its 90 % interval.
+    """Draw the coefficient of every factor in use, with its spread where that was assessed.
 
     Parameters
     ----------

@@ -138,7 +138,10 @@ class Prediction:
         missing_features: str = "error",
         n_threads: int | None = None,
     ) -> Any:
-        """Intervals of the decisions of samples: lower and upper ends in the last dimension."""
+        """Intervals of the decisions of samples: lower and upper ends in the last dimension.
+
+        After variational Bayes they are a spread that is much too narrow (docs/models.md).
+        """
         with workers(n_threads) as pool:
             decision = self.decide(self.match(X, missing_features), pool)
         return _one_or_all(self._classifiers.by_task(interval(decision, level)))
