@@ -9,7 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csc_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier, load_model, save_model
+from rankfactor import (
+    Gibbs,
+    RankFactorAnalysis,
+    RankFactorClassifier,
+    load_alzheimer,
+    load_model,
+    save_model,
+)
 from rankfactor.errors import InputError
 from rankfactor.posterior.effects import quartiles
 
@@ -79,6 +86,17 @@ def test_first_order_effects_are_those_of_encoding_again(fitted):
         small = 0.01 * np.abs(other).max()  # whose sign rounding and second order decide
         assert (one * other > 0)[first][np.abs(other[first]) > small].all()
         assert 0.85 < np.polyfit(other, one, 1)[0] < 1.15
+
+
+@pytest.mark.slow
+def test_the_fifty_largest_effects_on_real_data_have_the_sign_of_encoding_again():
+    data = load_alzheimer()
+    model = RankFactorClassifier(random_state=0, calibration="none").fit(data.table, data.labels)
+    found, again = model.feature_effects()["effect"].to_numpy(), encoded_again(model, data.table)
+    for one, other in zip(found.T, again.T, strict=True):
+        assert np.corrcoef(one, other)[0, 1] > 0.999
+        first = np.argsort(-np.abs(one))[:50]
+        assert (one * other > 0)[first].all()
 
 
 def test_effects_of_the_training_table_are_those_that_were_stored(fitted, tmp_path):

@@ -53,7 +53,7 @@ def sample_contributions(
     for (task, label), one in zip(targets(posterior), explanations.values(), strict=True):
         if sample not in one.sample_names:
             names = listed([str(name) for name in one.sample_names])
-            raise InputError(f"there is no sample {sample!r}: choose one of {names}.")
+            raise InputError(f"The table has no sample {sample!r}: choose one of {names}.")
         n = one.sample_names.index(sample)
         order = np.argsort(-np.abs(one.values[n]), kind="stable")
         columns = {

@@ -124,7 +124,7 @@ def driver_note(posterior: Posterior) -> str:
 
 
 def no_factor(posterior: Posterior) -> str:
-    """What is said of a task for which no factor is named."""
+    """Sentence for a task without a factor to name."""
     if assessed(posterior):
         return "No factor has a clear coefficient."
     return "No factor has a coefficient that the posterior separates from zero."

@@ -8,8 +8,9 @@ without either, none:
   the standard deviation between samples and P pairs of halves, m / s is compared with Student's t
   of P degrees of freedom, which gives the probability of the other side.
 - **Draws** of Gibbs sampling. The local false sign rate (Stephens 2017) is the share of draws that
-  are not on the side of the mean (0 says less than one in that many). Coefficients that were fitted
-  anew at some draws are mixtures of normals, effects normals with the draws' mean and spread.
+  are not on the side of the mean (0 says less than one in that many). Coefficients that were
+  refitted at some draws are mixtures of normals. Effects are taken as normal, with the mean and the
+  spread of the draws.
 - Else nothing is clear, and spreads and rates are NaN: *not assessed*.
 
 A quantity is *clear* if twice its probability of the other side passes Benjamini and Hochberg's
