@@ -7,7 +7,7 @@ are frozen dataclasses of hyper-parameters; everything learned travels in a `Vie
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from rankfactor.errors import InputError, check_n_factors
@@ -82,8 +82,8 @@ class Model:
     n_factors: Any  # int, or "auto" until the table is coded
     data: DataLikelihood[Any]
     label: LabelLikelihood | None = None
-    loading_shrinkage: AnyShrinkage = TPBN()
-    coefficient_shrinkage: AnyShrinkage = TPBN(scope="row")
+    loading_shrinkage: AnyShrinkage = field(default_factory=TPBN.for_loadings)
+    coefficient_shrinkage: AnyShrinkage = field(default_factory=TPBN.for_coefficients)
     latent: Latent = StandardNormal()
     experts: MixedExperts | KernelExperts | None = None
 

@@ -13,18 +13,20 @@ import numpy as np
 import pytest
 from tests.engine.test_expansion import K, draw_scales, log_density
 from tests.shrinkage import wrong
-from tests.shrinkage.test_tpbn import log_linked
+from tests.shrinkage.test_tpbn import log_without_eta
 
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
+from rankfactor.laws.horseshoe import HorseshoePrecision
 from rankfactor.laws.point import Point, settle
 from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD, multiplicative_gamma, tpbn
 from rankfactor.shrinkage import normal as normal_ard
 
 ROWS = 4
 CASES = {
-    "horseshoe": (tpbn, TPBN(), ("v", "xi", "eta", "phi", "top")),
-    "horseshoe by row": (tpbn, TPBN(scope="row"), ("v", "xi", "eta", "phi", "top")),
+    "horseshoe": (tpbn, TPBN(), ("xi", "eta", "phi", "top")),
+    "horseshoe by row": (tpbn, TPBN(scope="row"), ("xi", "eta", "phi", "top")),
+    "horseshoe with a slab": (tpbn, TPBN(slab=0.7), ("xi", "eta", "phi", "top")),
     "other shapes": (tpbn, TPBN(1.3, 0.7), ("xi", "eta", "phi", "top")),
     "other shapes by row": (tpbn, TPBN(0.8, 1.5, "row"), ("xi", "eta", "phi", "top")),
     "multiplicative gamma": (multiplicative_gamma, MultiplicativeGamma(), ("phi", "delta")),
@@ -49,6 +51,8 @@ def log_law(law, x):
     """Log density of a law, up to a constant."""
     if isinstance(law, Gamma):
         return (law.shape - 1) * np.log(x) - law.rate * x
+    if isinstance(law, HorseshoePrecision):
+        return -law.x * x - np.log1p(x)
     return (law.p - 1) * np.log(x) - 0.5 * (law.a * x + law.b / x)
 
 
@@ -65,20 +69,20 @@ def departures(case, power, fault=None, seed=0):
     rng = np.random.default_rng(seed)
     start = widened(draw_scales(rng, prior, ROWS), power)
     a = rng.standard_normal((ROWS, K)) * np.exp(rng.standard_normal((ROWS, K))) ** power
-    now, v, found = start, None, {}
+    now, found = start, {}
 
     def record(law, stream, *labels):
-        nonlocal now, v
+        nonlocal now
         name = labels[0]
         drawn = settle(law, stream, *labels)
-        linked = name == "v" or (name == "xi" and v is not None)  # the horseshoe's draw of 1/xi
+        # The horseshoe draws t = phi / xi, without eta.
+        precisions = name == "xi" and prior.is_horseshoe
+        phi = now.phi.mean if precisions else 1.0
 
         def log_joint(values):
-            if linked:
-                xi, link = (1.0 / values, v) if name == "xi" else (now.xi, values)
-                given = {"xi": xi, "v": link, "phi": now.phi.mean, "top": now.top.mean}
-                jacobian = 2.0 * np.log(xi).sum() if name == "xi" else 0.0
-                return log_linked(prior, a, given) + jacobian
+            if precisions:
+                given = {"xi": phi / values, "phi": phi, "top": now.top.mean}
+                return log_without_eta(prior, a, given) + np.log(phi / values**2).sum()
             if name == "delta":
                 values = np.where(np.arange(K) == labels[1], values, now.delta.mean)
             return log_density(prior, a, with_value(now, name, values))
@@ -92,10 +96,8 @@ def departures(case, power, fault=None, seed=0):
                 joint = log_joint(other), log_joint(x)
                 error = abs(by_law - (joint[0] - joint[1])) / (1.0 + 1e-7 * abs(joint[1]))
                 found[name] = max(error, found.get(name, 0.0))
-        if name == "v":
-            v = x
-        elif linked:
-            now = with_value(now, name, 1.0 / x)
+        if precisions:
+            now = with_value(now, name, phi / x)
         elif name == "delta":
             now = with_value(now, name, np.where(np.arange(K) == labels[1], x, now.delta.mean))
         else:

@@ -139,7 +139,8 @@ class FactorModel:
 
     def _shrinkage_part(self) -> AnyShrinkage:
         if isinstance(self.shrinkage, str):
-            return registered("shrinkage", self.shrinkage, SHRINKAGE)()  # type: ignore[no-any-return]
+            part: type[AnyShrinkage] = registered("shrinkage", self.shrinkage, SHRINKAGE)
+            return part.for_loadings()
         return self.shrinkage
 
     def _settings(self, **more: Any) -> FitSettings:

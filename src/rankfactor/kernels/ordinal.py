@@ -105,6 +105,27 @@ def interval(l, u):  # type: ignore[no-untyped-def]  # noqa: E741
 
 
 @njit(cache=True, nogil=True)
+def ordinal_scaled(codes, w, h, n_cuts, factor, some):  # type: ignore[no-untyped-def]
+    """Log likelihood of rows ``some`` (m,) with w and h times a factor (m,), shape (m,)."""
+    out = np.zeros(len(some))
+    for place in range(len(some)):
+        i, alpha = some[place], factor[place]
+        for n in range(w.shape[1]):
+            code, m = codes[i, n], alpha * w[i, n]
+            if code == MISSING:
+                continue
+            if code == 0:
+                x = m - alpha * h[i, 0]
+                out[place] += log_upper(x, excess(x))
+            elif code == n_cuts[i]:
+                x = alpha * h[i, code - 1] - m
+                out[place] += log_upper(x, excess(x))
+            else:
+                out[place] += interval(alpha * h[i, code - 1] - m, alpha * h[i, code] - m)[0]
+    return out
+
+
+@njit(cache=True, nogil=True)
 def ordinal_sites(codes, w, h, n_cuts, z=None, key=None, row=0, sample=0):  # type: ignore[no-untyped-def]
     """Sites of a tile and, with scores z (n, K), the sums over samples for rows and cut points.
 

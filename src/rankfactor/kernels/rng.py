@@ -80,6 +80,13 @@ def uniform(key, counter):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def fill_uniform(key, first, counter, out):  # type: ignore[no-untyped-def]
+    """Uniforms of items ``first + i``, from word ``counter`` of each, into a flat array."""
+    for i in range(out.size):
+        out[i] = uniform(derive(key, first + i), counter)
+
+
+@njit(cache=True, nogil=True)
 def normal(key, counter):  # type: ignore[no-untyped-def]
     """Standard normal, from the one word ``counter``."""
     word = bits(key, counter)

@@ -24,6 +24,10 @@ concave with its maximum at 0. It lies under 0 and under its tangents at t > 0 a
 t and s bound the rejections uniformly in all parameters. In this form b = 0 is the gamma law. For
 p < 0, 1/x has order -p with a and b exchanged.
 
+Horseshoe precision, ``exp(-x t) / (1 + t)`` for t > 0: from x = 1 on, exponentials of rate x,
+accepted with probability 1 / (1 + t). Below, y = 1 + t has the density ``exp(-x y) / y`` from 1 on,
+which lies under 1/y up to 1/x and under ``x exp(-x y)`` beyond. More than half are accepted.
+
 N(m, 1) on (low, high): with the ends measured from m, if they enclose 0 and lie far apart, normals
 until one falls inside. Otherwise, from the end nearer to m, at distance x, the excess e has density
 ``exp(-x e - e^2/2)`` on (0, width): an exponential of rate c, cut at the width, accepted with
@@ -167,6 +171,33 @@ def generalised_inverse_gaussian(p, a, b, key):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def horseshoe_precision(x, key):  # type: ignore[no-untyped-def]
+    """Draw of t with density ``exp(-x t) / (1 + t)``, x > 0."""
+    if not 0.0 < x < np.inf:
+        return np.nan
+    word = 0
+    if x >= 1.0:
+        while True:
+            t = -np.log(uniform(key, word)) / x
+            if uniform(key, word + 1) * (1.0 + t) <= 1.0:
+                return _inside(t)
+            word += 2
+    near = -np.log(x)  # the mass of 1/y from 1 to 1/x; that of the tail is 1/e
+    while True:
+        place, u = (near + _EXP_MINUS_1) * uniform(key, word), uniform(key, word + 1)
+        word += 2
+        if place < near:
+            t = np.expm1(place)  # y = e^place
+            if u <= np.exp(-x * (1.0 + t)):
+                return _inside(t)
+        else:
+            # y = (1 + an exponential) / x, by what is left of the place, which is uniform.
+            y = 1.0 - np.log((place - near) / _EXP_MINUS_1)
+            if u * y <= 1.0:
+                return _inside(y / x - 1.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _excess(x, width, key):  # type: ignore[no-untyped-def]
     """Draw of e with density exp(-x e - e^2/2) on (0, width)."""
     ahead = min(2.0 / (x + np.sqrt(x * x + 4.0)), 0.5 * width)
@@ -235,6 +266,12 @@ def draw_gig(p, a, b, key, first):  # type: ignore[no-untyped-def]
     for i in range(out.size):
         out[i] = generalised_inverse_gaussian(p[i], a[i], b[i], derive(key, first + i))
     return out
+
+
+@njit(cache=True, nogil=True)
+def draw_horseshoe_precision(x, key, first):  # type: ignore[no-untyped-def]
+    """Draws with density ``exp(-x t) / (1 + t)`` for a flat array of x."""
+    return np.array([horseshoe_precision(x[i], derive(key, first + i)) for i in range(x.size)])
 
 
 @njit(cache=True, nogil=True)

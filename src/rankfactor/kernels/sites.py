@@ -168,3 +168,22 @@ def margin_sums(codes, inv_lam):  # type: ignore[no-untyped-def]
                 total += q
             by_cut[i, j] = total
     return by_cut, by_sample
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def margin_rank_scaled(codes, w, b, n_cuts, eps, factor, some):  # type: ignore[no-untyped-def]
+    """Log pseudo-likelihood of rows ``some`` (m,) with w and b times a factor (m,), shape (m,)."""
+    out = np.empty(len(some))
+    n = w.shape[1]
+    for place in range(len(some)):
+        i, alpha = some[place], factor[place]
+        total = 0.0
+        for j in range(n_cuts[i]):
+            cut, margin = alpha * b[i, j], eps[i]
+            for k in range(n):
+                code = codes[i, k]
+                side = 1.0 if code > j else -1.0
+                u = margin - side * (alpha * w[i, k] - cut)
+                total += 0.0 if code == MISSING else max(0.0, u)
+        out[place] = -2.0 * total
+    return out

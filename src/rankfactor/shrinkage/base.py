@@ -3,15 +3,20 @@
 A prior gives the entries of a view's rows independent normals of uncertain scale,
 ``a_ik ~ N(0, xi_ik)``; inference needs E[1/xi] for the rows and updates the scales from E[a^2].
 
-The Gibbs sampler also changes the unit of a factor (`rankfactor.engine.expansion`): column k of
-the rows becomes ``sqrt(u_k)`` times what it was, and the scales may go along with it. What a prior
-has to say of u is its own density at the new rows and scales, Jacobian included, which for all
-priors here has the form of `Stretch`.
+The Gibbs sampler also stretches rows: it multiplies column k by ``sqrt(u_k)``, which changes the
+unit of a factor (`rankfactor.engine.expansion`), or row r by ``sqrt(u_r)``, which changes the scale
+of a decision (`rankfactor.engine.label_rows`). The scales may move along. The prior's part in the
+law of u is its density at the new rows and scales, Jacobian included, which has the form of
+`Stretch` for all priors here.
+
+It rotates the factors as well (`rankfactor.engine.axes`), which only the priors notice. They are
+compared with the scales of single entries integrated out (`Shrinkage.marginal`), because given
+these scales hardly any rotation would be accepted.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -27,8 +32,8 @@ class Stretch(NamedTuple):
     """``power log u - rate u - inverse / u``: log density of u with respect to du/u."""
 
     power: float
-    rate: Floats  # (K,)
-    inverse: Floats  # (K,)
+    rate: Floats  # (K,), or (rows,) where rows are stretched
+    inverse: Floats  # the same shape
 
 
 class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
@@ -41,6 +46,11 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
     """
 
     scales: ClassVar[type]
+
+    @classmethod
+    def for_loadings(cls) -> Self:
+        """The prior at its defaults for loadings."""
+        return cls()
 
     @property
     def rotation_invariant(self) -> bool:
@@ -96,17 +106,31 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
         """
         return -0.5 * ratio
 
-    def stretch(self, scales: Scales, squares: Floats) -> Stretch:
+    def marginal_unit(self, scales: Scales) -> Floats:
+        """Units of a^2 in which `marginal` takes it, shape (rows, K); here, the precisions."""
+        return self.precision(scales)
+
+    def marginal(self, ratio: Floats) -> Floats:
+        """Log density of an entry at a^2 in its `marginal_unit`, up to a constant.
+
+        A prior may integrate the scales that belong to the entry alone out of it if its `update`
+        draws these scales from their law given the rows, whatever they were before. Here nothing is
+        integrated out.
+        """
+        return -0.5 * ratio
+
+    def stretch(self, scales: Scales, squares: Floats, axis: int = 0) -> Stretch:
         """Density of u at certain scales and rows, the squares of which are given.
 
-        Here the scales stay as they are; a prior that moves its scales with the rows, which allows
-        for longer steps, overrides this and `stretched` together.
+        Axis 0 stretches columns, axis 1 rows. Here the scales stay as they are; a prior that moves
+        its scales with the rows, which allows for longer steps, overrides this and `stretched`
+        together.
         """
-        rate = 0.5 * (self.precision(scales) * squares).sum(axis=0)
-        return Stretch(0.5 * len(squares), rate, np.zeros_like(rate))
+        rate = 0.5 * (self.precision(scales) * squares).sum(axis=axis)
+        return Stretch(0.5 * squares.shape[axis], rate, np.zeros_like(rate))
 
-    def stretched(self, scales: Scales, u: Floats) -> Scales:
-        """Scales that go with rows of which column k was multiplied by ``sqrt(u_k)``."""
+    def stretched(self, scales: Scales, u: Floats, axis: int = 0) -> Scales:
+        """Scales of the rows with column k (axis 0) or row r (axis 1) multiplied by ``sqrt(u)``."""
         return scales
 
 
@@ -120,7 +144,7 @@ class ScopedShrinkage(Shrinkage[Scales]):
         """Refuse a prior that is none."""
         kind = type(self).__name__
         for one in fields(self):  # type: ignore[arg-type]
-            if one.name != "scope":
+            if one.name != "scope" and getattr(self, one.name) is not None:
                 check_positive(f"{one.name} of {kind}", getattr(self, one.name))
         if self.scope not in self.scopes:
             allowed = " or ".join(map(repr, self.scopes))

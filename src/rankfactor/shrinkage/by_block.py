@@ -175,9 +175,20 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
         return sum(self.base.bound(one, part) for one, part in self._split(scales, squares))
 
-    def stretch(self, scales: BlockScales, squares: Floats) -> Stretch:
-        """Density of u, to which every block adds."""
-        parts = [self.base.stretch(one, part) for one, part in self._split(scales, squares)]
+    def marginal_unit(self, scales: BlockScales) -> Floats:
+        """Units of a^2, shape (rows, K): those of every row's block."""
+        return self._joined([self.base.marginal_unit(one) for one in scales])
+
+    def marginal(self, ratio: Floats) -> Floats:
+        """Log density of an entry: the base's."""
+        return self.base.marginal(ratio)
+
+    def stretch(self, scales: BlockScales, squares: Floats, axis: int = 0) -> Stretch:
+        """Density of u: every block adds to that of a column, and has rows of its own."""
+        parts = [self.base.stretch(one, part, axis) for one, part in self._split(scales, squares)]
+        if axis == 1:
+            rates, inverses = ([getattr(x, name) for x in parts] for name in ("rate", "inverse"))
+            return Stretch(parts[0].power, self._joined(rates), self._joined(inverses))
         total = parts[0]
         for part in parts[1:]:
             total = Stretch(
@@ -185,9 +196,12 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
             )
         return total
 
-    def stretched(self, scales: BlockScales, u: Floats) -> BlockScales:
-        """Scales in the new unit."""
-        return tuple(self.base.stretched(one, u) for one in scales)
+    def stretched(self, scales: BlockScales, u: Floats, axis: int = 0) -> BlockScales:
+        """Scales of stretched rows."""
+        if axis == 0:
+            return tuple(self.base.stretched(one, u) for one in scales)
+        pairs = zip(scales, self.rows, strict=True)
+        return tuple(self.base.stretched(one, u[rows], axis) for one, rows in pairs)
 
     def _split(self, scales: BlockScales, squares: Floats) -> Iterator[tuple[Any, Floats]]:
         """Scales and squares of every block."""

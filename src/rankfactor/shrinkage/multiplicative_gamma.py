@@ -133,6 +133,14 @@ class MultiplicativeGamma(ScopedShrinkage[MultiplicativeGammaScales]):
         """Largest bound of an entry over the law of its phi, at E[tau] E[a^2]."""
         return np.asarray(-0.5 * (self.nu + 1.0) * np.log(self.nu + ratio))
 
+    def marginal_unit(self, scales: MultiplicativeGammaScales) -> Floats:
+        """tau, shape (rows, K)."""
+        return self.unit(scales)
+
+    def marginal(self, ratio: Floats) -> Floats:
+        """Log density of an entry without its phi, Student's t, at tau a^2."""
+        return self.profile(ratio)
+
     def bound(self, scales: MultiplicativeGammaScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
         phi, delta = scales.phi, scales.delta

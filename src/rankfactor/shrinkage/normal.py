@@ -10,8 +10,8 @@ Conjugate: with n entries that share an alpha,
 as a whole (Bishop 1999, Variational principal components); ``scope="row"`` shares it along each
 row, one ridge penalty per label. Entries of a column are all shrunk alike: no sparsity within it.
 
-When a factor's unit changes, a^2 by u, an alpha of its own (scope "factor") changes by 1/u, and
-only the law of alpha has something to say of u: ``u^-shape exp(-rate alpha / u)``.
+When a column or a row is stretched, a^2 by u, an alpha of its own changes by 1/u, and of the joint
+density only the law of alpha depends on u: ``u^-shape exp(-rate alpha / u)``.
 """
 
 from dataclasses import dataclass
@@ -91,18 +91,18 @@ class NormalARD(ScopedShrinkage[NormalScales]):
         """E[1/xi], shape (rows, K)."""
         return np.broadcast_to(scales.alpha.mean, scales.size)
 
-    def stretch(self, scales: NormalScales, squares: Floats) -> Stretch:
-        """Density of u; with scope "row" alpha stays, as it belongs to all factors."""
-        if self.scope == "row":
-            return super().stretch(scales, squares)
-        inverse = self.rate * scales.alpha.mean[0]
+    def stretch(self, scales: NormalScales, squares: Floats, axis: int = 0) -> Stretch:
+        """Density of u; an alpha that others share stays."""
+        if axis != self._axis:
+            return super().stretch(scales, squares, axis)
+        inverse = self.rate * scales.alpha.mean.ravel()
         return Stretch(-self.shape, np.zeros_like(inverse), inverse)
 
-    def stretched(self, scales: NormalScales, u: Floats) -> NormalScales:
-        """Scales in the new unit."""
-        if self.scope == "row":
+    def stretched(self, scales: NormalScales, u: Floats, axis: int = 0) -> NormalScales:
+        """Scales of stretched rows."""
+        if axis != self._axis:
             return scales
-        return NormalScales(Point(scales.alpha.mean / u), scales.size)
+        return NormalScales(Point(scales.alpha.mean / np.expand_dims(u, axis)), scales.size)
 
     def bound(self, scales: NormalScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""

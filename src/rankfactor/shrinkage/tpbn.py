@@ -13,26 +13,28 @@ Mean field, n the number of rows that share phi and m the number of phi that sha
 Loadings share phi down each column (``scope="factor"``): a factor that explains nothing has its
 column switched off. Coefficients share it along each row (``scope="row"``), one per label.
 
-The sampler draws from the same laws. For the horseshoe it draws xi without eta, and exponentials
-are all it takes (Makalic and Schmidt 2016, "A simple sampler for the horseshoe estimator", IEEE
-Signal Processing Letters 23). Without eta the prior is
+**Slab.** The tails of the horseshoe are so heavy that nothing holds a coefficient where the labels
+do not: where the classes can be separated, or where a factor that the table does not need takes the
+labels up. With ``slab`` the prior has a further factor ``exp(-a^2 / (2 slab^2))`` for every entry,
+as if one had seen a value 0 of a with that error: entries much smaller than the slab do not notice
+it, and larger ones are shrunk as by a ridge. It is the regularised horseshoe of Piironen and
+Vehtari (2017, Electronic Journal of Statistics 11) in the form of Nishimura and Suchard (2023,
+Bayesian Analysis 18), in which the laws of the scales given the rows stay what they are.
 
-    p(xi | phi) prop. xi^(-1/2) / (xi + phi) prop. int xi^(-3/2) exp(-v / xi - v / phi) dv,
+**Gibbs sampling** draws from the same laws. For the horseshoe it draws xi without eta. Given a and
+phi, with x = a^2 / (2 phi), the precision t = phi / xi has the density
 
-so that v, given xi, is exponential of rate 1/xi + 1/phi. Given v and a, with the xi^(-1/2)
-exp(-a^2 / (2 xi)) of the normal law, xi has the density xi^(-2) exp(-(v + a^2/2) / xi): 1/xi is
-exponential of rate v + a^2/2. Both are conditionals of one law of (v, xi) given a and phi, whose
-margin is p(xi | a, phi), so a draw of v and then of xi leaves that as it is, however often. With a
-draw of eta from p(eta | xi, phi), exponential of rate xi + phi, after them the step leaves
-p(xi, eta | a, phi) as it is; phi and top are drawn next, and v is not kept. Two turns of (v, xi)
-are taken: in three small chains of normal means, one seed each, the effective size of phi with two
-was 0.6 to 1.1 times that with a GIG draw of xi given eta, at a fifth of the time, and with one
-turn 0.3 to 0.6 times in two of them.
+    exp(-x t) / (1 + t),    t > 0
 
-When a factor's unit changes, a^2 and xi by u and eta by 1/u, the laws of a given xi and of xi given
-eta say nothing of u: their densities and the Jacobian cancel. What is left is, with scope "factor"
-and phi multiplied by u, too, the law of phi, ``u^(1/2) exp(-top phi u)``; with scope "row", where
-phi belongs to all factors and stays, that of eta, ``u^(-s n) exp(-sum phi eta / u)``.
+(`rankfactor.laws.horseshoe`), then eta ~ Exp(xi + phi), phi and top follow. Integrating t out as
+well gives the density of an entry, ``e^x E_1(x) / sqrt(phi)``, which rotations of the factors are
+accepted by (`TPBN.marginal`). For other r and s, xi is drawn given eta.
+
+When a column or a row is stretched, a^2 and xi by u and eta by 1/u, the laws of a given xi and of
+xi given eta do not depend on u: their densities and the Jacobian cancel. If phi belongs to the
+column or row it is multiplied by u as well, and its own law is left, ``u^(1/2) exp(-top phi u)``;
+if others share it, that of its n entries' eta, ``u^(-s n) exp(-sum phi eta / u)``. A slab adds
+``exp(-u sum a^2 / (2 slab^2))``.
 
 The bound integrates xi out: with q(xi) at its optimum its terms add up to the log normaliser of the
 GIG law, so `update` leaves xi for last. With q(eta) = Ga(c, rate), c = r + s, the digamma functions
@@ -49,7 +51,7 @@ Z the normaliser of the GIG law; the maximum is at rho = 1 + E[xi] / E[phi].
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -57,14 +59,16 @@ from scipy.special import gammaln
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.gig import GeneralisedInverseGaussian
+from rankfactor.laws.horseshoe import HorseshoePrecision, log_exponential_integral
 from rankfactor.laws.point import Point, settle
 from rankfactor.shrinkage.base import ScopedShrinkage, Stretch
 from rankfactor.typing import Floats
 
 # Below this E[a^2] an entry counts as zero; smaller values only push 1/xi out of range.
 FLOOR = 1e-14
-# Turns of (v, xi) in a draw of the horseshoe's scales: phi then mixes as with GIG draws of xi.
-TURNS = 2
+# Slabs by default. Scores have unit variance, features unit variance or unit noise, decisions a
+# margin or a noise of 1, so that larger entries are hardly ever needed.
+LOADING_SLAB, COEFFICIENT_SLAB = 3.0, 2.0
 PROFILE_STEPS = 60  # the rate of eta halves its distance to the fixed point, or better, at each
 
 
@@ -89,15 +93,28 @@ class TPBN(ScopedShrinkage[TPBNScales]):
         Shapes of the local scales; 1/2 each is the horseshoe.
     scope : {"factor", "row"}
         Whether the global scale phi belongs to a factor (column) or to a row.
+    slab : float or None
+        Standard deviation beyond which entries are shrunk as by a ridge; None for no such limit.
     """
 
     r: float = 0.5
     s: float = 0.5
     scope: Literal["factor", "row"] = "factor"
+    slab: float | None = None
 
     name: ClassVar[str] = "tpbn"
     phrase: ClassVar[str] = "three-parameter beta normal shrinkage prior (horseshoe type)"
     scales: ClassVar[type] = TPBNScales
+
+    @classmethod
+    def for_loadings(cls) -> Self:
+        """The horseshoe with a slab, a global scale for each factor."""
+        return cls(slab=LOADING_SLAB)
+
+    @classmethod
+    def for_coefficients(cls) -> Self:
+        """The horseshoe with a slab, a global scale for each row."""
+        return cls(scope="row", slab=COEFFICIENT_SLAB)
 
     @property
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
@@ -128,13 +145,10 @@ class TPBN(ScopedShrinkage[TPBNScales]):
     ) -> TPBNScales:
         """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
         xi, inv_xi = scales.xi, scales.inv_xi
-        horseshoe = stream is not None and self.r == self.s == 0.5
-        if stream is not None and horseshoe:
-            half, inv_phi = 0.5 * np.maximum(squares, FLOOR), 1.0 / scales.phi.mean
-            for turn in range(TURNS):
-                source = stream.child(turn)
-                v = settle(Gamma(1.0, inv_xi + inv_phi), source, "v")
-                inv_xi = settle(Gamma(1.0, v.mean + half), source, "xi").mean
+        horseshoe = stream is not None and self.is_horseshoe
+        if horseshoe:
+            precision = HorseshoePrecision(0.5 * np.maximum(squares, FLOOR) / scales.phi.mean)
+            inv_xi = settle(precision, stream, "xi").mean / scales.phi.mean
             xi = 1.0 / inv_xi
         eta = settle(Gamma(self.r + self.s, xi + scales.phi.mean), stream, "eta")
         eta_mean = eta.mean
@@ -151,8 +165,17 @@ class TPBN(ScopedShrinkage[TPBNScales]):
         return GeneralisedInverseGaussian(self.r - 0.5, 2.0 * eta, np.maximum(squares, FLOOR))
 
     def precision(self, scales: TPBNScales) -> Floats:
-        """E[1/xi], shape (rows, K)."""
-        return scales.inv_xi
+        """E[1/xi], and that of the slab, shape (rows, K)."""
+        return scales.inv_xi + self._slab_precision
+
+    @property
+    def is_horseshoe(self) -> bool:
+        """Whether r = s = 1/2."""
+        return self.r == self.s == 0.5
+
+    @property
+    def _slab_precision(self) -> float:
+        return 0.0 if self.slab is None else self.slab**-2.0
 
     def unit(self, scales: TPBNScales) -> Floats:
         """1 / E[phi], shape (rows, K)."""
@@ -167,17 +190,32 @@ class TPBN(ScopedShrinkage[TPBNScales]):
             self._xi_law(c / rate, ratio).log_normaliser - c * (np.log(rate) + 1.0 / rate)
         )
 
-    def stretch(self, scales: TPBNScales, squares: Floats) -> Stretch:
-        """Density of u with xi, eta and, with scope "factor", phi in the new unit."""
-        if self.scope == "factor":
-            rate = (scales.top.mean * scales.phi.mean)[0]
-            return Stretch(0.5, rate, np.zeros_like(rate))
-        inverse = (scales.phi.mean * scales.eta.mean).sum(axis=0)
-        return Stretch(-self.s * len(squares), np.zeros_like(inverse), inverse)
+    def marginal_unit(self, scales: TPBNScales) -> Floats:
+        """1 / phi for the horseshoe, else the precisions, shape (rows, K)."""
+        return self.unit(scales) if self.is_horseshoe else scales.inv_xi
 
-    def stretched(self, scales: TPBNScales, u: Floats) -> TPBNScales:
-        """Scales in the new unit."""
-        phi = Point(scales.phi.mean * u) if self.scope == "factor" else scales.phi
+    def marginal(self, ratio: Floats) -> Floats:
+        """Log density of an entry without its scales for the horseshoe, else given them.
+
+        The slab has no part in it: it does not change under rotations.
+        """
+        if not self.is_horseshoe:
+            return super().marginal(ratio)
+        return log_exponential_integral(0.5 * ratio)
+
+    def stretch(self, scales: TPBNScales, squares: Floats, axis: int = 0) -> Stretch:
+        """Density of u with xi, eta and, where it belongs to the entries alone, phi moved along."""
+        slab = 0.5 * self._slab_precision * squares.sum(axis=axis)
+        if axis == self._axis:
+            rate = np.broadcast_to((scales.top.mean * scales.phi.mean).ravel(), slab.shape)
+            return Stretch(0.5, rate + slab, np.zeros_like(slab))
+        inverse = (scales.phi.mean * scales.eta.mean).sum(axis=axis)
+        return Stretch(-self.s * squares.shape[axis], slab, inverse)
+
+    def stretched(self, scales: TPBNScales, u: Floats, axis: int = 0) -> TPBNScales:
+        """Scales of stretched rows."""
+        u = np.expand_dims(u, axis)
+        phi = Point(scales.phi.mean * u) if axis == self._axis else scales.phi
         eta = Point(scales.eta.mean / u)
         return TPBNScales(scales.xi * u, scales.inv_xi / u, eta, phi, scales.top)
 
@@ -196,6 +234,7 @@ class TPBN(ScopedShrinkage[TPBNScales]):
             - c * float(np.log(eta.rate).sum())
             + float((self.s * shared * phi.log_mean - phi.mean * summed).sum())
             + squares.size * float(constant)
+            - 0.5 * self._slab_precision * float(squares.sum())
             + phi.expected_log_prior(0.5, top.mean, top.log_mean)
             + phi.entropy()
             + top.gain_over(0.5, 1.0)

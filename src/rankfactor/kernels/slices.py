@@ -1,0 +1,127 @@
+r"""Slice sampling (Neal 2003): draws from densities that can be evaluated and nothing more.
+
+Given where a variable is, a level is drawn below the density there, and the variable is drawn from
+the part of the line where the density is above that level: an interval is placed at random
+around the present value, widened until both ends are below the level, and shrunk towards the value
+at every draw that falls below it. All of this leaves the density as it is. On a circle the interval
+is the whole circle at first (Murray, Adams and MacKay 2010).
+
+Here are the two densities that a sweep draws from most often, each in one loop without Python:
+
+- of t = log u, u the square of a scale,
+  ``power t - rate u - inverse / u + slope sqrt(u) + sum_n log evidence_n(sqrt(u) m_n, u v_n)``;
+- of the angle by which two columns of rows are rotated.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from rankfactor.kernels.evidence import log_evidence
+from rankfactor.kernels.planes import plane_log_density
+from rankfactor.kernels.rng import derive, uniform
+
+STEP, MOST_STEPS = 1.0, 30  # of an interval: first width, and how often it may grow
+SMALLEST = 1e-10  # width at which an interval counts as a point
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scale_density(t, power, rate, inverse, slope, kind, signed, mean, variance):  # type: ignore[no-untyped-def]
+    u = math.exp(t)
+    root = math.sqrt(u)
+    total = power * t - rate * u - inverse / u + slope * root
+    for n in range(len(signed)):
+        total += log_evidence(kind, signed[n], root * mean[n], u * variance[n])
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slice_scale(key, power, rate, inverse, slope, kind, signed, mean, variance):  # type: ignore[no-untyped-def]
+    """Draw of log u, from 0 on; labels of a kind (n,) with their decisions, or none."""
+    given = power, rate, inverse, slope, kind, signed, mean, variance
+    level = _scale_density(0.0, *given) + math.log(uniform(key, 0))
+    low = -STEP * uniform(key, 1)
+    high = low + STEP
+    left = int(MOST_STEPS * uniform(key, 2))
+    right = MOST_STEPS - 1 - left
+    while left > 0 and _scale_density(low, *given) > level:
+        low -= STEP
+        left -= 1
+    while right > 0 and _scale_density(high, *given) > level:
+        high += STEP
+        right -= 1
+    word = 3
+    while high - low > SMALLEST:
+        t = low + (high - low) * uniform(key, word)
+        word += 1
+        if _scale_density(t, *given) > level:
+            return t
+        if t < 0.0:
+            low = t
+        else:
+            high = t
+    return 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slice_columns(key, Q, h, power, rate, inverse):  # type: ignore[no-untyped-def]
+    """Draws of log u for one factor after another, shape (K,).
+
+    The log density of column k is ``alpha (h_k - sum_{l != k} Q_kl) - alpha^2 Q_kk / 2``, alpha =
+    sqrt(u), and ``power t - rate_k u - inverse_k / u``. Q and h follow the draws, in place.
+    """
+    nothing = np.empty(0)
+    found = np.zeros(len(h))
+    for k in range(len(h)):
+        slope = h[k] + Q[k, k] - Q[k].sum()
+        given = power, rate[k] + 0.5 * Q[k, k], inverse[k], slope
+        found[k] = slice_scale(derive(key, k), *given, 0, nothing, nothing, nothing)
+        alpha = math.exp(0.5 * found[k])
+        Q[k] *= alpha
+        Q[:, k] *= alpha
+        h[k] *= alpha
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slice_planes(key, pairs, sides, turn):  # type: ignore[no-untyped-def]
+    """Rotate factors in one plane after another by angles drawn from the density of their rows.
+
+    ``pairs`` (m, 2) are the planes; a side is rows (K, d), their units (K, d) and the table of the
+    log density of an entry. The rows, and ``turn`` (K, K), are rotated in place.
+    """
+    for number in range(len(pairs)):
+        k, m = pairs[number]
+        item = derive(key, number)
+        level = math.log(uniform(item, 0))
+        for rows, unit, table in sides:
+            level += plane_log_density(rows[k], rows[m], unit[k], unit[m], table, 0.0)
+        high = math.pi * uniform(item, 1)  # the period of squares
+        low = high - math.pi
+        angle, word = 0.0, 2
+        while high - low > SMALLEST:
+            angle = low + (high - low) * uniform(item, word)
+            word += 1
+            value = 0.0
+            for rows, unit, table in sides:
+                value += plane_log_density(rows[k], rows[m], unit[k], unit[m], table, angle)
+            if value > level:
+                break
+            if angle < 0.0:
+                low = angle
+            else:
+                high = angle
+            angle = 0.0
+        c, s = math.cos(angle), math.sin(angle)
+        for rows, _, _ in sides:
+            _turn(rows[k], rows[m], c, s)
+        _turn(turn[k], turn[m], c, s)
+
+
+@njit(cache=True, nogil=True)
+def _turn(one, other, c, s):  # type: ignore[no-untyped-def]
+    for i in range(len(one)):
+        x, y = one[i], other[i]
+        one[i] = c * x + s * y
+        other[i] = c * y - s * x
