@@ -107,7 +107,7 @@ def test_threads_and_blocks_change_nothing():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=4, burn_in=2, n_predict=2)])
+@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=4, burn_in=2, n_predict=2, n_chains=2)])
 def test_classifier_is_saved_and_loaded(tmp_path, engine):
     simulated = simulate(n=100, d=15, seed=3)
     table = with_holes(simulated.X, share=0.05)

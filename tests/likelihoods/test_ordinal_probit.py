@@ -259,7 +259,7 @@ def test_recovers_the_factors_of_ordinal_data():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.quick_cases("vb")
-@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=6, burn_in=5, n_predict=3)])
+@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=6, burn_in=5, n_predict=3, n_chains=2)])
 def test_classifier_is_saved_and_loaded(tmp_path, engine):
     table, scores = ordinal_table(n=120, d=15)
     table[::9, 2] = np.nan

@@ -171,7 +171,7 @@ def test_starting_values_follow_the_ranks_and_are_kept():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("preset", ["OR-L-BSVM", "OR-L-Probit"])
-@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=6, burn_in=5, n_predict=3)])
+@pytest.mark.parametrize("engine", ["vb", Gibbs(n_draws=6, burn_in=5, n_predict=3, n_chains=2)])
 @pytest.mark.quick_cases("vb-OR-L-BSVM")
 def test_classifier_is_saved_without_training_data(tmp_path, preset, engine):
     n, d = 150, 15

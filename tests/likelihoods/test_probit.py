@@ -74,7 +74,7 @@ def test_balanced_classes_under_gibbs():
     rare = simulated.y * (np.arange(120) % 3 == 0)
     found = {}
     for weight in (None, "balanced"):
-        for engine in ("vb", Gibbs(n_draws=150, burn_in=100)):
+        for engine in ("vb", Gibbs(n_draws=150, burn_in=100, n_chains=2)):
             model = RankFactorClassifier(
                 likelihood="gaussian",
                 classifier="probit",

@@ -76,6 +76,17 @@ class ScorePrior(ABC):
         """The prior of the scores ``z @ matrix``, where the matrix (K, K) is orthogonal."""
         return self
 
+    def location(self, z: Normal) -> tuple[float, Floats]:
+        """Precision and shift (K,) of the law of a vector that is added to all scores (N, K).
+
+        Whatever the prior has learned of places is moved along (`moved`).
+        """
+        raise NotImplementedError
+
+    def moved(self, by: Floats) -> Self:
+        """A drawn prior of scores to which a vector (K,) was added."""
+        return self
+
     def draw(self, stream: Stream) -> Self:
         """One draw of all that is learned, as laws without variance."""
         return self

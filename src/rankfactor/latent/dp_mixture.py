@@ -206,6 +206,15 @@ class Mixture(ScorePrior):
         centres = replace(self.centres, mean=self.centres.mean / np.sqrt(u))
         return replace(self, centres=centres, psi=Point(self.psi.mean * u))
 
+    def location(self, z: Normal) -> tuple[float, Floats]:
+        """Precision and shift (K,) of the law of a vector that is added to scores and centres."""
+        nu = self.hyper.centre_precision
+        return nu * self.n_components, -nu * self.centres.mean.sum(axis=0)
+
+    def moved(self, by: Floats) -> Mixture:
+        """A drawn mixture of scores to which a vector (K,) was added."""
+        return replace(self, centres=replace(self.centres, mean=self.centres.mean + by))
+
     def draw(self, stream: Stream) -> Mixture:
         """One draw of all that is learned, as laws without variance."""
         assert isinstance(self.sticks, Beta)

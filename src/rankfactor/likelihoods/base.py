@@ -132,6 +132,19 @@ class Augmented(NamedTuple):
     bound: float
 
 
+class Location(NamedTuple):
+    """How the rows of a view take up a shift of their predictor, each array of shape (rows,).
+
+    Adding t_i to the predictor w_in of all samples changes nothing if the row's parameters follow
+    (`Likelihood.shifted`) or its intercept is moved against it. Their prior has the log density
+    ``-precision t^2 / 2 - pull t``, up to a constant; that of an intercept is added elsewhere.
+    """
+
+    precision: Floats
+    pull: Floats
+    by_parameters: NDArray[np.bool_]  # else by the intercept
+
+
 class Slopes(NamedTuple):
     """Derivatives of a tile's bound in w at fixed variances, each of shape (rows, samples)."""
 
@@ -363,6 +376,35 @@ class Likelihood(Part, ABC, Generic[Params]):
         """E[log p] - E[log q] of the likelihood's own parameters."""
         return 0.0
 
+    def location(self, params: Params, n_rows: int) -> Location | None:
+        """How rows take up a shift of their predictor; None if they cannot.
+
+        Here by an intercept, where there is one.
+        """
+        nothing = np.zeros(n_rows)
+        return Location(nothing, nothing, nothing > 0) if self.has_intercept else None
+
+    def shifted(self, params: Params, shift: Floats) -> Params:
+        """Parameters of rows whose predictors are larger by ``shift`` (rows,)."""
+        return params
+
+    def has_scale(self, params: Params) -> bool:
+        """Whether there are `scale_terms`: rows and parameters can be multiplied together."""
+        return False
+
+    def scale_terms(self, tile: Tile, factor: Floats, some: NDArray[np.int64]) -> Floats:
+        """Log density of rows if their predictors and parameters were multiplied by a factor.
+
+        Log likelihood without auxiliary variables, log prior of the parameters and log Jacobian, up
+        to a constant, of the rows ``some`` (m,) of a tile that holds all samples, at certain w;
+        factors and result are of shape (m,).
+        """
+        raise InputError(f"{type(self).__name__} has no scale (CONTRIBUTING.md).")
+
+    def scaled(self, params: Params, factor: Floats) -> Params:
+        """Parameters of rows multiplied by ``factor`` (rows,)."""
+        return params
+
 
 class DataLikelihood(Likelihood[Params], family="data likelihood"):
     """A likelihood for the features of a table.
@@ -436,7 +478,11 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
 
 
 class LabelLikelihood(Likelihood[NoParameters], family="label likelihood"):
-    """A likelihood for labels: rows of signed weights, +c and -c for the two sides, 0 = missing."""
+    """A likelihood for labels: rows of signed weights, +c and -c for the two sides, 0 = missing.
+
+    The Gibbs sampler mixes far better where decisions can be integrated out
+    (`rankfactor.engine.label_rows`), for which a likelihood needs a kernel of its evidence.
+    """
 
     has_intercept: ClassVar[bool] = True
     # Whether it is a probability of the labels. The joint posterior of a normalised model is right
@@ -457,3 +503,16 @@ class LabelLikelihood(Likelihood[NoParameters], family="label likelihood"):
     def terms(self, tile: Tile) -> tuple[Sites, Floats]:
         """Sites and bound terms of a tile, each array of shape (rows, samples)."""
         return self.label_sites(tile.observed, tile.w, tile.var_w, tile.chance)
+
+    def evidence_kind(self, signed: Floats) -> int | None:
+        """The number of `rankfactor.kernels.evidence` for these labels; None without evidence."""
+        return None
+
+    def draw_decision(
+        self, signed: Floats, mean: Floats, variance: Floats, stream: Stream
+    ) -> Floats:
+        """Draws of f from ``N(mean, variance)`` times the likelihood, shape (samples,).
+
+        Called only where there is an `evidence_kind`; no label is missing.
+        """
+        raise InputError(f"{type(self).__name__} has no evidence (CONTRIBUTING.md).")

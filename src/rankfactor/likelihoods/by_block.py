@@ -28,6 +28,7 @@ from rankfactor.likelihoods.base import (
     Augmented,
     Coding,
     DataLikelihood,
+    Location,
     Observed,
     RowArrays,
     Sites,
@@ -449,3 +450,29 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         """E[log p] - E[log q] of the parameters of all blocks."""
         parts = zip(self.parts, params.parts, strict=True)
         return float(sum(part.params_bound(one) for part, one in parts))
+
+    def location(self, params: BlockParams, n_rows: int) -> Location | None:
+        """How the rows of all blocks take up a shift; None if those of any block cannot."""
+        parts = zip(self.parts, params.parts, np.diff((0, *params.ends)), strict=True)
+        found = [part.location(one, int(n)) for part, one, n in parts]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        return Location(*(np.concatenate(arrays) for arrays in zip(*known, strict=True)))
+
+    def shifted(self, params: BlockParams, shift: Floats) -> BlockParams:
+        """Parameters of all blocks, moved."""
+        parts = zip(self.parts, params.parts, np.split(shift, params.ends[:-1]), strict=True)
+        return replace(params, parts=tuple(part.shifted(one, by) for part, one, by in parts))
+
+    def has_scale(self, params: Any) -> bool:
+        """Whether the rows of a tile can be multiplied together with their parameters."""
+        return self._of(params).has_scale(params.part)
+
+    def scale_terms(self, tile: Tile, factor: Floats, some: NDArray[np.int64]) -> Floats:
+        """Log density of rows of a tile multiplied by a factor, shape (m,)."""
+        return self._of(tile.params).scale_terms(self._own(tile), factor, some)
+
+    def scaled(self, params: Any, factor: Floats) -> Any:
+        """Parameters of a tile multiplied by a factor."""
+        return replace(params, part=self._of(params).scaled(params.part, factor))

@@ -19,7 +19,14 @@ from scipy.special import ndtri
 
 from rankfactor.errors import check_count
 from rankfactor.kernels.codes import MAX_CUTS, code_sparse, code_values, level_counts, look_up
-from rankfactor.likelihoods.base import DataLikelihood, Mapped, Observed, ObservedArray, Params
+from rankfactor.likelihoods.base import (
+    DataLikelihood,
+    Location,
+    Mapped,
+    Observed,
+    ObservedArray,
+    Params,
+)
 from rankfactor.typing import Floats
 
 
@@ -82,6 +89,20 @@ def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
 def cuts_in_use(width: int, n_cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of ``width`` columns a row of so many cuts uses, shape (d, width)."""
     return np.asarray(np.arange(width) < n_cuts[:, None])
+
+
+def cut_location(precision: float, points: Floats, n_cuts: NDArray[np.int64]) -> Location:
+    """How cut points (d, J), zero where unused, of a normal prior take up a shift."""
+    pull = np.asarray(precision * points.sum(axis=1), np.float64)
+    return Location(np.asarray(precision * n_cuts, np.float64), pull, np.ones(len(points), bool))
+
+
+def cut_scale_terms(
+    precision: float, points: Floats, n_cuts: NDArray[np.int64], factor: Floats
+) -> Floats:
+    """Log prior of cut points (m, J) times a factor each (m,), with the log Jacobian."""
+    squares = (points**2).sum(axis=1)
+    return np.asarray(n_cuts * np.log(factor) - 0.5 * precision * squares * factor**2)
 
 
 def mean_noise(count: Floats, weight: Floats) -> Floats:

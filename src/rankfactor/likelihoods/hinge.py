@@ -8,6 +8,16 @@ Mean field: E[1/lam] = E[u^2]^(-1/2), with the variance of f inside (the paper's
 where E u = 0); site tau = E[1/lam], rho = y (1 + E[1/lam]); the term's whole part of the bound is
 -(E[u] + sqrt(E[u^2])). A weight c raises the pseudo-likelihood to the power c, which multiplies
 tau, rho and the bound by c. Gibbs: 1/lam ~ IG(1/(c |u|), 1) and tau = c^2 / lam.
+
+Where f itself is uncertain, f ~ N(m, v), with g = y f, nu = y m and s = sqrt(v), the two sides of
+the hinge integrate to
+
+    E[exp(-2 c max(0, 1 - g))] = A + B,    A = Phi(a),    a = (nu - 1) / s,
+    B = exp(-2 c (1 - nu) + 2 c^2 v) Phi(b),              b = (1 - nu - 2 c v) / s.
+
+As the exponential times phi(b) is phi(a), the derivatives in nu are ``A' + B' = 2 c B`` and
+``B' = 2 c B - phi(a) / s``. Given the label, g is above 1 with probability A / (A + B), and then
+N(nu, v) above 1; else it is N(nu + 2 c v, v) below 1.
 """
 
 from dataclasses import dataclass
@@ -15,10 +25,14 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.special import expit
+from scipy.special import expit, log_ndtr
 
+from rankfactor.kernels.evidence import HINGE
+from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.samplers import draw_choices
 from rankfactor.kernels.sites import TINY
 from rankfactor.laws.inverse_gaussian import InverseGaussian
+from rankfactor.laws.truncated_normal import OneSidedNormal
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
 from rankfactor.typing import Floats
 
@@ -54,6 +68,23 @@ class Hinge(LabelLikelihood):
             x = f + spread * node
             total += weight * expit(2 * np.maximum(0, 1 + x) - 2 * np.maximum(0, 1 - x))
         return total
+
+    def evidence_kind(self, signed: Floats) -> int | None:
+        """The kernel of A + B, which serves all labels."""
+        return HINGE
+
+    def draw_decision(
+        self, signed: Floats, mean: Floats, variance: Floats, stream: Stream
+    ) -> Floats:
+        """Draws of f: the side of the hinge, then a one-sided normal."""
+        y, c, s = np.sign(signed), np.abs(signed), np.sqrt(variance)
+        above, below = log_ndtr((y * mean - 1.0) / s), 2 * c * (y * mean - 1.0 + c * variance)
+        below += log_ndtr((1.0 - y * mean - 2 * c * variance) / s)
+        chances = np.column_stack([expit(below - above), expit(above - below)])
+        side = 2.0 * draw_choices(chances, stream.child("side").word, 0) - 1.0
+        centre = y * mean + np.where(side < 0, 2 * c * variance, 0.0)
+        beyond = OneSidedNormal((centre - 1.0) / s, side).draw(stream.child("decision"))
+        return np.asarray(y * (1.0 + s * beyond))
 
 
 def augmented(

@@ -51,7 +51,12 @@ from rankfactor.kernels.augment import margin_rank_augment
 from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.sites import margin_rank_sites, margin_rank_slopes, margin_sums
+from rankfactor.kernels.sites import (
+    margin_rank_scaled,
+    margin_rank_sites,
+    margin_rank_slopes,
+    margin_sums,
+)
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
@@ -59,6 +64,7 @@ from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     Augmented,
     Coding,
+    Location,
     Observed,
     RowArrays,
     Sites,
@@ -66,7 +72,14 @@ from rankfactor.likelihoods.base import (
     Statistics,
     Tile,
 )
-from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use, mean_noise
+from rankfactor.likelihoods.coding import (
+    CutLikelihood,
+    Cuts,
+    cut_location,
+    cut_scale_terms,
+    cuts_in_use,
+    mean_noise,
+)
 from rankfactor.typing import Floats
 
 # Weight of a table of few features, features x margin, and the largest margin for it.
@@ -342,6 +355,29 @@ class MarginRank(CutLikelihood[CutPoints]):
         if self.margin_shape is not None:
             shift += params.margin[:, None] * statistics["lean_cross"]
         return statistics["second"], shift
+
+    def location(self, params: CutPoints, n_rows: int) -> Location:
+        """Cut points take up a shift, under their normal prior."""
+        return cut_location(self.cut_precision, params.mean, params.n_cuts)
+
+    def shifted(self, params: CutPoints, shift: Floats) -> CutPoints:
+        """The cut points in use, all moved alike."""
+        return replace(params, mean=params.mean + shift[:, None] * params.used)
+
+    def has_scale(self, params: CutPoints) -> bool:
+        """Rows are multiplied together with their cut points."""
+        return True
+
+    def scale_terms(self, tile: Tile, factor: Floats, some: NDArray[np.int64]) -> Floats:
+        """Log density of rows and cut points multiplied by a factor, shape (m,)."""
+        p = tile.params
+        terms = margin_rank_scaled(tile.observed, tile.w, p.mean, p.n_cuts, p.margin, factor, some)
+        prior = cut_scale_terms(self.cut_precision, p.mean[some], p.n_cuts[some], factor)
+        return np.asarray(terms + prior)
+
+    def scaled(self, params: CutPoints, factor: Floats) -> CutPoints:
+        """Cut points times a factor."""
+        return replace(params, mean=params.mean * factor[:, None])
 
     def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound in w, each of shape (rows, samples)."""

@@ -43,13 +43,27 @@ from scipy.special import gammaln, ndtri
 
 from rankfactor.errors import check_positive
 from rankfactor.kernels.codes import MISSING, level_counts
-from rankfactor.kernels.ordinal import ordinal_sites, raise_cut_points
+from rankfactor.kernels.ordinal import ordinal_scaled, ordinal_sites, raise_cut_points
 from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import Observed, Params, RowArrays, Sites, Statistics, Tile
-from rankfactor.likelihoods.coding import CutLikelihood, Cuts, cuts_in_use
+from rankfactor.likelihoods.base import (
+    Location,
+    Observed,
+    Params,
+    RowArrays,
+    Sites,
+    Statistics,
+    Tile,
+)
+from rankfactor.likelihoods.coding import (
+    CutLikelihood,
+    Cuts,
+    cut_location,
+    cut_scale_terms,
+    cuts_in_use,
+)
 from rankfactor.typing import Floats
 
 
@@ -162,6 +176,29 @@ class OrdinalProbit(LatentNormal[Thresholds]):
         """Packed precision (rows, P) and shift (rows, K)."""
         pull = np.einsum("ij,ijk->ik", params.h, statistics["cross"])
         return statistics["second"], statistics["shift"] + pull
+
+    def location(self, params: Thresholds, n_rows: int) -> Location:
+        """Cut points take up a shift, under their normal prior."""
+        return cut_location(self.cut_precision, params.h, params.n_cuts)
+
+    def shifted(self, params: Thresholds, shift: Floats) -> Thresholds:
+        """The cut points in use, all moved alike."""
+        return Thresholds(params.h + shift[:, None] * params.used, params.n_cuts)
+
+    def has_scale(self, params: Thresholds) -> bool:
+        """Rows are multiplied together with their cut points."""
+        return True
+
+    def scale_terms(self, tile: Tile, factor: Floats, some: NDArray[np.int64]) -> Floats:
+        """Log density of rows and cut points multiplied by a factor, shape (m,)."""
+        p = tile.params
+        terms = ordinal_scaled(tile.observed, tile.w, p.h, p.n_cuts, factor, some)
+        prior = cut_scale_terms(self.cut_precision, p.h[some], p.n_cuts[some], factor)
+        return np.asarray(terms + prior)
+
+    def scaled(self, params: Thresholds, factor: Floats) -> Thresholds:
+        """Cut points times a factor."""
+        return Thresholds(params.h * factor[:, None], params.n_cuts)
 
     def params_bound(self, params: Thresholds) -> float:
         """Log prior density of the cut points; log n! because they are ordered."""

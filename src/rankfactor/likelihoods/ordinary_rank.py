@@ -37,8 +37,16 @@ from scipy.special import ndtri
 from rankfactor.kernels.rank_draws import level_extremes, sweep_ranks
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import Observed, ObservedArray, RowArrays, Sites, Statistics, Tile
-from rankfactor.likelihoods.coding import Cuts, cuts_in_use
+from rankfactor.likelihoods.base import (
+    Location,
+    Observed,
+    ObservedArray,
+    RowArrays,
+    Sites,
+    Statistics,
+    Tile,
+)
+from rankfactor.likelihoods.coding import Cuts, cut_location, cuts_in_use
 from rankfactor.likelihoods.ordinal_probit import LatentNormal, Thresholds, start_cut_points
 from rankfactor.typing import Floats, Index
 
@@ -154,6 +162,31 @@ class OrdinaryRank(LatentNormal[Boundaries]):
         seen = ~np.isnan(tile.observed)
         rho = np.where(seen, tile.observed, 0.0).astype(np.float64)
         return Sites(seen.astype(np.float64), rho)
+
+    def location(self, params: Boundaries, n_rows: int) -> Location:
+        """Latent values take up a shift, and nothing but w says where they are."""
+        return cut_location(0.0, params.h, params.n_cuts)
+
+    def shifted(self, params: Boundaries, shift: Floats) -> Boundaries:
+        """Latent values and the boundaries in use, all moved alike."""
+        latent = params.latent + shift[:, None].astype(np.float32)
+        return replace(params, h=params.h + shift[:, None] * params.used, latent=latent)
+
+    def has_scale(self, params: Boundaries) -> bool:
+        """Rows are multiplied together with the latent values of a fit."""
+        return bool(params.latent.shape[1])
+
+    def scale_terms(self, tile: Tile, factor: Floats, some: NDArray[np.int64]) -> Floats:
+        """Log density of w and latent values multiplied by a factor, shape (m,)."""
+        latent = tile.observed[some]
+        misses = np.nansum((latent - tile.w[some]) ** 2, axis=1)
+        count = (~np.isnan(latent)).sum(axis=1)
+        return np.asarray(count * np.log(factor) - 0.5 * misses * factor**2)
+
+    def scaled(self, params: Boundaries, factor: Floats) -> Boundaries:
+        """Latent values and boundaries times a factor."""
+        latent = params.latent * factor[:, None].astype(np.float32)
+        return replace(params, h=params.h * factor[:, None], latent=latent)
 
     def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples of a tile of latent values.

@@ -17,6 +17,10 @@ The mean of k is ``delta Phi(-u) / Phi(u)``: less than one for labels on the rig
 u = -2, 3e4 delta at u = -4. A chain therefore moves slowly past a sample that is far on the wrong
 side. No other augmentation could do without large tau: mixtures of ``exp(-tau f^2/2 + rho f)`` of
 bounded tau are analytic in all of the complex plane, and Phi^c is not, as Phi has zeros there.
+
+Where f itself is uncertain, f ~ N(m, v), a label of weight 1 has the probability
+``Phi(y m / sqrt(1 + v))``: f* ~ N(m, 1 + v), and given f*, f ~ N(m + q (f* - m), q) with
+q = v / (1 + v). For other weights there is no such form.
 """
 
 from dataclasses import dataclass
@@ -26,6 +30,8 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from rankfactor.kernels.counts import draw_opposite
+from rankfactor.kernels.evidence import PROBIT
+from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.truncated_normal import OneSidedNormal
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
@@ -68,6 +74,20 @@ class Probit(LabelLikelihood):
     def probability(self, f: Floats, var_f: Floats) -> Floats:
         """E[Phi(f)] over f ~ N(f, var_f)."""
         return np.asarray(ndtr(f / np.sqrt(1.0 + var_f)))
+
+    def evidence_kind(self, signed: Floats) -> int | None:
+        """The kernel of Phi(y m / sqrt(1 + v)), where all labels weigh 1."""
+        return PROBIT if np.isin(np.abs(signed), (0.0, 1.0)).all() else None
+
+    def draw_decision(
+        self, signed: Floats, mean: Floats, variance: Floats, stream: Stream
+    ) -> Floats:
+        """Draws of f* on the label's side, then of f given f*."""
+        root = np.sqrt(1.0 + variance)
+        drawn = root * OneSidedNormal(mean / root, signed).draw(stream.child("latent"))
+        q, noise = variance / (1.0 + variance), np.empty(len(mean))
+        fill_normal(stream.child("decision").word, 0, noise)
+        return np.asarray(mean + q * (drawn - mean) + np.sqrt(q) * noise)
 
 
 def _opposite(

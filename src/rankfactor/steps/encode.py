@@ -117,7 +117,7 @@ def lay_out(views: Sequence[ObservedView]) -> list[Rows]:
 def encode(
     views: Sequence[ObservedView],
     prior: ScorePrior,
-    samples: slice,
+    samples: slice | NDArray[np.int64],
     n_factors: int,
     *,
     tol: float,
@@ -131,12 +131,13 @@ def encode(
     the scores of the step before; at the first step a sample may belong anywhere. ``rows`` are what
     `lay_out` gives, for callers that encode several blocks.
     """
-    n = samples.stop - samples.start
+    index = np.arange(samples.start, samples.stop) if isinstance(samples, slice) else samples
+    n = len(index)
     z = prior.fresh(n).law(n, n_factors)
     if rows is None:
         rows = lay_out(views)
     curved = all(item.view.likelihood.has_curvature for item in views)
-    index, active = np.arange(samples.start, samples.stop), np.arange(n)
+    active = np.arange(n)
     path = (Newton if curved else Anderson)(n, n_factors)
     for step in range(max_steps):
         old = z.take(active)

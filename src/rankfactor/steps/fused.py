@@ -42,7 +42,6 @@ def update_fused(
     pool: Workers,
     block: int,
     after: After,
-    stream: Stream | None = None,
 ) -> tuple[float, list[ScorePrior]]:
     """Update the table's view and all scores, in place.
 
@@ -59,8 +58,6 @@ def update_fused(
         Samples whose scores are found together.
     after : callable
         Given a block's prior, its new scores and its samples, what its prior is to be.
-    stream : Stream, optional
-        Draws in place of conditionals.
 
     Returns
     -------
@@ -69,8 +66,9 @@ def update_fused(
     priors : list of ScorePrior
         What ``after`` gave, block by block.
     """
-    label_rows = [item.rows(variance=stream is None) for item in views[1:]]
-    bound, second, first = _update_rows(views[0], z, pool, stream)
+    label_rows = [item.rows() for item in views[1:]]
+    bound, second, first = update_rows(views[0], z, pool)
+    update_scales(views[0], z.order)
 
     def update_block(samples: slice) -> tuple[float, ScorePrior]:
         near, old = prior.take(samples), z.take(samples)
@@ -78,12 +76,12 @@ def update_fused(
         precision = np.add(precision, second[samples], order="F")
         shift += first[samples]
         terms = 0.0
-        for number, (item, rows) in enumerate(zip(views[1:], label_rows, strict=True), 1):
-            more, push, part = _label_sums(item, rows, old, samples, stream, number)
+        for item, rows in zip(views[1:], label_rows, strict=True):
+            more, push, part = label_sums(item, rows, old, samples)
             precision += more
             shift += push
             terms += part
-        new = sample_law(precision, shift, stream, samples)
+        new = sample_law(precision, shift, None, samples)
         z.put(samples, new)
         return terms, after(near, new, samples)
 
@@ -91,23 +89,23 @@ def update_fused(
     return bound + sum(terms for terms, _ in done), [prior for _, prior in done]
 
 
-def _label_sums(
-    item: ObservedView, rows: Rows, z: Normal, samples: slice, stream: Stream | None, number: int
+def label_sums(
+    item: ObservedView, rows: Rows, z: Normal, samples: slice, stream: Stream | None = None
 ) -> tuple[Reals, Reals, float]:
     """What the labels add to precision and shift of some samples, and their E[log likelihood]."""
     likelihood, everything = item.view.likelihood, slice(0, len(rows.mean))
     assert isinstance(likelihood, LabelLikelihood)
     f, var_f = multiply(rows, item.columns(z, stream is None), stream is None)
-    chance = tile_chance(stream, number, everything, samples)
+    chance = tile_chance(stream, 1, everything, samples)
     signed = item.observed.tile(everything, samples)
     sites, terms = likelihood.label_sites(signed, f, var_f, chance)
     return *tile_sums(rows, sites, item.view.has_intercept), float(terms.sum())
 
 
-def _update_rows(
-    item: ObservedView, z: Normal, pool: Workers, stream: Stream | None
+def update_rows(
+    item: ObservedView, z: Normal, pool: Workers, stream: Stream | None = None
 ) -> tuple[float, Floats, Floats]:
-    """Update parameters, rows and scales of the table's view, in place.
+    """Update parameters and rows of the table's view, in place; with a stream, draw them.
 
     Returns
     -------
@@ -143,7 +141,6 @@ def _update_rows(
         precision += second
         shift += first
         del second, first  # N x P numbers, which would stay while the next are found
-    update_scales(item, z.order, stream)
     return bound, precision, shift
 
 

@@ -3,7 +3,7 @@
 Statistics are additive over blocks of samples; features are independent given the statistics, so
 the step goes tile by tile. Within a tile: the likelihood's own parameters, the rows, the
 parameters again (they cost nothing once the statistics are there); then the scales of the whole
-view.
+view. The Gibbs sampler draws the scales at the end of a sweep, after its moves.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def update_view(
 
     length = tile_length(min(block, len(z.mean)))
     bound = float(sum(pool.map(update_tile, item.tiles(length))))
-    update_scales(item, z.order, stream)
+    if stream is None:
+        update_scales(item, z.order)
     return bound
 
 
@@ -143,11 +144,10 @@ def conditional_rows(
     return Normal.draw_natural(precision, shift, stream.child("rows"), first)
 
 
-def update_scales(item: ObservedView, n_factors: int, stream: Stream | None) -> None:
-    """Update the scales of a view given its rows, in place."""
-    source = None if stream is None else stream.child("scales")
+def update_scales(item: ObservedView, n_factors: int, stream: Stream | None = None) -> None:
+    """Update the scales of a view given its rows, in place; with a stream, draw them."""
     squares = item.state.rows.squares[:, :n_factors]
-    item.state.scales = item.view.shrinkage.update(item.state.scales, squares, source)
+    item.state.scales = item.view.shrinkage.update(item.state.scales, squares, stream)
 
 
 def row_prior(item: ObservedView) -> Floats:

@@ -160,7 +160,7 @@ def step_rows(
         for one, more in zip(total, added, strict=True):
             one += more
         del added, more
-    update_scales(item, z.order, None)
+    update_scales(item, z.order)
     return bound, total
 
 
