@@ -347,7 +347,7 @@ def test_there_are_no_components(whole):
 def test_gibbs_sampling_has_no_kernel():
     X, labels = corners(30)
     with pytest.raises(InputError, match="Gibbs sampling fits factors jointly"):
-        nonlinear(experts="kernel", engine=Gibbs(n_draws=4, burn_in=2)).fit(X, labels)
+        nonlinear(experts="kernel", engine=Gibbs(n_draws=4, burn_in=2, n_chains=2)).fit(X, labels)
     with pytest.raises(InputError, match="Gibbs sampling fits factors jointly"):
         nonlinear(training="label-free", engine="gibbs").fit(X, labels)
 

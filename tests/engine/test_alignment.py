@@ -132,11 +132,11 @@ SPHERE = NormalARD(scope="row")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rotated_chains_agree_where_the_prior_has_no_directions():
-    """Under a prior that is a sphere, only rotations of the loadings are known."""
+    """Under a prior that is a sphere, loadings are known up to rotations only."""
     X, _ = rotated_case()
     found = {}
     for align in ("permute", "rotate", "auto"):
-        engine = Gibbs(n_draws=150, burn_in=100, align=align)
+        engine = Gibbs(n_draws=150, burn_in=100, align=align, n_chains=2)
         settings = {"likelihood": "gaussian", "shrinkage": SPHERE, "n_factors": 2}
         model = RankFactorAnalysis(**settings, engine=engine, random_state=0, n_threads=1).fit(X)
         found[align] = model
@@ -144,10 +144,15 @@ def test_rotated_chains_agree_where_the_prior_has_no_directions():
         align: convergence(model.posterior_).loc["loadings", "r_hat"]
         for align, model in found.items()
     }
-    # Seen with seeds 0 to 4: 1.39 to 2.37, and 1.03 to 1.08.
-    assert r_hat["permute"] > 1.4
-    assert r_hat["rotate"] < 1.15
+    assert max(r_hat.values()) < 1.15
     assert r_hat["auto"] == r_hat["rotate"]
+    # Chains turn freely: up to the order and the signs of the factors, all angles come up.
+    spread = {
+        align: model.posterior_.draws.loadings[..., :2].std(axis=0).mean()
+        for align, model in found.items()
+    }
+    # Seen with seeds 0 to 4: 0.189 to 0.194, and 0.074 to 0.076.
+    assert spread["permute"] > 2 * spread["rotate"]
     # The chain itself is the same: so is everything that a rotation leaves alone.
     one, other = (found[align].posterior_ for align in ("permute", "rotate"))
     assert_array_equal(one.draws.log_likelihood, other.draws.log_likelihood)
@@ -165,7 +170,7 @@ def test_a_rotation_changes_no_decision():
     X, y = rotated_case()
     found = []
     for align in ("permute", "rotate"):
-        engine = Gibbs(n_draws=60, burn_in=50, align=align, n_predict=7)
+        engine = Gibbs(n_draws=60, burn_in=50, align=align, n_predict=7, n_chains=2)
         settings = {"likelihood": "gaussian", "classifier": "probit", "shrinkage": SPHERE}
         model = RankFactorClassifier(
             **settings, n_factors=2, engine=engine, random_state=0, n_threads=1
@@ -180,7 +185,7 @@ def test_a_rotation_changes_no_decision():
 def test_which_priors_are_spheres():
     def rotates(loading, coefficient, label=None, align="auto"):
         model = Model(2, Gaussian(), label, loading, coefficient)
-        return Gibbs(align=align).rotates(model)
+        return Gibbs(align=align, n_chains=2).rotates(model)
 
     assert rotates(SPHERE, TPBN())
     assert rotates(SPHERE, SPHERE, Probit())
@@ -190,4 +195,4 @@ def test_which_priors_are_spheres():
         assert rotates(prior, SPHERE, align="rotate")
     assert not rotates(SPHERE, SPHERE, align="permute")
     with pytest.raises(InputError, match="align must be 'auto', 'permute' or 'rotate'"):
-        Gibbs(align="turn")
+        Gibbs(align="turn", n_chains=2)

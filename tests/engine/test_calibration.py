@@ -262,7 +262,7 @@ def test_cross_validation_of_the_whole_fit(training):
 
 def test_draws_of_a_hinge_are_scaled_and_those_of_a_probit_are_not():
     X, y, _ = known_chances(n=120)
-    engine = Gibbs(n_draws=10, burn_in=10, n_predict=3)
+    engine = Gibbs(n_draws=10, burn_in=10, n_predict=3, n_chains=2)
     for model, scaled in (("G-L-BSVM", True), ("G-L-Probit", False)):
         fitted = RankFactorClassifier(model, engine=engine, n_factors=3, random_state=0)
         fitted.fit(X, y)

@@ -23,7 +23,7 @@ from scipy.stats import kstest
 from tests.engine.hand_built import LEVEL, certain, failures, z_score
 from tests.shrinkage.wrong import off_by_half
 
-from rankfactor.engine import expansion, gibbs
+from rankfactor.engine import expansion, gibbs, location, row_scales
 from rankfactor.engine.vb import Fit, History
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
@@ -35,6 +35,7 @@ from rankfactor.likelihoods import (
     OrdinalProbit,
     OrdinaryRank,
     Probit,
+    ordinal_probit,
 )
 from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.likelihoods.ordinal_probit import Thresholds
@@ -219,7 +220,7 @@ def summaries(states):
 
 def one_sweep(model):
     def step(state, stream):
-        return gibbs._sweep(model, state, gibbs.Gibbs(block=4), stream, Workers())[0]
+        return gibbs._sweep(model, state, gibbs.Gibbs(block=4, n_chains=2), stream, Workers())[0]
 
     return step
 
@@ -229,19 +230,32 @@ def units_alone(state, stream):
     return state
 
 
-def run(case, n_replicates, n_steps, seed, units=None):
+def location_alone(state, stream):
+    location.draw_location([state.data, state.labels], state.z, state.prior, stream)
+    return state
+
+
+def row_scales_alone(state, stream):
+    row_scales.draw_row_scales(state.data, state.z, stream)
+    return state
+
+
+ALONE = {"units": units_alone, "location": location_alone, "row scales": row_scales_alone}
+
+
+def run(case, n_replicates, n_steps, seed, alone=None, off=()):
     """What speaks against the joint law after some steps, by name: z-scores and p-values.
 
-    ``units`` is "alone" for moves of the factors' units only, "off" for sweeps without them.
+    ``alone`` is a move that is done and nothing else, ``off`` are moves that sweeps go without.
     """
     likelihood, loadings, coefficients = CASES[case]
     model = Model(K, likelihood, Probit(), loadings, coefficients)
-    step = units_alone if units == "alone" else one_sweep(model)
+    step = one_sweep(model) if alone is None else ALONE[alone]
     rng, stream = np.random.default_rng(seed), Stream.from_seed(seed)
     before, after = [], []
     with pytest.MonkeyPatch.context() as patch:
-        if units == "off":
-            patch.setattr(gibbs, "draw_units", lambda *_: None)
+        for move in off:
+            patch.setattr(gibbs, move, lambda *_: None)
         for number in range(n_replicates):
             z = certain(rng.standard_normal((N, K)))
             data = draw_view(rng, View(likelihood, loadings, INTERCEPT), D)
@@ -284,13 +298,13 @@ def test_sweeps_leave_the_joint_law_alone_in_many_replicates(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["horseshoe", "normal, rank"])
 def test_sweeps_without_the_move_of_units_leave_the_joint_law_alone(case):
-    assert run(case, 2000, 2, seed=2, units="off") == {}
+    assert run(case, 2000, 2, seed=2, off=["draw_units"]) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_move_of_units_alone_leaves_the_joint_law_alone(case):
-    assert run(case, 2000, 1, seed=2, units="alone") == {}
+    assert run(case, 2000, 1, seed=2, alone="units") == {}
 
 
 def wrong_units(views, z, stream):
@@ -303,7 +317,57 @@ def wrong_units(views, z, stream):
 @pytest.mark.parametrize("case", CASES)
 def test_wrong_units_are_found(case, monkeypatch):
     monkeypatch.setattr(expansion, "draw_units", wrong_units)
-    assert run(case, 2000, 1, seed=2, units="alone")
+    assert run(case, 2000, 1, seed=2, alone="units")
+
+
+CUTS = [case for case in CASES if "ordinal" in case]
+LATENT = [case for case in CASES if "rank" in case]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("move", "case"),
+    [("location", case) for case in CASES] + [("row scales", case) for case in CUTS + LATENT],
+)
+def test_moves_alone_leave_the_joint_law_alone(move, case):
+    assert run(case, 2000, 1, seed=2, alone=move) == {}
+
+
+def without_prior(precision, points, n_cuts):
+    """Cut points follow a shift as if they had no prior."""
+    return cut_location(0.0, points, n_cuts)
+
+
+def without_jacobian(precision, points, n_cuts, factor):
+    """The prior of multiplied cut points without the Jacobian."""
+    return cut_scale_terms(precision, points, n_cuts, factor) - n_cuts * np.log(factor)
+
+
+def without_latent_jacobian(self, tile, factor, some):
+    """The density of multiplied latent values without the Jacobian."""
+    count = (~np.isnan(tile.observed[some])).sum(axis=1)
+    return scale_terms(self, tile, factor, some) - count * np.log(factor)
+
+
+cut_location, cut_scale_terms = ordinal_probit.cut_location, ordinal_probit.cut_scale_terms
+scale_terms = OrdinaryRank.scale_terms
+MOVES = {
+    "location": (CUTS[0], (ordinal_probit, "cut_location", without_prior)),
+    "row scales": (CUTS[0], (ordinal_probit, "cut_scale_terms", without_jacobian)),
+    "row scales of latent values": (
+        "normal, rank",
+        (OrdinaryRank, "scale_terms", without_latent_jacobian),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # cut points run far off
+@pytest.mark.parametrize("move", MOVES)
+def test_wrong_moves_are_found_in_sweeps(move, monkeypatch):
+    case, fault = MOVES[move]
+    monkeypatch.setattr(*fault)
+    assert run(case, 2000, 2, seed=2)
 
 
 def no_jacobian(self, statistics, rows):
@@ -329,5 +393,6 @@ target, refresh = OrdinalProbit._target, OrdinaryRank.refresh
     ],
 )
 def test_wrong_likelihoods_are_found(case, kind, name, fault, monkeypatch):
+    """Sweeps go without the scales of rows, which would mend most of the damage at once."""
     monkeypatch.setattr(kind, name, fault)
-    assert run(case, 2000, 2, seed=2)
+    assert run(case, 2000, 2, seed=2, off=["draw_row_scales"])

@@ -41,10 +41,12 @@ def variables(prior, scales):
 
 
 def log_density(prior, a, scales):
-    """Log of p(a, scales), written out."""
+    """Log of p(a, scales), written out; with a slab, up to a constant."""
     if isinstance(prior, TPBN):
         xi, eta, phi, top = variables(prior, scales)
         total = norm.logpdf(a, scale=np.sqrt(xi)).sum() + log_gamma(xi, prior.r, eta)
+        if prior.slab is not None:
+            total -= 0.5 * (a**2).sum() / prior.slab**2
         return (
             total + log_gamma(eta, prior.s, phi) + log_gamma(phi, 0.5, top) + log_gamma(top, 0.5, 1)
         )
@@ -80,6 +82,7 @@ def draw_scales(rng, prior, n_rows):
 
 PAIRS = {
     "horseshoe": (TPBN(), TPBN(scope="row")),
+    "horseshoe with slabs": (TPBN(slab=1.5), TPBN(scope="row", slab=0.6)),
     "other shapes": (TPBN(1.3, 0.7), TPBN(0.8, 1.4, "row")),
     "scopes exchanged": (TPBN(0.8, 1.4, "row"), TPBN(1.3, 0.7)),
     "normal": (NormalARD(2.0, 3.0), NormalARD(3.0, 2.0, "row")),

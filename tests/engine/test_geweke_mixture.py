@@ -141,7 +141,7 @@ def functions(state):
 def joint_test(n_chains, length, seed):
     """z-scores by name of what should have mean zero."""
     rng, stream = np.random.default_rng(seed), Stream.from_seed(seed)
-    settings, differences = gibbs.Gibbs(block=BLOCK), []
+    settings, differences = gibbs.Gibbs(block=BLOCK, n_chains=2), []
     for number in range(n_chains):
         state = draw_state(rng)
         first, total = functions(state), {}
@@ -190,6 +190,14 @@ def wrong_unit(views, z, mixture, stream):
 def test_a_wrong_unit_is_found(monkeypatch):
     monkeypatch.setattr(gibbs, "draw_common_unit", wrong_unit)
     assert failures(joint_test(n_chains=300, length=3, seed=3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["turned", "moved"])
+def test_centres_left_behind_by_a_move_are_found(name, monkeypatch):
+    """Rotations and shifts of the scores that the centres do not follow."""
+    monkeypatch.setattr(Mixture, name, lambda self, by: self)
+    assert failures(joint_test(n_chains=1000, length=3, seed=3))
 
 
 def printed_update(self, z, stream=None):

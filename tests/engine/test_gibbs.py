@@ -273,7 +273,7 @@ AGREE = {
 
 def assert_agreement(model, seed, n_draws, burn_in):
     fit = fitted(model, easy_case(seed), tol=1e-6, max_iter=1000)
-    chain = chain_of(model, fit, gibbs.Gibbs(n_draws=n_draws, burn_in=burn_in))
+    chain = chain_of(model, fit, gibbs.Gibbs(n_draws=n_draws, burn_in=burn_in, n_chains=2))
     draws = loadings_of(chain).astype(np.float64)[:, :, :3]
     mean, expected = draws.mean(axis=0), reference_of(fit)
     assert np.corrcoef(mean.ravel(), expected.ravel())[0, 1] > 0.97
@@ -314,7 +314,7 @@ def test_log_likelihood_is_that_of_the_state(data):
     X = with_holes(simulated.X)
     model = Model(2, data)
     fit = fitted(model, simulated, X, max_iter=5)
-    chain = chain_of(model, fit, gibbs.Gibbs(n_draws=2, burn_in=3))
+    chain = chain_of(model, fit, gibbs.Gibbs(n_draws=2, burn_in=3, n_chains=2))
     item, z = chain.state.data, chain.state.z
     observed = item.observed.tile(slice(0, 6), slice(0, 40))
     w = item.state.rows.mean @ item.columns(z).mean.T
@@ -381,7 +381,7 @@ def case(request):
     return model, fitted(model, simulated, with_holes(simulated.X), max_iter=3, tol=0.0)
 
 
-SHORT = gibbs.Gibbs(n_draws=4, burn_in=2)
+SHORT = gibbs.Gibbs(n_draws=4, burn_in=2, n_chains=2)
 
 
 def test_threads_leave_every_bit_alone(case):
@@ -389,8 +389,8 @@ def test_threads_leave_every_bit_alone(case):
 
 
 def test_blocks_change_a_chain_by_rounding_only(case):
-    few = gibbs.Gibbs(n_draws=2, burn_in=1)
-    blocks = gibbs.Gibbs(n_draws=2, burn_in=1, block=37)
+    few = gibbs.Gibbs(n_draws=2, burn_in=1, n_chains=2)
+    blocks = gibbs.Gibbs(n_draws=2, burn_in=1, block=37, n_chains=2)
     assert_same_chain(chain_of(*case, few), chain_of(*case, blocks), rtol=1e-6)
 
 
@@ -420,7 +420,10 @@ def test_sampling_leaves_the_fit_alone(case):
 
 def test_a_chain_goes_on_as_if_it_had_not_stopped(case):
     model, fit = case
-    short, long = gibbs.Gibbs(n_draws=7, burn_in=3), gibbs.Gibbs(n_draws=17, burn_in=3)
+    short, long = (
+        gibbs.Gibbs(n_draws=7, burn_in=3, n_chains=2),
+        gibbs.Gibbs(n_draws=17, burn_in=3, n_chains=2),
+    )
     stream = Stream.from_seed(1)
     chain = gibbs.start_chain(model, fit, stream)
     for settings in (short, long):
@@ -430,8 +433,8 @@ def test_a_chain_goes_on_as_if_it_had_not_stopped(case):
 
 
 def test_thinning_takes_draws_out(case):
-    every = chain_of(*case, gibbs.Gibbs(n_draws=6, burn_in=2))
-    thinned = chain_of(*case, gibbs.Gibbs(n_draws=2, burn_in=2, thin=3))
+    every = chain_of(*case, gibbs.Gibbs(n_draws=6, burn_in=2, n_chains=2))
+    thinned = chain_of(*case, gibbs.Gibbs(n_draws=2, burn_in=2, thin=3, n_chains=2))
     assert_array_equal(loadings_of(every)[2::3], loadings_of(thinned))
     assert thinned.scores.count == 2
     assert len(thinned.sd_w) == 8
@@ -448,7 +451,7 @@ def test_moments_are_those_of_the_draws(case):
         order, sign = match_factors(reference_of(chain.state), reference_of(fit))
         states.append(z[:, order] * sign)
 
-    settings = gibbs.Gibbs(n_draws=5, burn_in=0)
+    settings = gibbs.Gibbs(n_draws=5, burn_in=0, n_chains=2)
     gibbs.run_chain(model, chain, reference_of(fit), settings, stream, Workers(), progress)
     law = chain.scores.law()
     assert_allclose(law.mean, np.mean(states, axis=0), rtol=1e-10, atol=1e-12)
@@ -467,16 +470,16 @@ class InterruptAt:
 
 
 def test_interrupt_keeps_the_draws(case):
-    settings = gibbs.Gibbs(n_draws=10, burn_in=2)
+    settings = gibbs.Gibbs(n_draws=10, burn_in=2, n_chains=2)
     with pytest.warns(UserWarning, match="interrupted after 3 of 10 draws"):
         chain = chain_of(*case, settings, progress=InterruptAt(5))
-    assert_same_chain(chain, chain_of(*case, gibbs.Gibbs(n_draws=3, burn_in=2)))
+    assert_same_chain(chain, chain_of(*case, gibbs.Gibbs(n_draws=3, burn_in=2, n_chains=2)))
 
 
 @pytest.mark.parametrize("sweep", [1, 3])
 def test_interrupt_with_fewer_than_two_draws_is_raised(case, sweep):
     with pytest.raises(KeyboardInterrupt):
-        chain_of(*case, gibbs.Gibbs(n_draws=10, burn_in=2), progress=InterruptAt(sweep))
+        chain_of(*case, gibbs.Gibbs(n_draws=10, burn_in=2, n_chains=2), progress=InterruptAt(sweep))
 
 
 def test_a_chain_interrupted_within_a_sweep_goes_on_as_if_it_had_not_been(case, monkeypatch):
@@ -494,9 +497,9 @@ def test_a_chain_interrupted_within_a_sweep_goes_on_as_if_it_had_not_been(case, 
 
         return call
 
-    settings, stream = gibbs.Gibbs(n_draws=10, burn_in=1), Stream.from_seed(1)
+    settings, stream = gibbs.Gibbs(n_draws=10, burn_in=1, n_chains=2), Stream.from_seed(1)
     chain = gibbs.start_chain(model, fit, stream)
-    for name in ("update_view", "update_fused"):
+    for name in ("update_view", "update_rows"):
         monkeypatch.setattr(gibbs, name, interrupted(getattr(gibbs, name)))
     with pytest.warns(UserWarning, match="interrupted"):
         gibbs.run_chain(model, chain, reference_of(fit), settings, stream, Workers())
@@ -547,12 +550,12 @@ def test_ctrl_c_ends_all_chains_after_their_sweep(case):
     model, fit = case
     sent = []
 
-    def progress(done, last):
+    def progress(done, last, note):
         if done >= 16 and not sent:
             sent.append(done)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-    settings, stream = gibbs.Gibbs(n_draws=10_000, burn_in=1), Stream.from_seed(3)
+    settings, stream = gibbs.Gibbs(n_draws=10_000, burn_in=1, n_chains=2), Stream.from_seed(3)
     with pytest.warns(UserWarning, match="draws so far are kept"):
         chains = gibbs.sample(model, fit, settings, stream, 2, progress)
     for number, chain in enumerate(chains):
@@ -566,13 +569,13 @@ def test_ctrl_c_ends_all_chains_after_their_sweep(case):
 
 
 def test_little_memory_keeps_fewer_draws_but_all_moments(case):
-    every = chain_of(*case, gibbs.Gibbs(n_draws=12, burn_in=1))
+    every = chain_of(*case, gibbs.Gibbs(n_draws=12, burn_in=1, n_chains=2))
     first = every.draws[0]
     parts = [first.loadings, *([] if first.coefficients is None else [first.coefficients])]
     parts += [*vars(first.params).values(), *first.scales.values()]
     draw = sum(part.nbytes for part in parts)
     room = 1.01 * 3 * 2 * draw / 1e6  # three draws of two chains
-    few = chain_of(*case, gibbs.Gibbs(n_draws=12, burn_in=1, memory=room))
+    few = chain_of(*case, gibbs.Gibbs(n_draws=12, burn_in=1, memory=room, n_chains=2))
     assert_array_equal(loadings_of(few), loadings_of(every)[3::4])
     assert len(few.draws) == 3
     for name, values in few.draws[0].scales.items():
@@ -586,5 +589,5 @@ def test_little_memory_keeps_fewer_draws_but_all_moments(case):
 @pytest.mark.parametrize("n_draws", [2, 3, 10, 500])
 def test_however_little_memory_two_draws_are_kept(n_draws):
     """Fewer are no sample of a posterior, and whatever reads the draws needs some."""
-    settings = gibbs.Gibbs(n_draws=n_draws, memory=1e-9)
+    settings = gibbs.Gibbs(n_draws=n_draws, memory=1e-9, n_chains=2)
     assert n_draws // settings.spacing(10**6) >= 2

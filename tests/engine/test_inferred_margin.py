@@ -149,7 +149,9 @@ def test_increasing_transforms_leave_every_bit_alone(engine):
         "n_factors": 3,
         "max_iter": 15,
         "random_state": 0,
-        "engine": engine if engine == "vb" else Gibbs(n_draws=4, burn_in=2, n_predict=3),
+        "engine": engine
+        if engine == "vb"
+        else Gibbs(n_draws=4, burn_in=2, n_predict=3, n_chains=2),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few draws are no sample, as the sampler says

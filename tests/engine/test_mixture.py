@@ -279,7 +279,7 @@ def test_unneeded_components_empty():
 
 
 def chain_of(model, fit, n_sweeps=6, block=256, n_threads=1):
-    settings = gibbs.Gibbs(n_draws=n_sweeps, burn_in=0, block=block)
+    settings = gibbs.Gibbs(n_draws=n_sweeps, burn_in=0, block=block, n_chains=2)
     stream = Stream.from_seed(3)
     chain = gibbs.start_chain(model, fit, stream)
     reference = fit.data.state.rows.mean[:, : fit.z.order]
@@ -305,7 +305,7 @@ def test_a_sweep_leaves_the_old_state_alone(fitted):
     model, fit, _ = fitted
     state = gibbs.start_chain(model, fit, Stream.from_seed(1)).state
     before = state.prior.responsibilities.copy(), state.labels.observed.responsibilities.copy()
-    settings = gibbs.Gibbs(block=40)
+    settings = gibbs.Gibbs(block=40, n_chains=2)
     new, _ = gibbs._sweep(model, state, settings, Stream.from_seed(2), Workers())
     assert_array_equal(state.prior.responsibilities, before[0])
     assert_array_equal(state.labels.observed.responsibilities, before[1])
@@ -354,7 +354,7 @@ def test_experts_of_draws_part_crossed_classes(label):
     new, truth = table(crossed, 500, rng, loadings)
     model, labels = mixed(Model(3, Gaussian(), LABEL[label]), T=8), ObservedArray(y[None])
     fit = run(model, X, labels, max_iter=300)
-    settings = gibbs.Gibbs(n_draws=10, burn_in=0)
+    settings = gibbs.Gibbs(n_draws=10, burn_in=0, n_chains=2)
     stream = Stream.from_seed(0)
     state, total = gibbs.start_chain(model, fit, stream).state, np.zeros(500)
     for sweep in range(60):

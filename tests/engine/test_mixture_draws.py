@@ -44,7 +44,9 @@ def test_a_kept_draw_encodes_and_decides_as_its_state(fitted, rotate):
     chain = gibbs.start_chain(model, fit, stream)
     loadings = fit.data.state.rows.mean[:, :K]
     reference = loadings[:, [2, 0, 1]] * [1.0, -1.0, 1.0]
-    settings = gibbs.Gibbs(n_draws=2, burn_in=0, align="rotate" if rotate else "permute")
+    settings = gibbs.Gibbs(
+        n_draws=2, burn_in=0, align="rotate" if rotate else "permute", n_chains=2
+    )
     gibbs.run_chain(model, chain, reference, settings, stream, Workers())
     state, draw = chain.state, chain.draws[-1]
     kept = ViewState(certain(draw.loadings), draw.params, None)

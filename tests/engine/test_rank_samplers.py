@@ -228,12 +228,15 @@ def case(request):
 
 
 def test_threads_leave_every_bit_alone(case):
-    settings = Gibbs(n_draws=3, burn_in=1)
+    settings = Gibbs(n_draws=3, burn_in=1, n_chains=2)
     assert_same_chain(chain_of(*case, settings), chain_of(*case, settings, n_threads=2))
 
 
 def test_blocks_change_a_chain_by_rounding_only(case):
-    few, blocks = Gibbs(n_draws=2, burn_in=1), Gibbs(n_draws=2, burn_in=1, block=37)
+    few, blocks = (
+        Gibbs(n_draws=2, burn_in=1, n_chains=2),
+        Gibbs(n_draws=2, burn_in=1, block=37, n_chains=2),
+    )
     one, other = chain_of(*case, few), chain_of(*case, blocks)
     assert_allclose(loadings_of(other), loadings_of(one), rtol=1e-4, atol=1e-5)
     assert_allclose(other.state.z.mean, one.state.z.mean, rtol=1e-4, atol=1e-5)
@@ -242,7 +245,7 @@ def test_blocks_change_a_chain_by_rounding_only(case):
 
 def test_chains_do_not_share_their_latent_values(case):
     """Two chains on the same observations, in turn or one after the other."""
-    settings = Gibbs(n_draws=2, burn_in=1)
+    settings = Gibbs(n_draws=2, burn_in=1, n_chains=2)
     first = chain_of(*case, settings, seed=1)
     again = chain_of(*case, settings, seed=2), chain_of(*case, settings, seed=1)
     assert_same_chain(first, again[1])
@@ -256,7 +259,7 @@ def test_variational_bayes_and_gibbs_agree(data):
     simulated = simulate(n=150, d=24, k=2, noise=0.8, seed=11)
     model = Model(2, data)
     fit = fitted(model, simulated, tol=1e-6, max_iter=300)
-    chain = chain_of(model, fit, Gibbs(n_draws=150, burn_in=150))
+    chain = chain_of(model, fit, Gibbs(n_draws=150, burn_in=150, n_chains=2))
     mean, expected = loadings_of(chain).mean(axis=0), reference_of(fit)
     assert np.corrcoef(mean.ravel(), expected.ravel())[0, 1] > 0.97
     assert 0.8 < np.std(mean) / np.std(expected) < 1.25

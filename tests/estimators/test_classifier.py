@@ -56,7 +56,7 @@ AUTO = {
     "kernel": ({"model": "R-NL-BSVM", "experts": "kernel"}, "label-free"),
     "ordinary rank": ({"model": "OR-L-BSVM"}, "label-free"),
     "mixture": ({"model": "G-NL-BSVM", "experts": "per_component", "n_components": 3}, "bayes"),
-    "sampler": ({"model": "G-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=2)}, "bayes"),
+    "sampler": ({"model": "G-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=2, n_chains=2)}, "bayes"),
 }
 
 
@@ -305,7 +305,7 @@ def test_bad_arguments_get_one_sentence(case, data):
 def test_gibbs(model, data):
     table, labels = data
     train, test = slice(0, 80), slice(80, 120)
-    engine = Gibbs(n_draws=30, burn_in=30, n_predict=6)
+    engine = Gibbs(n_draws=30, burn_in=30, n_predict=6, n_chains=2)
     fitted = small(model, engine=engine, max_iter=100)
     fitted.fit(table.iloc[train], labels.iloc[train])
     draws = fitted.posterior_.draws

@@ -54,7 +54,7 @@ def fitted(request, small):
     return nonlinear(request.param, n_components=6).fit(*small)
 
 
-SHORT = Gibbs(n_draws=6, burn_in=4, n_predict=3)
+SHORT = Gibbs(n_draws=6, burn_in=4, n_predict=3, n_chains=2)
 
 
 @pytest.fixture(scope="module", params=FORMS)
@@ -291,7 +291,7 @@ def test_draws_of_a_mixture_part_crossed_classes(classifier):
     X, y = table(crossed, 300, rng, loadings)
     new, truth = table(crossed, 500, rng, loadings)
     settings = {"classifier": classifier, "n_components": 8, "max_iter": 300}
-    engine = Gibbs(n_draws=30, burn_in=30, n_predict=6)
+    engine = Gibbs(n_draws=30, burn_in=30, n_predict=6, n_chains=2)
     model = nonlinear("per_component", "G-NL-BSVM", engine=engine, **settings).fit(X, y)
     assert model.score(new, truth) > 0.95
     # The mean draw's own classifiers decide, too: scores and mixture have one unit.
@@ -305,7 +305,7 @@ def test_diagnostics_of_both_forms(sampled):
     mixture = sampled.experts == "per_component"
     frame = convergence(posterior)
     assert ("coefficients" in frame.index) != mixture
-    assert frame.loc["decision function", "quantities"] == 4 * 120
+    assert frame.loc["decision function", "quantities"] == 4 * 20
     tree = posterior.to_arviz()["posterior"]
     components = (6,) if mixture else ()
     names = ("component",) if mixture else ()
@@ -323,7 +323,9 @@ def test_a_sampler_that_goes_on_predicts_as_if_it_had_not_stopped(form, small, t
     X, labels = small
 
     def run(n_draws, folder):
-        engine = Gibbs(n_draws=n_draws, burn_in=2, n_predict=3, checkpoint=tmp_path / folder)
+        engine = Gibbs(
+            n_draws=n_draws, burn_in=2, n_predict=3, checkpoint=tmp_path / folder, n_chains=2
+        )
         settings = {"n_components": 5, "engine": engine, "max_iter": 10}
         return nonlinear(form, "G-NL-BSVM", **settings).fit(X, labels)
 
@@ -338,7 +340,7 @@ def test_all_draws_of_a_mixture_on_disk(small, tmp_path):
     from rankfactor import open_draws
 
     X, labels = small
-    engine = Gibbs(n_draws=5, burn_in=1, n_predict=2, store=tmp_path / "draws.zarr")
+    engine = Gibbs(n_draws=5, burn_in=1, n_predict=2, store=tmp_path / "draws.zarr", n_chains=2)
     settings = {"n_components": 5, "engine": engine, "max_iter": 5}
     model = nonlinear("per_component", "G-NL-BSVM", **settings).fit(X, labels)
     stored = open_draws(tmp_path / "draws.zarr")["posterior"]

@@ -23,6 +23,7 @@ from rankfactor import (
     load_model,
     save_model,
 )
+from rankfactor.engine.probes import MOST as MOST_PROBES
 from rankfactor.likelihoods import DATA_LIKELIHOODS
 from rankfactor.likelihoods.base import RowArrays
 from rankfactor.posterior import mixing
@@ -35,6 +36,9 @@ from rankfactor.posterior.diagnostics import (
     to_arviz,
 )
 from rankfactor.posterior.draws import ScaleDraws
+from rankfactor.steps.encode import encode_samples
+from rankfactor.steps.score import ObservedView
+from rankfactor.steps.workers import Workers
 
 N_DRAWS, N_CHAINS, N_FACTORS = 6, 2, 2
 
@@ -118,7 +122,10 @@ def posterior():
 
 
 def with_draws(posterior, coefficients):
-    """The posterior with other draws of the coefficients, (chains, draws, rows, K + 1)."""
+    """The posterior with other draws of the coefficients, (chains, draws, rows, K + 1).
+
+    Without decisions at probes, as in files of earlier versions.
+    """
     n_chains, n_draws = coefficients.shape[:2]
     size = n_chains * n_draws
     draws = dataclasses.replace(
@@ -131,8 +138,27 @@ def with_draws(posterior, coefficients):
         log_likelihood=np.random.default_rng(2).standard_normal((n_chains, n_draws)),
         sweep=np.tile(np.arange(1, n_draws + 1), n_chains),
         scales=ScaleDraws(),
+        decisions=np.zeros((size, 0, 0), np.float32),
     )
     return dataclasses.replace(posterior, draws=draws)
+
+
+def test_the_decision_is_that_of_the_probes(posterior):
+    """By hand: a draw's own rows encode the probes, and its coefficients decide."""
+    table, _ = data()
+    draws, probes = posterior.draws, np.linspace(0, len(table) - 1, MOST_PROBES).round().astype(int)
+    observed = posterior.coding.observe(posterior.match(table.iloc[probes]))
+    pool = Workers()
+    for number in (0, len(draws.chain) - 1):
+        item = ObservedView(posterior.model.data_view, observed, draws.state(number))
+        z = encode_samples(posterior.model, item, pool, prior=draws.prior(number)).mean
+        rows = draws.coefficients[number].astype(float)
+        expected = rows[:, :-1] @ z.T + rows[:, -1:]
+        assert_allclose(draws.decisions[number], expected, atol=0.02 * np.abs(expected).max())
+    frame = convergence(posterior)
+    assert frame.loc["decision function", "quantities"] == 4 * MOST_PROBES
+    f = draws.decisions.reshape(N_CHAINS, N_DRAWS, -1)
+    assert_allclose(frame.loc["decision function", "r_hat"], np.nanmax(mixing.r_hat(f)))
 
 
 def coefficients(rho, n_draws, n_rows=4):
@@ -159,7 +185,7 @@ def test_convergence_finds_the_worst(posterior):
     assert_array_equal(bad.loc["loadings":, "r_hat"], good.loc["loadings":, "r_hat"])
 
 
-def test_the_decision_is_that_of_the_mean_scores(posterior):
+def test_without_probes_the_decision_is_that_of_the_mean_scores(posterior):
     """By hand, at one sample: the sample whose R-hat is the worst."""
     values = coefficients(0.9, 100)
     found = convergence(with_draws(posterior, values)).loc["decision function"]

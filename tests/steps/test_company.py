@@ -92,7 +92,7 @@ def test_scores_for_any_block_and_number_of_threads(encoder):
         {"model": "R-NL-BSVM", "experts": "kernel"},
         {"model": "R-NL-BSVM", "experts": "mixed"},
         {"model": "R-NL-BSVM", "experts": "per_component"},
-        {"model": "R-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=2, n_predict=2)},
+        {"model": "R-L-BSVM", "engine": Gibbs(n_draws=4, burn_in=2, n_predict=2, n_chains=2)},
     ],
     ids=lambda settings: ", ".join([settings["model"], *list(settings)[1:]]),
 )

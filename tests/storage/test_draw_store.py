@@ -229,7 +229,7 @@ def test_what_is_not_ours_is_refused(tmp_path):
     with pytest.raises(InputError, match="there are no draws at"):
         open_draws(tmp_path / "absent.zarr")
     with pytest.raises(InputError, match="store must be the path of a Zarr group or None, not 3"):
-        Gibbs(store=3)
+        Gibbs(store=3, n_chains=2)
 
 
 def test_a_full_disk_is_said_and_leaves_what_was_counted(tmp_path, monkeypatch):

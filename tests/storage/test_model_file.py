@@ -92,7 +92,7 @@ def test_predictions_are_the_same_to_the_last_bit(fitted, tmp_path):
 @pytest.mark.parametrize("labelled", [True, False])
 def test_draws_are_kept(labelled, tmp_path):
     table, labels = table_and_labels()
-    engine = Gibbs(n_draws=4, burn_in=2, n_predict=3)
+    engine = Gibbs(n_draws=4, burn_in=2, n_predict=3, n_chains=2)
     settings = {"engine": engine, "n_factors": 2, "max_iter": 5, "random_state": 0}
     if labelled:
         fitted = RankFactorClassifier(**settings).fit(table, labels)
@@ -118,7 +118,7 @@ def test_draws_are_kept(labelled, tmp_path):
 
 def test_draws_of_a_likelihood_without_parameters(monkeypatch):
     """There is no array to count them by."""
-    engine = Gibbs(n_draws=4, burn_in=2, n_predict=3)
+    engine = Gibbs(n_draws=4, burn_in=2, n_predict=3, n_chains=2)
     model = RankFactorClassifier(engine=engine, n_factors=2, max_iter=5, random_state=0)
     posterior = model.fit(*table_and_labels()).posterior_
     nothing = (NoParameters(),) * 8
@@ -385,7 +385,7 @@ def test_files_of_format_1_are_read_for_ever(name, suffix, nearness):
 
 def test_a_file_from_before_scales_were_kept(tmp_path):
     table, labels = table_and_labels()
-    engine = Gibbs(n_draws=3, burn_in=1, n_predict=2)
+    engine = Gibbs(n_draws=3, burn_in=1, n_predict=2, n_chains=2)
     fitted = RankFactorClassifier(engine=engine, n_factors=2, max_iter=5, random_state=0)
     fitted.fit(table, labels)
     path = save_model(fitted.posterior_, tmp_path / "m")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numbers
 import os
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.engine.vb import Fit
-from rankfactor.errors import InputError, check_count
+from rankfactor.errors import InputError, check_count, check_positive
 from rankfactor.kernels.packed import packed_size
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
@@ -35,14 +35,23 @@ class Gibbs:
 
     Attributes
     ----------
-    n_draws : int, default 500
+    n_draws : int, default 1000
         Draws of a chain that count.
     burn_in : int, default 500
         Sweeps before the first of them.
     thin : int, default 1
         Sweeps from one of them to the next.
-    n_chains : int, default 2
+    n_chains : int, default 4
         Chains, each from a draw of its own from the variational posterior.
+    target_ess : float, optional
+        Go on beyond ``n_draws`` until the bulk effective sample size is as large, and R-hat at most
+        ``target_r_hat``, for the decision function at all probes (without labels, for the log
+        likelihood).
+    target_r_hat : float, default 1.01
+        The largest R-hat at which chains count as converged.
+    max_minutes : float, default 10
+        With ``target_ess``, the time after which the chains stop even if the target is not reached.
+        The result then depends on the speed of the machine.
     n_predict : int, default 20
         Draws, spread over all chains, that predictions average over.
     memory : float
@@ -65,10 +74,13 @@ class Gibbs:
         does "auto" rotate. Rotated draws have no scales.
     """
 
-    n_draws: int = 500
+    n_draws: int = 1000
     burn_in: int = 500
     thin: int = 1
-    n_chains: int = 2
+    n_chains: int = 4
+    target_ess: float | None = None
+    target_r_hat: float = 1.01
+    max_minutes: float = 10.0
     n_predict: int = 20
     memory: float = 500.0
     block: int = BLOCK
@@ -87,6 +99,16 @@ class Gibbs:
             check_count("burn_in", self.burn_in)
         if not (isinstance(self.memory, numbers.Real) and self.memory > 0):
             raise InputError(f"memory must be a positive number of megabytes, not {self.memory!r}.")
+        if self.target_ess is not None:
+            check_positive("target_ess", self.target_ess)
+        check_positive("max_minutes", self.max_minutes)
+        check_positive("target_r_hat", self.target_r_hat)
+        if self.target_r_hat <= 1:
+            raise InputError(f"target_r_hat must be above 1, not {self.target_r_hat!r}.")
+        if self.store is not None and self.target_ess is not None:
+            raise InputError(
+                "a store has room for n_draws draws: leave target_ess out, or leave store out."
+            )
         for name, what in (("checkpoint", "a folder"), ("store", "a Zarr group")):
             path = getattr(self, name)
             if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
@@ -117,6 +139,10 @@ class Gibbs:
         room = max(int(1e6 * self.memory / (draw_bytes * self.n_chains)), 1)
         power = (-(-self.n_draws // room) - 1).bit_length()
         return 1 << min(power, (self.n_draws // 2).bit_length() - 1)
+
+    def longer(self) -> Gibbs:
+        """The settings of chains half as long again."""
+        return replace(self, n_draws=self.n_draws + (self.n_draws + 1) // 2)
 
 
 @dataclass
@@ -161,6 +187,8 @@ class Draw:
         Shrinkage scales of both views (`kept_scales`).
     prior : ScorePrior
         Of the scores, without the training samples' components.
+    decisions : float32 array, shape (R, probes), or None
+        Label-free decisions at the probes (`rankfactor.engine.probes`), where there are labels.
     """
 
     loadings: NDArray[np.float32]
@@ -168,6 +196,7 @@ class Draw:
     params: RowArrays
     scales: OneDraw
     prior: ScorePrior = StandardNormal()
+    decisions: NDArray[np.float32] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -220,6 +249,16 @@ class Chain:
     kept: list[int] = field(default_factory=list)
     saved: tuple[int, int] = (0, 0)
     record: ChainRecord | None = None
+
+    def keep_every(self, spacing: int, settings: Gibbs) -> None:
+        """Keep only the draws that chains of this spacing keep."""
+        step = spacing * settings.thin
+        chosen = [i for i, at in enumerate(self.kept) if (at - settings.burn_in) % step == 0]
+        if len(chosen) == len(self.kept):
+            return
+        written = sum(i < self.saved[1] for i in chosen)
+        self.draws, self.kept = [self.draws[i] for i in chosen], [self.kept[i] for i in chosen]
+        self.saved = self.saved[0], written
 
 
 def draw_spacing(fit: Fit, settings: Gibbs) -> int:

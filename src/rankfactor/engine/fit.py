@@ -250,10 +250,11 @@ class _Fitting:
                 stacklevel=4,
             )
             return None
-        tell = None
-        if progress is not None:
+        # A progress function may have a method for sampling, which has more to say.
+        tell = getattr(progress, "sampling", None)
+        if progress is not None and tell is None:
 
-            def tell(done: int, total: int) -> None:
+            def tell(done: int, total: int, note: str) -> None:
                 progress(result.n_iter + done, math.nan, math.nan)
 
         n_threads = thread_count(self.settings.n_threads)
@@ -422,8 +423,11 @@ def judge_chains(posterior: Posterior, gibbs: Gibbs) -> Posterior:
         return posterior
     ends = [draws.sweep[draws.chain == number].max() for number in np.unique(draws.chain)]
     done = max((int(min(ends)) - gibbs.burn_in) // gibbs.thin, 1)
-    found = judged(posterior, done)
-    if (~np.isnan(draws.log_likelihood)).sum(axis=1).min() < gibbs.last:
+    found = judged(posterior, done, gibbs.target_r_hat, gibbs.target_ess)
+    if gibbs.target_ess is not None and not found.converged:
+        advice = f"set max_minutes to more than {gibbs.max_minutes:g}"
+        found = replace(found, advice=advice)
+    elif (~np.isnan(draws.log_likelihood)).sum(axis=1).min() < gibbs.last:
         after = f"{done} of {counted(gibbs.n_draws, 'draw')} a chain"
         found = replace(found, state=INTERRUPTED, after=after)
     if not found.converged:

@@ -21,6 +21,8 @@ starting point (`rankfactor.engine.alignment`).
 from __future__ import annotations
 
 import logging
+import math
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +33,7 @@ import numpy as np
 
 from rankfactor.classifiers.per_component import assign_block
 from rankfactor.engine.alignment import matching
+from rankfactor.engine.axes import draw_axes
 from rankfactor.engine.chain import (
     Chain,
     Gibbs,
@@ -39,16 +42,22 @@ from rankfactor.engine.chain import (
     draw_spacing,
     label_rows,
 )
+from rankfactor.engine.column_scales import draw_column_scales
 from rankfactor.engine.expansion import draw_common_unit, draw_units
+from rankfactor.engine.label_rows import draw_label_rows, integrates
+from rankfactor.engine.location import draw_location
 from rankfactor.engine.on_disk import quantities, resumed, save_chain
+from rankfactor.engine.probes import probe_decisions
+from rankfactor.engine.row_scales import draw_row_scales
 from rankfactor.engine.vb import Fit
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture, ScorePrior
-from rankfactor.laws.normal import Normal
 from rankfactor.model import Model, ViewState
-from rankfactor.steps.fused import update_fused
-from rankfactor.steps.row import update_view
-from rankfactor.steps.score import ObservedView, update_scores
+from rankfactor.posterior.diagnostics import MIN_DRAWS
+from rankfactor.posterior.mixing import ess_bulk, r_hat
+from rankfactor.steps.fused import label_sums, update_rows
+from rankfactor.steps.row import update_scales, update_view
+from rankfactor.steps.score import ObservedView, Sums, sample_law, view_sums
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.storage.checkpoint import Checkpoint
 from rankfactor.storage.draw_store import ChainRecord
@@ -56,7 +65,9 @@ from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 
-Sweeps = Callable[[int, int], None]  # called with the sweeps done and those in all
+# Called with the sweeps done, those in all, and what is known of convergence.
+Sweeps = Callable[[int, int, str], None]
+OneChain = Callable[[int, int], None]
 
 
 def start_chain(model: Model, fit: Fit, stream: Stream) -> Chain:
@@ -88,7 +99,7 @@ def run_chain(
     settings: Gibbs,
     stream: Stream,
     pool: Workers,
-    progress: Sweeps | None = None,
+    progress: OneChain | None = None,
     stop: Callable[[], bool] = lambda: False,
     save: Callable[[Chain], None] = lambda chain: None,
 ) -> Chain:
@@ -112,6 +123,7 @@ def run_chain(
         Called every ``settings.checkpoint_every`` sweeps and when the chain ends.
     """
     spacing = draw_spacing(chain.state, settings)
+    chain.keep_every(spacing, settings)
     whole = True  # does the chain count all that it has done, so that it can be gone on from?
     try:
         while chain.sweep < settings.last and not stop():
@@ -152,7 +164,7 @@ def _sweep(
     with the old rows.
     """
     fit = _duplicate(state)
-    views, blocks = fit.views, slices(len(fit.z.mean), settings.block)
+    views, everyone, block = fit.views, slice(0, len(fit.z.mean)), settings.block
 
     def assignment(samples: slice) -> ScorePrior:
         source = stream.child("components")
@@ -161,39 +173,57 @@ def _sweep(
 
     # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
     # are all drawn after it.
-    fit.assign(pool.map(assignment, blocks))
+    fit.assign(pool.map(assignment, slices(everyone.stop, block)))
     fused = fit.data.view.likelihood.has_fused_step
     if fused:
-        source = stream.child("table")
-        total, _ = update_fused(views, fit.prior, fit.z, pool, settings.block, _as_it_is, source)
+        total, second, first = update_rows(fit.data, fit.z, pool, stream.child("table"))
     else:
-        total = _update_apart(fit, pool, settings.block, stream)
-    if fit.labels is not None:
-        terms = update_view(fit.labels, fit.z, pool, settings.block, stream.child("global", 1))
-        if not fused:
-            total += terms
+        total, second, first = 0.0, *_table_sums(fit, pool, block, stream.child("local"))
+    precision, shift = fit.prior.natural(*fit.z.mean.shape)
+    precision, shift = precision + second, shift + first
+    labels, source = fit.labels, stream.child("labels")
+    collapsed = labels is not None and integrates(labels)
+    if labels is not None and collapsed:
+        precision, shift, terms = draw_label_rows(labels, precision, shift, fit.z, source)
+        total += terms
+    elif labels is not None:
+        rows = labels.rows(variance=False)
+        more, push, terms = label_sums(labels, rows, fit.z, everyone, source)
+        precision, shift, total = precision + more, shift + push, total + terms
+    fit.z.put(everyone, sample_law(precision, shift, stream, everyone))
+    draw_column_scales(fit.data, fit.z, second, first, stream.child("columns"))
+    if not fused:
+        total += update_view(fit.data, fit.z, pool, block, stream.child("global"))
+    if labels is not None and not collapsed:
+        update_view(labels, fit.z, pool, block, source.child("rows"))
     fit.prior = fit.prior.update(fit.z, stream.child("prior"))
+    _move(fit, views, stream)
+    return fit, total
+
+
+def _move(fit: Fit, views: Sequence[ObservedView], stream: Stream) -> None:
+    """Draw what no likelihood depends on, and the scales, in place."""
+    draw_row_scales(fit.data, fit.z, stream.child("rows"))
+    fit.prior = draw_axes(views, fit.z, fit.prior, stream.child("axes"))
+    for number, item in enumerate(views):
+        update_scales(item, fit.z.order, stream.child("scales", number))
     if isinstance(fit.prior, Mixture):
         fit.prior = draw_common_unit(views, fit.z, fit.prior, stream.child("units"))
     else:
         draw_units(views, fit.z, stream.child("units"))
-    return fit, total
+    fit.prior = draw_location(views, fit.z, fit.prior, stream.child("location"))
 
 
-def _as_it_is(prior: ScorePrior, z: Normal, samples: slice) -> ScorePrior:
-    return prior
+def _table_sums(fit: Fit, pool: Workers, block: int, stream: Stream) -> tuple[Floats, Floats]:
+    """What the table says of the scores, with auxiliary variables of its own: (N, P), (N, K)."""
+    rows = fit.data.rows(variance=False)
 
+    def sums(samples: slice) -> Sums:
+        return view_sums(fit.data, rows, fit.z.take(samples), samples, stream)
 
-def _update_apart(fit: Fit, pool: Workers, block: int, stream: Stream) -> float:
-    """Scores, then the table's view, each with auxiliary variables of its own; in place."""
-    source, rows = stream.child("local"), [item.rows(variance=False) for item in fit.views]
-
-    def local_step(samples: slice) -> None:
-        prior, z = fit.prior.take(samples), fit.z.take(samples)
-        fit.z.put(samples, update_scores(fit.views, prior, z, samples, source, rows))
-
-    pool.map(local_step, slices(len(fit.z.mean), block))
-    return update_view(fit.data, fit.z, pool, block, stream.child("global", 0))
+    parts = pool.map(sums, slices(len(fit.z.mean), block))
+    precision = np.concatenate([part.precision for part in parts])
+    return precision, np.concatenate([part.shift for part in parts])
 
 
 def _advance(chain: Chain, state: Fit, log_likelihood: float) -> None:
@@ -239,6 +269,7 @@ def _keep(model: Model, chain: Chain, reference: Floats, spacing: int, rotate: b
         prior = replace(prior, centres=match.rows(prior.centres))
     draw = as_draw(fit, rows, coefficients, prior, match.order, rotated=rotate)
     if kept:
+        draw = replace(draw, decisions=probe_decisions(model, fit.data.observed, draw))
         chain.draws.append(draw)
         chain.kept.append(chain.sweep)
     if chain.record is not None:
@@ -257,7 +288,8 @@ def sample(
 ) -> list[Chain]:
     """Run all chains side by side, each on a thread of its own.
 
-    Ctrl-C ends all chains after their present sweep. If each has at least two draws these are kept,
+    With a target, chains are made half as long again until they reach it or the time is up. Ctrl-C
+    ends all chains after their present sweep. If each has at least two draws these are kept,
     with a warning; else it is raised. With a store, chains go on from where they were left; with
     records, one a chain, all draws go there.
     """
@@ -273,12 +305,16 @@ def sample(
             chain.record = record
     ending = Event()
     done = [chain.sweep for chain in chains]
+    late = Deadline(settings, chains)
+    told = ""
 
     def run(number: int) -> None:
         def tell(sweep: int, last: int) -> None:
             done[number] = sweep
             if progress is not None:
-                progress(sum(done), last * settings.n_chains)
+                # Chains with a target may go on after their last sweep.
+                more = settings.target_ess is not None
+                progress(sum(done), last * settings.n_chains + more, told)
 
         def save(chain: Chain) -> None:
             # First: a state that is gone on from counts draws that are on disk.
@@ -291,20 +327,30 @@ def sample(
             model,
             chains[number],
             reference,
-            settings,
+            reached,
             streams[number],
             Workers(),
             tell,
-            ending.is_set,
+            lambda: ending.is_set() or late.passed,
             save,
         )
 
+    reached = settings
     with ThreadPoolExecutor(min(n_threads, settings.n_chains)) as threads:
         try:
-            # Within the block: Ctrl-C may come when only some of the chains have begun.
-            running = [threads.submit(run, number) for number in range(settings.n_chains)]
-            for one in running:
-                one.result()
+            while True:
+                # Within the block: Ctrl-C may come when only some of the chains have begun.
+                running = [threads.submit(run, number) for number in range(settings.n_chains)]
+                for one in running:
+                    one.result()
+                if settings.target_ess is None or late.passed:
+                    break
+                ratio, size = mixing_so_far(chains)
+                if ratio <= settings.target_r_hat and size >= settings.target_ess:
+                    break
+                told = f"R-hat {ratio:.3f}, {size:.0f} of {settings.target_ess:.0f} effective draws"
+                logger.info("%d draws a chain: %s", reached.n_draws, told)
+                reached = reached.longer()
         except KeyboardInterrupt:
             ending.set()
             threads.shutdown()
@@ -317,4 +363,39 @@ def sample(
         except BaseException:
             ending.set()
             raise
+    if progress is not None and settings.target_ess is not None:
+        progress(sum(done), sum(done), told)
     return chains
+
+
+class Deadline:
+    """Whether chains with a target have run for as long as they may.
+
+    Chains run on until each has a few draws.
+    """
+
+    def __init__(self, settings: Gibbs, chains: Sequence[Chain]) -> None:
+        limited = settings.target_ess is not None
+        self._end = time.monotonic() + 60.0 * settings.max_minutes if limited else math.inf
+        self._chains = chains
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        if time.monotonic() < self._end:
+            return False
+        return min(len(chain.draws) for chain in self._chains) >= MIN_DRAWS
+
+
+def mixing_so_far(chains: Sequence[Chain]) -> tuple[float, float]:
+    """R-hat and bulk effective sample size: of the decisions or, without labels, the likelihood."""
+    length = min(len(chain.draws) for chain in chains)
+    found = []
+    for chain in chains:
+        decisions = [one.decisions for one in chain.draws[:length] if one.decisions is not None]
+        lines = np.array(chain.log_likelihood)[np.array(chain.kept[:length]) - 1]
+        found.append(np.array(decisions).reshape(length, -1) if decisions else lines[:, None])
+    if length < MIN_DRAWS:
+        return math.inf, 0.0
+    draws = np.stack(found).astype(np.float64)
+    return float(np.fmax.reduce(r_hat(draws))), float(ess_bulk(draws).min())

@@ -85,11 +85,13 @@ def save_chain(store: Checkpoint, number: int, chain: Chain) -> None:
         return
     draws = chain.draws[saved:]
     rows = [one.coefficients for one in draws if one.coefficients is not None]
+    decisions = [one.decisions for one in draws if one.decisions is not None]
     parts = [{name: getattr(one, name) for name in _STACKED} for one in draws]
     piece = {
         "kept": np.array(chain.kept[saved:], np.int64),
         **stacked(parts),
         "coefficients": np.array(rows, np.float32),
+        "decisions": np.array(decisions, np.float32),
         "priors": tuple(one.prior for one in draws),
     }
     store.save(number, _state(chain), piece)
@@ -130,7 +132,7 @@ def resumed(store: Checkpoint, number: int, start: Chain, settings: Gibbs) -> Ch
         chain = _assembled(*found, start)
     except (LookupError, TypeError, ValueError, AttributeError) as problem:
         raise store.damaged(number, repr(problem)) from problem
-    if chain.sweep > settings.last:
+    if chain.sweep > settings.last and settings.target_ess is None:
         raise InputError(
             f"the folder {store.path} holds {chain.rows.count} draws a chain already: set "
             "n_draws to at least as many, or choose another folder."
@@ -167,11 +169,16 @@ def _assembled(state: dict[str, Any], pieces: list[dict[str, Any]], start: Chain
     for piece in pieces:
         count = len(piece["kept"])
         parts = unstacked({name: piece[name] for name in _STACKED}, count)
-        rows = piece["coefficients"] if len(piece["coefficients"]) else [None] * count
+        rows, decisions = (
+            piece[name] if len(piece[name]) else [None] * count
+            for name in ("coefficients", "decisions")
+        )
         chain.kept += piece["kept"].tolist()
         chain.draws += [
-            Draw(**part, coefficients=row, prior=prior)
-            for part, row, prior in zip(parts, rows, piece["priors"], strict=True)
+            Draw(**part, coefficients=row, prior=prior, decisions=decided)
+            for part, row, prior, decided in zip(
+                parts, rows, piece["priors"], decisions, strict=True
+            )
         ]
     if len(chain.kept) != state["kept"] or chain.sweep != len(chain.log_likelihood):
         raise ValueError("its draws are not those that it counts")

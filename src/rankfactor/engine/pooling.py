@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfactor.classifiers import Classifier, Gated, fit_classifier
-from rankfactor.engine.chain import Chain, Moments
+from rankfactor.engine.chain import Chain, Draw, Moments
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed
@@ -84,7 +85,14 @@ def collect(
         ScaleDraws.of(model, stacked([draw.scales for draw in draws])),
         tuple(experts),
         tuple(draw.prior for draw in draws if isinstance(draw.prior, Mixture)),
+        decisions=_decisions(draws, coefficients.shape[1]),
     )
+
+
+def _decisions(draws: Sequence[Draw], n_rows: int) -> NDArray[np.float32]:
+    """Decisions at the probes, shape (draws, R, probes)."""
+    found = [draw.decisions for draw in draws if draw.decisions is not None]
+    return np.array(found) if found else np.zeros((len(draws), n_rows, 0), np.float32)
 
 
 def pooled(moments: Sequence[Moments]) -> Normal:

@@ -1,11 +1,14 @@
 """How well the chains of a Gibbs fit have mixed, in words, in numbers and for ArviZ.
 
-What matters is the decision function. It is judged at the label-free mean scores of the training
-samples, with the coefficients of every draw: ``f_rn = beta_r . E[z_n] + c_r``. (A chain keeps no
-scores, only their moments.) Loadings and coefficients of factors that are hardly used wander and
-change places; a large R-hat of theirs need not worry.
+What matters is the decision function. It is judged at probes, training samples that are encoded
+without their labels by the rows of every draw and decided by its coefficients
+(`rankfactor.engine.probes`). Loadings and coefficients depend on how factors are ordered, rotated
+and scaled, which changes from draw to draw for factors that are hardly used; a large R-hat of
+theirs need not worry.
 
-With a mixture the decision is that of the draw's components,
+Files of earlier versions have no such decisions. Theirs are taken at the label-free mean scores of
+the training samples, with the coefficients of every draw: ``f_rn = beta_r . E[z_n] + c_r``. With a
+mixture the decision is that of the draw's components,
 ``f_rn = sum_t R_t(z_n) (beta_rt . z_n + c_rt)``. The unit of all scores is a draw's own, so the
 mean scores are divided by the unit u of the draw's loadings against the mean ones, ``A_s = u A`` by
 least squares. A component's number means nothing beyond its draw, so coefficients are left out.
@@ -77,10 +80,13 @@ def _log_likelihood(draws: Draws) -> Floats:
 def _decisions(posterior: Posterior, *, named: bool = True) -> Quantities:
     draws, classifiers = _drawn(posterior), posterior.classifiers
     assert classifiers is not None
-    rows = classifiers.row_names()
-    samples = evenly_spaced(len(posterior.scores.mean), MOST // len(rows))
+    rows, known = classifiers.row_names(), draws.decisions.shape[-1]
+    most = MOST // len(rows)
+    samples = evenly_spaced(len(posterior.scores.mean), known or most)
     scores = posterior.scores.take(samples)
-    if draws.priors:
+    if known:
+        f = by_chain(draws, draws.decisions)
+    elif draws.priors:
         f = by_chain(draws, _mixed_decisions(draws, scores))
     else:
         coefficients = by_chain(draws, draws.coefficients).astype(float)  # (chain, draw, R, K + 1)
@@ -196,10 +202,16 @@ def _summary(draws: Floats, names: list[str]) -> dict[str, Any]:
     }
 
 
-def judged(posterior: Posterior, n_draws: int) -> Convergence:
+def judged(
+    posterior: Posterior,
+    n_draws: int,
+    max_r_hat: float = MAX_R_HAT,
+    min_ess: float | None = None,
+) -> Convergence:
     """Return whether the chains have converged, by R-hat and the effective sample size.
 
-    ``n_draws`` are those that every chain has made; of these it may have kept a part only.
+    ``n_draws`` are those that every chain has made; of these it may have kept a part only. The
+    least effective sample size is by default `MIN_ESS` a chain.
     """
     quantity = "log likelihood" if posterior.classifiers is None else "decision function"
     kept = _log_likelihood(_drawn(posterior))
@@ -210,19 +222,23 @@ def judged(posterior: Posterior, n_draws: int) -> Convergence:
         return Convergence(NOT_CONVERGED, after, few, "set n_draws=500")
     draws, _ = (_likelihood if posterior.classifiers is None else _decisions)(posterior)
     ratio, size = float(np.fmax.reduce(r_hat(draws))), float(ess_bulk(draws).min())
-    enough = MIN_ESS * n_chains
-    if not (ratio > MAX_R_HAT or size < enough):
-        found = (
-            f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT}), its bulk "
-            f"effective sample size {size:.0f} (should be {enough})"
-        )
-        return Convergence(CONVERGED, after, found)
+    enough = MIN_ESS * n_chains if min_ess is None else min_ess
+    by_ratio = (
+        f"R-hat of the {quantity} is {_rounded(ratio, max_r_hat)} (should be below {max_r_hat})"
+    )
+    by_size = f"effective sample size {{}}{size:.0f} (should be {enough:.0f})"
+    if not (ratio > max_r_hat or size < enough):
+        return Convergence(CONVERGED, after, f"{by_ratio}, its bulk {by_size.format('')}")
     # Once chains have found each other, R-hat^2 - 1 falls like 1 / n, and the ESS grows like n.
     factor = enough / size
-    found = f"the bulk effective sample size of the {quantity} is {size:.0f} (should be {enough})"
-    if ratio > MAX_R_HAT:
-        factor = max(factor, (ratio**2 - 1) / (MAX_R_HAT**2 - 1))
-        found = f"R-hat of the {quantity} is {_rounded(ratio)} (should be below {MAX_R_HAT})"
+    found = (
+        f"the bulk effective sample size of the {quantity} is {size:.0f} (should be {enough:.0f})"
+    )
+    if ratio > max_r_hat:
+        factor = max(factor, (ratio**2 - 1) / (max_r_hat**2 - 1))
+        found = (
+            f"R-hat of the {quantity} is {_rounded(ratio, max_r_hat)} (should be below {max_r_hat})"
+        )
     about = n_draws * max(factor, 1.1)
     unit = int(10 ** max(math.floor(math.log10(about)) - 1, 0))
     needed = math.ceil(about / unit) * unit  # the next number with two digits that count
@@ -230,9 +246,9 @@ def judged(posterior: Posterior, n_draws: int) -> Convergence:
     return Convergence(NOT_CONVERGED, after, found, more)
 
 
-def _rounded(ratio: float) -> str:
+def _rounded(ratio: float, limit: float) -> str:
     """R-hat to as many digits as tell it from its limit."""
-    return f"{ratio:.4f}" if MAX_R_HAT - 0.005 < ratio < MAX_R_HAT + 0.005 else f"{ratio:.2f}"
+    return f"{ratio:.4f}" if limit - 0.005 < ratio < limit + 0.005 else f"{ratio:.2f}"
 
 
 def to_arviz(posterior: Posterior) -> Any:

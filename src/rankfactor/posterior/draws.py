@@ -130,6 +130,9 @@ class Draws:
         Prior of the scores ``z @ basis`` at every draw; empty where it is standard normal.
     basis : array, shape (K, K), or None
         None where the priors are those of the scores themselves.
+    decisions : float32 array, shape (S, R, probes)
+        Label-free decisions at some training samples, spread evenly over all; no probes in files
+        of earlier versions.
     """
 
     chain: NDArray[np.int64]
@@ -144,6 +147,7 @@ class Draws:
     experts: tuple[Gated, ...] = ()
     priors: tuple[Mixture, ...] = ()
     basis: Floats | None = None
+    decisions: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0, 0), np.float32))
 
     def prior(self, number: int) -> ScorePrior:
         """Prior of the scores at a draw."""
@@ -180,6 +184,7 @@ class Draws:
         return replace(
             self,
             coefficients=self.coefficients * small,
+            decisions=self.decisions * sign.astype(np.float32)[:, None],
             classifiers=tuple(rows.flipped(sign) for rows in self.classifiers),
             experts=tuple(one.flipped(sign) for one in self.experts),
         )

@@ -208,6 +208,8 @@ def _disassemble(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
             "prior": stacked([_laws(one) for one in draws.priors]),
             "scales": draws.scales.values,
         }
+        if left_out is None:
+            parts["draws"]["decisions"] = draws.decisions
     needs = [one for one in (BASIS, RESIDUAL, KERNEL) if one in parts]
     summary = _summary(posterior)
     header: dict[str, Any] = {
@@ -401,6 +403,8 @@ def _drawn(model: Model, parts: dict[str, Any], basis: Any) -> Draws:
         experts=tuple(_gated(one) for one in several(n_chosen, "gates", "experts")),
         priors=tuple(_mixture(model.latent, one["prior"]) for one in several(n_draws, "prior")),
         basis=basis,
+        # Nor have files without training samples any decisions at them.
+        decisions=parts.get("decisions", np.zeros((n_draws, 0, 0), np.float32)),
     )
 
 

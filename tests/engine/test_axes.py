@@ -1,0 +1,158 @@
+"""The move that rotates factors, against densities with the scales of entries integrated out.
+
+The density of an angle itself, and its draws, are in `tests.kernels.test_slices`; the marginal
+density of an entry is in `tests.shrinkage.test_marginal`.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import exp1
+from scipy.stats import norm
+from scipy.stats import t as student
+from tests.engine.moved import MODELS, K, log_likelihoods, predictors, score_density, state_of
+from tests.kernels.test_slices import exact_draws
+from tests.laws.goodness import assert_fits, integrated_cdf
+
+from rankfactor.engine.axes import draw_axes
+from rankfactor.kernels.rng import Stream
+from rankfactor.latent import StandardNormal
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Gaussian, NoParameters, ObservedArray, Probit
+from rankfactor.model import View, ViewState
+from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD, ShrinkageByBlock
+from rankfactor.steps.score import ObservedView
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_nothing_changes_but_the_priors(case):
+    before, after = state_of(case), state_of(case)
+    after.prior = draw_axes(after.views, after.z, after.prior, Stream.from_seed(1))
+    assert np.abs(after.z.mean - before.z.mean).max() > 1e-3
+    assert_allclose((after.z.mean**2).sum(axis=1), (before.z.mean**2).sum(axis=1), rtol=1e-10)
+    scores = [score_density(x.z, x.prior) for x in (before, after)]
+    assert_allclose(*scores, rtol=1e-10)
+    for one, other in zip(before.views, after.views, strict=True):
+        w = [predictors(*pair) for pair in ((one, before.z), (other, after.z))]
+        assert_allclose(w[1], w[0], atol=1e-10)
+        terms = [
+            log_likelihoods(x.view.likelihood, x.observed, x.state.params, w[0])
+            for x in (one, other)
+        ]
+        assert_array_equal(*terms)
+        if one.view.has_intercept:
+            assert_array_equal(other.state.rows.mean[:, K], one.state.rows.mean[:, K])
+
+
+def log_horseshoe(a, phi):
+    x = 0.5 * a**2 / phi
+    return x + np.log(exp1(x)) - 0.5 * np.log(phi)
+
+
+def horseshoe(rng, n_rows):
+    prior = TPBN(slab=0.8)
+    scales = prior.update(prior.start(n_rows, 2), rng.gamma(0.5, size=(n_rows, 2)), STREAM)
+    return prior, scales, lambda a: log_horseshoe(a, scales.phi.mean) - 0.5 * a**2 / 0.8**2
+
+
+def horseshoe_by_row(rng, n_rows):
+    prior = TPBN(scope="row")
+    scales = prior.update(prior.start(n_rows, 2), rng.gamma(0.5, size=(n_rows, 2)), STREAM)
+    return prior, scales, lambda a: log_horseshoe(a, scales.phi.mean)
+
+
+def other_shapes(rng, n_rows):
+    prior = TPBN(1.3, 0.7, slab=0.8)
+    scales = prior.update(prior.start(n_rows, 2), rng.gamma(0.5, size=(n_rows, 2)), STREAM)
+    # Given xi.
+    return prior, scales, lambda a: norm.logpdf(a, scale=scales.xi**0.5) - 0.5 * a**2 / 0.8**2
+
+
+def multiplicative_gamma(rng, n_rows):
+    prior = MultiplicativeGamma()
+    scales = prior.update(prior.start(n_rows, 2), rng.gamma(0.5, size=(n_rows, 2)), STREAM)
+    return prior, scales, lambda a: student.logpdf(a, prior.nu, scale=scales.tau**-0.5)
+
+
+def normal(rng, n_rows):
+    prior = NormalARD()
+    scales = prior.update(prior.start(n_rows, 2), np.tile([0.2, 1.0], (n_rows, 1)), STREAM)
+    return prior, scales, lambda a: norm.logpdf(a, scale=scales.alpha.mean**-0.5)
+
+
+def by_block(rng, n_rows):
+    prior = ShrinkageByBlock.of(TPBN(), np.arange(n_rows) % 2)
+    scales = prior.update(prior.start(n_rows, 2), rng.gamma(0.5, size=(n_rows, 2)), STREAM)
+    phi = np.concatenate([one.phi.mean for one in scales])[np.arange(n_rows) % 2]
+    return prior, scales, lambda a: log_horseshoe(a, phi)
+
+
+STREAM = Stream.from_seed(3)
+PAIRS = {
+    "horseshoe": (horseshoe, horseshoe_by_row),
+    "other shapes": (other_shapes, horseshoe_by_row),
+    "multiplicative gamma": (multiplicative_gamma, normal),
+    "blocks": (by_block, horseshoe),
+}
+
+
+def rotation(angle):
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, s], [-s, c]])
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_angles_follow_the_density_of_the_rotated_rows(case):
+    """Where the angle has its law before the move, it has it afterwards."""
+    rng = np.random.default_rng(4)
+    parts, z = [], rng.standard_normal((5, 2))
+    for make, likelihood, n_rows in zip(PAIRS[case], (Gaussian(), Probit()), (4, 2), strict=True):
+        rows = rng.standard_normal((n_rows, 3)) * np.array([0.5, 1.0, 1.0])
+        parts.append((*make(rng, n_rows), likelihood, rows))
+    grid = np.linspace(0.0, np.pi, 3001)
+
+    def at(angle):
+        return sum(f(rows[:, :2] @ rotation(angle).T).sum() for _, _, f, _, rows in parts)
+
+    values = np.array([at(angle) for angle in grid])
+    cdf = integrated_cdf(lambda _: values, grid)
+    stream, after = Stream.from_seed(5), []
+    for number, angle in enumerate(exact_draws(cdf, grid, 3000)):
+        views = []
+        for prior, scales, _, likelihood, rows in parts:
+            turned = np.column_stack([rows[:, :2] @ rotation(angle).T, rows[:, 2]])
+            state = ViewState(Normal(turned, np.zeros((len(rows), 6)), np.zeros(0)), None, scales)
+            state.params = NoParameters()
+            nothing = ObservedArray(np.empty((len(rows), 0)))
+            views.append(ObservedView(View(likelihood, prior), nothing, state))
+        scores = Normal(z @ rotation(angle).T, np.zeros((5, 3)), np.zeros(0))
+        draw_axes(views, scores, StandardNormal(), stream.child(number))
+        # z_new = z R(t)^T
+        turn = np.linalg.lstsq(z, scores.mean, rcond=None)[0].T
+        after.append(np.arctan2(turn[0, 1], turn[0, 0]))
+        if number < 3:
+            assert_allclose(turn @ turn.T, np.eye(2), atol=1e-10)
+            for item, (*_, rows) in zip(views, parts, strict=True):
+                assert_allclose(item.state.rows.mean[:, :2], rows[:, :2] @ turn.T, atol=1e-10)
+    assert_fits(np.mod(after, np.pi), cdf, len(PAIRS))
+
+
+def test_one_factor_has_no_plane():
+    prior = TPBN()
+    rows = Normal(np.ones((3, 2)), np.zeros((3, 3)), np.zeros(0))
+    state = ViewState(rows, NoParameters(), prior.start(3, 1))
+    item = ObservedView(View(Gaussian(), prior), ObservedArray(np.empty((3, 0))), state)
+    z = Normal(np.arange(4.0)[:, None], np.zeros((4, 1)), np.zeros(0))
+    draw_axes([item], z, StandardNormal(), Stream.from_seed(6))
+    assert_array_equal(z.mean[:, 0], np.arange(4.0))
+    assert_array_equal(rows.mean, 1.0)
+
+
+def test_every_pair_of_factors_is_turned_in_time():
+    state, seen = state_of("gaussian"), np.zeros((K, K), bool)
+    for number in range(30):
+        before = state.z.mean.copy()
+        draw_axes(state.views, state.z, state.prior, Stream.from_seed(7).child(number))
+        turn = np.linalg.lstsq(before, state.z.mean, rcond=None)[0]
+        seen |= np.abs(turn) > 1e-6
+    assert seen.all()
