@@ -215,7 +215,7 @@ def test_a_small_table_of_many_choices() -> None:
     assert pinned(weighed, full)["label_weight"] == weighed.label_weight_
     with pytest.raises(InputError, match="known to the fitted estimator alone"):
         pinned(classifier(training="predictive", label_weight="auto"), full)
-    kept = classifier(engine=Gibbs(n_draws=4, burn_in=2, checkpoint="here"))
+    kept = classifier(engine=Gibbs(n_draws=4, burn_in=2, checkpoint="here", n_chains=2))
     assert pinned(kept, full)["engine"].checkpoint is None
 
 

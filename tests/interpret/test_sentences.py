@@ -189,7 +189,7 @@ def test_methods_name_model_settings_and_version():
 
 def test_methods_name_the_sampler():
     rng = np.random.default_rng(0)
-    engine = Gibbs(n_draws=4, burn_in=1, n_predict=2)
+    engine = Gibbs(n_draws=4, burn_in=1, n_predict=2, n_chains=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = RankFactorAnalysis(n_factors=2, engine=engine, max_iter=3, random_state=0)

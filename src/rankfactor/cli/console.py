@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BAD_INPUT = 2
 
-Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+Progress = Callable[..., None]  # step, how much of it is done, out of how much, and a note
 _warned: ContextVar[dict[str, None]] = ContextVar("warned")
 
 # Arguments of the library that have an option; a test holds this to its signatures.
@@ -164,7 +164,7 @@ def progress() -> Iterator[Progress]:
     if not console.is_terminal:
         finished: set[str] = set()
 
-        def tell(step: str, done: int, total: int) -> None:
+        def tell(step: str, done: int, total: int, note: str = "") -> None:
             if done == total and step not in finished:
                 finished.add(step)
                 say(f"{step}: done" + (f" ({total})" if total > 1 else ""), err=True)
@@ -191,10 +191,11 @@ def progress() -> Iterator[Progress]:
         console=console,
     ) as display:
 
-        def show(step: str, done: int, total: int) -> None:
+        def show(step: str, done: int, total: int, note: str = "") -> None:
             if step not in bars:
                 bars[step] = display.add_task(step, total=total)
-            display.update(bars[step], completed=done, total=total)
+            text = f"{step} ({note})" if note else step
+            display.update(bars[step], completed=done, total=total, description=text)
 
         yield show
 

@@ -103,7 +103,8 @@ def fit(
                     "--label-weight given, nothing of this fit divides the samples."
                 )
             step = partial(tell, "Fit to all samples")
-            watched_fit(fitted, data.values, asked.labels, step, data.groups if labels else None)
+            together, sampling = data.groups if labels else None, partial(tell, "Gibbs sampling")
+            watched_fit(fitted, data.values, asked.labels, step, together, sampling)
             ctrl_c.hold()
             posterior = fitted.posterior_.with_positive(data.positive)
             failures = []

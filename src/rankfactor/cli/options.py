@@ -173,6 +173,15 @@ _DIFFERENT: dict[str, dict[str, Any]] = {
         "help": "Variational Bayes, or Gibbs sampling, which gives intervals.",
     },
     "n_draws": {"min": 2},
+    "target_ess": {
+        "kind": float,
+        "min": 1.0,
+        "show_default": "off",
+        "help": "Go on until the decision function has as many effective draws.",
+    },
+    "max_minutes": {
+        "help": "Time limit for --until-converged and --target-ess.",
+    },
     "burn_in": {"min": 0},
     "checkpoint": {
         "kind": Path,
@@ -228,7 +237,19 @@ def _options_of(documented: dict[str, tuple[str, str]], panel: str) -> Options:
 
 _CLASSIFIER = _documented("estimators/classifier.py", "PlainClassifier")
 ESTIMATOR = _options_of(_CLASSIFIER, _MODEL)
-GIBBS = _options_of(_documented("engine/chain.py", "Gibbs"), _GIBBS)
+UNTIL_CONVERGED, TARGET_ESS = "until_converged", 400.0
+GIBBS = {
+    UNTIL_CONVERGED: option(
+        bool,
+        f"Go on until the decision function has {TARGET_ESS:.0f} effective draws and R-hat is at "
+        "most --target-r-hat.",
+        "--until-converged",
+        default=None,
+        show_default="off",
+        rich_help_panel=_GIBBS,
+    ),
+    **_options_of(_documented("engine/chain.py", "Gibbs"), _GIBBS),
+}
 PRESETS = _CLASSIFIER["model"][1].partition(":")[0]  # the names of the paper's models
 
 

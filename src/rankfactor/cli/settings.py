@@ -86,8 +86,10 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
     engine = told.get("engine", "")
     if not isinstance(engine, str):
-        sampling = {name: getattr(engine, name) for name in opt.GIBBS if name != "checkpoint"}
-        told |= {"engine": "gibbs", **sampling}
+        sampling = {name: getattr(engine, name, None) for name in opt.GIBBS if name != "checkpoint"}
+        told |= {"engine": "gibbs"} | {
+            k: value for k, value in sampling.items() if value is not None
+        }
     return told
 
 
@@ -155,6 +157,8 @@ def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
 
 def _engine(options: Mapping[str, Any]) -> Any:
     given = {name: options[name] for name in opt.GIBBS if options.get(name) is not None}
+    if given.pop(opt.UNTIL_CONVERGED, False):
+        given.setdefault("target_ess", opt.TARGET_ESS)
     if options["engine"] == "gibbs":
         from rankfactor.engine.chain import Gibbs
 

@@ -66,17 +66,24 @@ def watched_fit(
     classifier: Any,
     table: Any,
     labels: Any,
-    tell: Callable[[int, int], None],
+    tell: Callable[..., None],
     groups: Any = None,
+    sampling: Callable[[int, int, str], None] | None = None,
 ) -> bool:
     """Fit a factor model, telling of the iterations done and the most there can be.
+
+    ``sampling`` is told of the sweeps of a Gibbs sampler, of all in all, and how it has mixed.
 
     Returns whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
     """
     tell(0, classifier.max_iter)
-    classifier.set_params(
-        progress=lambda iteration, elbo, change: tell(iteration, classifier.max_iter)
-    )
+
+    def iterated(iteration: int, elbo: float, change: float) -> None:
+        tell(iteration, classifier.max_iter)
+
+    if sampling is not None:
+        iterated.sampling = sampling  # type: ignore[attr-defined]
+    classifier.set_params(progress=iterated)
     together = {} if groups is None else {"groups": groups}
     with interrupts() as came:
         classifier.fit(table, labels, **together)
