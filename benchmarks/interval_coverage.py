@@ -2,11 +2,25 @@
 
     .venv/bin/python -m benchmarks.interval_coverage
     .venv/bin/python -m benchmarks.interval_coverage --of stability
+    .venv/bin/python -m benchmarks.interval_coverage --of gibbs
+    .venv/bin/python -m benchmarks.interval_coverage --of hinge
 
 Decisions of new samples: tables are drawn from the model itself (Gaussian features with a noise of
 their own, probit labels, three factors, half of the loadings zero), so that the true decision of
 every new sample is known: f = beta . z + beta_0. The interval is `predict_interval(level=0.9)` of a
 sample that was not in training.
+
+``--of gibbs``: decisions of new samples, effects of features and coefficients after Gibbs sampling,
+with probit labels and normalised likelihoods; the tables are the same with unit noise, and the
+truth follows from the parameters that they were drawn with. Given the latent normals y of the
+features, E[z | y] = V A^T y with V = (I + A^T A)^-1, so the effect of feature i is
+``beta^T V a_i`` times its interquartile range, and the coefficient of factor k per standard
+deviation of its label-free score is ``beta_k sqrt(1 - V_kk)``.
+
+``--of hinge``: the same for the hinge and for max-margin ranks, whose posterior is that of a
+pseudo-likelihood. Their decisions have a scale of their own, so the truth is multiplied by the
+number that brings it nearest to the decisions found. The weight of a label is the power that its
+likelihood is raised to (`class_weight`), a learning rate.
 
 ``--of stability``: effects of features, coefficients and loadings, with the intervals of refits to
 half-samples (`rankfactor.posterior.certainty`). Tables are those of `benchmarks.sign_rates`. The
@@ -37,6 +51,17 @@ from rankfactor.posterior.certainty import (
 
 REPLICATES, N_NEW = 20, 200
 LARGE = 8000
+SAMPLED = Gibbs(n_draws=300, burn_in=200, n_chains=2, n_predict=60)
+NORMALISED = {
+    "G-L-Probit": {"model": "G-L-Probit"},
+    "ordinal probit": {"likelihood": "ordinal_probit", "classifier": "probit"},
+    "OR-L-Probit": {"model": "OR-L-Probit"},
+}
+PSEUDO = {
+    f"{model}, labels of weight {c:g}": {"model": model, "class_weight": {False: c, True: c}}
+    for model in ("G-L-BSVM", "R-L-BSVM")
+    for c in (0.25, 0.5, 1.0, 2.0)
+}
 ENGINES = {"variational Bayes": "vb", "Gibbs": Gibbs(n_draws=200, burn_in=200, n_predict=50)}
 
 
@@ -49,6 +74,51 @@ def simulate(rng, n, d=30, k=3):
     f = z @ np.array([1.5, -1.0, 0.0]) + 0.3
     y = f + rng.standard_normal(n + N_NEW) > 0
     return X[:n], y[:n], X[n:], f[n:]
+
+
+def simulate_known(rng, n, d=30, k=3):
+    """Like `simulate` with unit noise; with true effects (d,) and coefficients (k,)."""
+    A = rng.standard_normal((d, k)) * (rng.random((d, k)) < 0.5)
+    beta = np.array([1.5, -1.0, 0.5])
+    z = rng.standard_normal((n + N_NEW, k))
+    X = z @ A.T + rng.standard_normal((n + N_NEW, d))
+    f = z @ beta + 0.3
+    y = f + rng.standard_normal(n + N_NEW) > 0
+    V = np.linalg.inv(np.eye(k) + A.T @ A)
+    low, high = np.quantile(X[:n], (0.25, 0.75), axis=0)
+    effects = (A @ V @ beta) * (high - low)
+    return X[:n], y[:n], X[n:], f[n:], effects, beta * np.sqrt(1 - np.diag(V)), A
+
+
+def by_gibbs(models: dict, tables: int, sizes: tuple[int, ...], scaled: bool) -> None:
+    """Print how often intervals after Gibbs sampling hold the truth."""
+    print("| model | samples | decisions | effects | coefficients | scale | width of decisions |")
+    print("|---" * 7 + "|")
+    for name, settings in models.items():
+        for n in sizes:
+            rng, rows = np.random.default_rng(0), []
+            for _ in range(tables):
+                X, y, new, f, effects, beta, A = simulate_known(rng, n)
+                model = RankFactorClassifier(
+                    **settings, n_factors=3, training="bayes", engine=SAMPLED, random_state=0
+                ).fit(X, y)
+                posterior = model.posterior_
+                low, high = model.predict_interval(new, 0.9).T
+                found = model.decision_function(new)
+                scale = (found @ f) / (f @ f) if scaled else 1.0
+                order, sign = match_factors(A, posterior.structure)
+                coefficients = coefficient_certainty(posterior).at(0)
+                rows.append(
+                    [
+                        np.mean((low <= scale * f) & (scale * f <= high)),
+                        held(effect_certainty(posterior).at(0), scale * effects).mean(),
+                        held(coefficients, scale * sign * beta[order]).mean(),
+                        scale,
+                        np.mean(high - low),
+                    ]
+                )
+            cells = " | ".join(f"{value:.2f}" for value in np.mean(rows, axis=0))
+            print(f"| {name} | {n} | {cells} |", flush=True)
 
 
 def held(certainty: Certainty, truth: np.ndarray) -> np.ndarray:
@@ -94,13 +164,20 @@ def _coverage(name: str, training: str, n: int, seed: int, repeats: int) -> list
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--of", choices=("decisions", "stability"), default="decisions")
-    parser.add_argument("--tables", type=int, default=10, help="with --of stability")
+    parser.add_argument("--of", choices=("decisions", "gibbs", "hinge", "stability"))
+    parser.set_defaults(of="decisions")
+    parser.add_argument("--tables", type=int, default=10, help="simulated tables of a size")
     parser.add_argument("--repeats", type=int, default=50, help="half-sample fits")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     if options.of == "stability":
         by_stability(options.tables, options.repeats)
+        return
+    if options.of == "gibbs":
+        by_gibbs(NORMALISED, options.tables, (100, 400), scaled=False)
+        return
+    if options.of == "hinge":
+        by_gibbs(PSEUDO, options.tables, (200,), scaled=True)
         return
     print("| training samples | engine | intervals that hold the truth | mean width |")
     print("|---|---|---|---|")
