@@ -54,7 +54,7 @@ def evidence_slopes(kind, signed, m, v):  # type: ignore[no-untyped-def]
     above, below = hinge_sides(y * m, c, v)
     share = 1.0 / (1.0 + math.exp(min(above - below, 700.0)))
     a, s = (y * m - 1.0) / math.sqrt(v), math.sqrt(v)
-    density = (1.0 - share) * math.exp(-0.5 * a * a - above) / (s * _ROOT_2PI)
+    density = math.exp(-0.5 * a * a - log_evidence(kind, signed, m, v)) / (s * _ROOT_2PI)
     slope = 2.0 * c * share
     return y * slope, slope * slope - 4.0 * c * c * share + 2.0 * c * density
 

@@ -16,6 +16,7 @@ from rankfactor.kernels.slices import SMALLEST
 NEWTON_STEPS = 6
 ROOM = 1.3  # variance of the normal approximation, relative to that of the last Newton step
 TINY = 1e-12  # least variance of a decision
+LONGEST = 5.0  # change of a decision by one Newton step
 _FAST = {"reassoc", "contract", "nsz"}
 
 
@@ -75,16 +76,20 @@ def approximate_row(kind, signed, X, cov, prior):  # type: ignore[no-untyped-def
     for _ in range(NEWTON_STEPS):
         mean, variance = decision_means(X, row), decision_products(cov, row, row)
         for i in range(n):
-            slope[i], curvature[i] = evidence_slopes(
-                kind, signed[i], mean[i], variance[i] + spread[i]
-            )
+            v = max(variance[i], 0.0) + max(spread[i], TINY)
+            slope[i], curvature[i] = evidence_slopes(kind, signed[i], mean[i], v)
         # The derivative of the log evidence in the variance is (slope^2 - curvature) / 2.
         within = curvature - slope**2
         nothing = np.zeros(n)
         gradient = X @ slope - _second(X, cov, nothing, within) @ row - prior * row
         P = _second(X, cov, np.maximum(curvature, 0.0), np.maximum(within, 0.0))
+        if not (np.isfinite(P).all() and np.isfinite(gradient).all()):
+            break
         factor = np.linalg.cholesky(P + np.diag(prior))
-        row = row + np.linalg.solve(factor.T, np.linalg.solve(factor, gradient))
+        step = np.linalg.solve(factor.T, np.linalg.solve(factor, gradient))
+        # Far steps overshoot where the evidence is nearly flat.
+        reach = np.max(np.abs(np.append(decision_means(X, step), 0.0)))
+        row = row + step * min(1.0, LONGEST / max(reach, TINY))
         spread = np.sum(np.linalg.solve(factor, X) ** 2, axis=0)
     return row, factor / math.sqrt(ROOM)
 

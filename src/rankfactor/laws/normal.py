@@ -31,6 +31,8 @@ from rankfactor.kernels.solve import draw_packed, solve_packed
 from rankfactor.typing import Floats, Index, Reals
 
 _ROWS = 4096  # whose covariances are transformed together
+# Rounding of a precision: that of its own kind or, where single precision was summed, of that.
+_RIDGES = (float(np.finfo(np.float64).eps), float(np.finfo(np.float32).eps), 1e-5)
 _SMALL = 32  # order up to which one product with packed covariances is quicker
 
 
@@ -50,9 +52,12 @@ class Normal:
     def from_natural(cls, precision: Reals, shift: Reals) -> Normal:
         """Law with packed precision (n, P) and shift (n, K), found in their precision."""
         mean, cov, log_det = solve_packed(precision, shift)
-        bad = ~np.isfinite(log_det)
-        if bad.any():
-            mean[bad], cov[bad], log_det[bad] = solve_packed(_ridged(precision[bad]), shift[bad])
+        for size in _RIDGES:
+            bad = ~np.isfinite(log_det)
+            if not bad.any():
+                break
+            ridged = _ridged(precision[bad], size)
+            mean[bad], cov[bad], log_det[bad] = solve_packed(ridged, shift[bad])
         return cls(mean.astype(np.float64, copy=False), cov, log_det)
 
     @classmethod
@@ -63,9 +68,11 @@ class Normal:
         fill_normal(stream.word, first * order, noise.reshape(-1))
         noise = noise.astype(shift.dtype, copy=False)
         mean = draw_packed(precision, shift, noise)
-        bad = ~np.isfinite(mean[:, 0])
-        if bad.any():
-            mean[bad] = draw_packed(_ridged(precision[bad]), shift[bad], noise[bad])
+        for size in _RIDGES:
+            bad = ~np.isfinite(mean[:, 0])
+            if not bad.any():
+                break
+            mean[bad] = draw_packed(_ridged(precision[bad], size), shift[bad], noise[bad])
         return cls.certain(mean.astype(np.float64, copy=False), precision.dtype)
 
     @classmethod
@@ -210,7 +217,7 @@ def with_intercept(matrix: Floats, order: int) -> Floats:
     return full
 
 
-def _ridged(precision: Reals) -> Reals:
+def _ridged(precision: Reals, size: float) -> Reals:
     """Precisions that rounding made indefinite, with a ridge on the diagonal.
 
     The ridge is of the size of that rounding: the smallest change that gives a law again. It is in
@@ -218,5 +225,5 @@ def _ridged(precision: Reals) -> Reals:
     """
     ridged = precision.copy()
     positions = diagonal_positions(packed_order(precision.shape[1]))
-    ridged[:, positions] *= 1 + 100 * packed_order(precision.shape[1]) * np.finfo(ridged.dtype).eps
+    ridged[:, positions] *= 1 + 100 * packed_order(precision.shape[1]) * size
     return ridged
