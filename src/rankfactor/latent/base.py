@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from rankfactor.errors import InputError
 from rankfactor.kernels.packed import packed_transform
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
@@ -81,7 +82,7 @@ class ScorePrior(ABC):
 
         Whatever the prior has learned of places is moved along (`moved`).
         """
-        raise NotImplementedError
+        raise InputError(f"{type(self).__name__} cannot be sampled: define `location`.")
 
     def moved(self, by: Floats) -> Self:
         """A drawn prior of scores to which a vector (K,) was added."""

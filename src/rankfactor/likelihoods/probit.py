@@ -20,7 +20,7 @@ bounded tau are analytic in all of the complex plane, and Phi^c is not, as Phi h
 
 Where f itself is uncertain, f ~ N(m, v), a label of weight 1 has the probability
 ``Phi(y m / sqrt(1 + v))``: f* ~ N(m, 1 + v), and given f*, f ~ N(m + q (f* - m), q) with
-q = v / (1 + v). For other weights there is no such form.
+q = v / (1 + v). Other weights have no closed form.
 """
 
 from dataclasses import dataclass
