@@ -72,6 +72,7 @@ from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.diagnostics import judged
 from rankfactor.posterior.draws import Draws, certain
 from rankfactor.posterior.effects import quartiles
+from rankfactor.posterior.factor_count import FactorCount
 from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
@@ -118,23 +119,16 @@ def fit_posterior(
         if labels is not None:
             check_labels(table.given, labels.tasks, labels.class_index)
         observed = coding.observe(table.values)
-        model = model.for_coding(coding)
-        factor_count = None
-        if model.n_factors == AUTO:
-            named = None if plan.blocks is None else plan.blocks[coding.columns]
-            ranked = model.data.normal_scores(observed)
-            factor_count = count_factors(observed, ranked, settings.seed, pool, named)
-            model = replace(model, n_factors=factor_count.n_factors)
+        model, factor_count = settled(model, plan, coding, observed, settings, pool)
         training = settings.trains(model, n, len(coding.columns))
-        model = with_blocks(model, plan.blocks, coding.columns)
-        fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
+        fitting = Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
         # A folder that cannot be used is refused before any work is done.
         fitting.open_chains(plan.names[coding.columns].tolist())
         result = fitting.ascend()
         if not fitting.keeps_kernel(result):
             model = replace(model, experts=None)
             training = settings.trains(model, n, len(coding.columns))
-            fitting = _Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
+            fitting = Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
             fitting.open_chains(plan.names[coding.columns].tolist())
             if training != "label-free":  # which the fit so far is
                 result = fitting.ascend()
@@ -172,7 +166,25 @@ def fit_posterior(
     return posterior if settings.gibbs is None else judge_chains(posterior, settings.gibbs)
 
 
-class _Fitting:
+def settled(
+    model: Model,
+    plan: FeaturePlan,
+    coding: Coding,
+    observed: Observed,
+    settings: FitSettings,
+    pool: Workers,
+) -> tuple[Model, FactorCount | None]:
+    """The model with its margin, number of factors and blocks settled for a coded table."""
+    model, factor_count = model.for_coding(coding), None
+    if model.n_factors == AUTO:
+        named = None if plan.blocks is None else plan.blocks[coding.columns]
+        ranked = model.data.normal_scores(observed)
+        factor_count = count_factors(observed, ranked, settings.seed, pool, named)
+        model = replace(model, n_factors=factor_count.n_factors)
+    return with_blocks(model, plan.blocks, coding.columns), factor_count
+
+
+class Fitting:
     """The stages of a fit, and what they share."""
 
     def __init__(
@@ -199,6 +211,7 @@ class _Fitting:
             most = min(settings.ascent.max_iter, START_ITERATIONS)
             self.ascent = replace(settings.ascent, max_iter=most, warns=False)
         self.start: tuple[ViewState, Normal] | None = None  # of predictive training
+        self.step = settings.predictive.first_step  # the size of its last step
 
     def open_chains(self, features: list[str]) -> None:
         """Open the checkpoint and the store of draws, where they are asked for."""
@@ -223,7 +236,7 @@ class _Fitting:
         if self.ctrl_c.came and not result.convergence.interrupted:
             result.convergence = Convergence(INTERRUPTED, "the label-free start")
             warnings.warn(result.convergence.warning, convergence_warning(), stacklevel=4)
-        train(
+        self.step = train(
             self.model, result, self.rows, classifier, self.predictive, self.pool, progress=progress
         )
         return result

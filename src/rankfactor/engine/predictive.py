@@ -139,8 +139,8 @@ def train(
     settings: Predictive,
     pool: Workers,
     progress: Progress | None = None,
-) -> None:
-    """Ascend J from a fit without labels, in place.
+) -> float:
+    """Ascend J from a fit without labels, in place; the size of the last step.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def train(
         Called after every step.
     """
     if settings.label_weight == 0 or fit.convergence.interrupted:
-        return
+        return settings.first_step
     data = fit.data
     change = np.nan  # of the objective by the last step whose objective could be compared
     weight = settings.label_weight * data.observed.shape[0]
@@ -218,3 +218,4 @@ def train(
         fit.convergence = Convergence(INTERRUPTED, done(number))
     if not fit.convergence.converged:
         warnings.warn(fit.convergence.warning, convergence_warning(), stacklevel=2)
+    return step

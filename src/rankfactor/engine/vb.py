@@ -376,8 +376,12 @@ def _iterate_fused(fit: Fit, block: int, pool: Workers, momentum: Momentum) -> f
 
 def record(fit: Fit, elbo: float) -> None:
     """Add an iteration to the history."""
+    record_moment(fit, elbo, second_moment(fit.z.mean))
+
+
+def record_moment(fit: Fit, elbo: float, moment: Floats) -> None:
+    """Add an iteration to the history, given the second moment (K, K) of the scores."""
     loadings = fit.data.state.rows.mean[:, : fit.z.order]
-    moment = second_moment(fit.z.mean)
     variance = variance_of(loadings, moment)
     likelihood = fit.data.view.likelihood
     assert isinstance(likelihood, DataLikelihood)

@@ -7,6 +7,7 @@ of this law.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,15 @@ class Normal:
         cov = np.zeros((packed_size(order), n), kind).T
         cov[:, diagonal_positions(order)] = variance
         return cls(mean, cov, np.full(n, order * np.log(variance)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Normal]) -> Normal:
+        """Rows of several laws, one after another."""
+        return cls(
+            np.concatenate([part.mean for part in parts]),
+            np.concatenate([part.cov for part in parts]),
+            np.concatenate([part.log_det for part in parts]),
+        )
 
     def flipped(self, sign: Floats) -> Normal:
         """Law of ``sign`` (n,) times the rows; signs do not change a covariance."""

@@ -19,7 +19,7 @@ that need not find the bound to find the sites overrides `sites`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
@@ -221,6 +221,13 @@ class Observed(Protocol):
         tiles say add it here.
         """
         return np.ascontiguousarray(self.tile(rows, slice(0, self.shape[1]))).tobytes()
+
+    def moved(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> Observed:
+        """The same observations, their arrays replaced by what ``keep`` makes of them.
+
+        ``keep`` copies an array to where it is to be held, such as to a file.
+        """
+        return ObservedArray(keep(self.tile(slice(0, self.shape[0]), slice(0, self.shape[1]))))
 
 
 @dataclass(frozen=True)
@@ -439,8 +446,12 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
         return self.parameters(**arrays)
 
     @abstractmethod
-    def learn(self, values: Floats) -> Any:
-        """Coding of a training table, shape (samples, features), NaN where missing."""
+    def learn(self, values: Floats, few: Mapping[int, Floats] | None = None) -> Any:
+        """Coding of a training table, shape (samples, features), NaN where missing.
+
+        Where the values are those of some samples only, ``few`` has all values, in increasing
+        order, of the columns that have few; a coding of values that are not ordered ignores it.
+        """
 
     @abstractmethod
     def normal_scores(self, observed: Observed, levels: Floats | None = None) -> Observed:

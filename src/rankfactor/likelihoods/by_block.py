@@ -11,7 +11,7 @@ have it held at zero by a prior of precision `NO_INTERCEPT`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -80,6 +80,10 @@ class BlockObserved(Observed):
             for block, local in _within(self.block_ends, rows)
         ]
         return tiles[0] if len(tiles) == 1 else np.vstack(tiles)
+
+    def moved(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> BlockObserved:
+        """The same observations, their arrays replaced by what ``keep`` makes of them."""
+        return BlockObserved(tuple(part.moved(keep) for part in self.parts))
 
     def content(self, rows: slice) -> bytes:
         """What tells the observations of some rows from others."""
@@ -322,12 +326,14 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         blocks = np.repeat([number for number, _ in self.runs], [length for _, length in self.runs])
         return np.flatnonzero(blocks == block)
 
-    def learn(self, values: Floats) -> BlockCoding:
+    def learn(self, values: Floats, few: Mapping[int, Floats] | None = None) -> BlockCoding:
         """Coding of every block, of the columns that vary."""
         codings = []
         for block, part in enumerate(self.parts):
             columns = self._columns(block)
-            coding: Any = part.learn(values[:, columns])
+            places = {column: place for place, column in enumerate(columns.tolist())}
+            own = {places[i]: known for i, known in (few or {}).items() if i in places}
+            coding: Any = part.learn(values[:, columns], own)
             if not len(coding.columns):
                 raise InputError(
                     f"no feature of the block {self.names[block]!r} varies: leave the block out."

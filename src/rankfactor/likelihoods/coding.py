@@ -9,6 +9,7 @@ A sparse table is coded without being made dense: the entries that it does not s
 values like any other, so ties at zero are one level. A stored NaN is a missing value.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -39,8 +40,11 @@ class Cuts:
     n_cuts: NDArray[np.int64]  # (d,)
 
     @classmethod
-    def learn(cls, values: Any, max_cuts: int) -> Self:
-        """Cuts of every feature that varies in an array or a CSC matrix (samples, features)."""
+    def learn(cls, values: Any, max_cuts: int, few: Mapping[int, Floats] | None = None) -> Self:
+        """Cuts of every feature that varies in an array or a CSC matrix (samples, features).
+
+        ``few`` has all values of some columns, of which the table has those of some samples.
+        """
         n_samples, n_features = values.shape
         if issparse(values):
             ends = values.indptr
@@ -48,6 +52,9 @@ class Cuts:
             chosen = [choose_cuts(part, max_cuts, n_samples - len(part)) for part in parts]
         else:
             chosen = [choose_cuts(values[:, i], max_cuts) for i in range(n_features)]
+        for i, known in (few or {}).items():
+            if len(known) <= max_cuts + 1:
+                chosen[i] = known[:-1]
         columns = np.array([i for i, cuts in enumerate(chosen) if len(cuts)], np.int64)
         n_cuts = np.array([len(chosen[i]) for i in columns], np.int64)
         table = np.full((len(columns), int(n_cuts.max(initial=0))), np.inf)
@@ -132,9 +139,9 @@ class CutLikelihood(DataLikelihood[Params]):
         """Refuse a number of cuts that one-byte codes cannot hold."""
         check_count(self.cuts_field, getattr(self, self.cuts_field), most=MAX_CUTS)
 
-    def learn(self, values: Any) -> Cuts:
+    def learn(self, values: Any, few: Mapping[int, Floats] | None = None) -> Cuts:
         """Cuts of every feature that varies."""
-        return self.coding.learn(values, self.most_cuts)
+        return self.coding.learn(values, self.most_cuts, few)
 
     def score_levels(self, observed: Observed) -> Floats:
         """Normal quantile of every level's middle rank, scaled to unit variance, shape (d, L)."""

@@ -9,9 +9,9 @@ Site: tau = t_i, rho = t_i x. Noise: q(t_i) = Ga(shape + N_i/2, rate + sum_n E[(
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,12 @@ class Standardised(Observed):
         scaled = (part - by.centre[rows]) / by.scale[rows]
         return np.ascontiguousarray(scaled.T, dtype=np.float64)
 
+    def moved(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> Standardised:
+        """The same observations, their values replaced by what ``keep`` makes of them."""
+        by = self.scaling
+        values = keep(self.values[:, by.columns])
+        return Standardised(values, replace(by, columns=np.arange(len(by.columns))))
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -133,7 +139,7 @@ class StandardisedLikelihood(DataLikelihood[Noise]):
     has_intercept: ClassVar[bool] = True
     uses_values: ClassVar[bool] = True
 
-    def learn(self, values: Floats) -> Scaling:
+    def learn(self, values: Floats, few: Mapping[int, Floats] | None = None) -> Scaling:
         """Mean and standard deviation of every feature that varies."""
         return Scaling.learn(values)
 

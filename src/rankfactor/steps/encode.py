@@ -123,17 +123,18 @@ def encode(
     tol: float,
     max_steps: int,
     rows: Sequence[Rows] | None = None,
+    start: Normal | None = None,
 ) -> Normal:
     """Scores of the samples, from the prior to the fixed point of `update_scores`.
 
     A sample stops by itself once a step would move no score by more than ``tol``, so its result
     does not depend on which others are worked on with it. A mixture's responsibilities are taken at
     the scores of the step before; at the first step a sample may belong anywhere. ``rows`` are what
-    `lay_out` gives, for callers that encode several blocks.
+    `lay_out` gives, for callers that encode several blocks; ``start`` are scores to begin with.
     """
     index = np.arange(samples.start, samples.stop) if isinstance(samples, slice) else samples
     n = len(index)
-    z = prior.fresh(n).law(n, n_factors)
+    z = prior.fresh(n).law(n, n_factors) if start is None else start.copy()
     if rows is None:
         rows = lay_out(views)
     curved = all(item.view.likelihood.has_curvature for item in views)
@@ -211,9 +212,4 @@ def encode_samples(
             [data], now, samples, model.n_factors, tol=TOL, max_steps=STEPS, rows=laid_out
         )
 
-    parts = pool.map(encode_block, slices(n, block))
-    return Normal(
-        np.concatenate([part.mean for part in parts]),
-        np.concatenate([part.cov for part in parts]),
-        np.concatenate([part.log_det for part in parts]),
-    )
+    return Normal.joined(pool.map(encode_block, slices(n, block)))

@@ -100,25 +100,40 @@ def update_view(
             whole = Tile(observed, w, np.zeros_like(w), part, chance)
             state.params.put(tile, likelihood.refresh(item.observed, tile, whole))
         statistics = row_statistics(item, columns, tile, block, stream)
-        rows, params = state.rows.take(tile), state.params.take(tile)
-        bound = likelihood.bound(statistics, rows, params)
-        if stream is None:
-            params = likelihood.update(statistics, rows, params)
-        else:
-            source = stream.child("params")
-            params = likelihood.draw_params(statistics, rows, params, source, tile.start)
-        precision, shift = likelihood.system(statistics, params)
-        rows = conditional_rows(precision.copy(), shift, prior[tile], stream, tile.start)
-        if stream is None:
-            params = likelihood.update(statistics, rows, params)
-        state.rows.put(tile, rows)
-        state.params.put(tile, params)
-        return bound
+        return update_rows_given(item, tile, statistics, prior[tile], stream)
 
     length = tile_length(min(block, len(z.mean)))
     bound = float(sum(pool.map(update_tile, item.tiles(length))))
     if stream is None:
         update_scales(item, z.order)
+    return bound
+
+
+def update_rows_given(
+    item: ObservedView,
+    tile: slice,
+    statistics: Statistics,
+    prior: Floats,
+    stream: Stream | None = None,
+) -> float:
+    """Update parameters and rows of a tile from its statistics, in place; with a stream, draw them.
+
+    ``prior`` (rows, K) holds the rows' prior precisions. Returns E[log likelihood] before.
+    """
+    likelihood, state = item.view.likelihood, item.state
+    rows, params = state.rows.take(tile), state.params.take(tile)
+    bound = likelihood.bound(statistics, rows, params)
+    if stream is None:
+        params = likelihood.update(statistics, rows, params)
+    else:
+        source = stream.child("params")
+        params = likelihood.draw_params(statistics, rows, params, source, tile.start)
+    precision, shift = likelihood.system(statistics, params)
+    rows = conditional_rows(precision.copy(), shift, prior, stream, tile.start)
+    if stream is None:
+        params = likelihood.update(statistics, rows, params)
+    state.rows.put(tile, rows)
+    state.params.put(tile, params)
     return bound
 
 

@@ -1,0 +1,106 @@
+"""Where the shards of a table are: in memory, or in scratch files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfactor.engine.large.shard import SHARD, Shard
+from rankfactor.engine.large.shards import LocalShards
+from rankfactor.errors import InputError
+from rankfactor.kernels.packed import packed_size
+from rankfactor.laws.normal import Normal
+from rankfactor.likelihoods import Coding, Observed, ObservedArray
+from rankfactor.likelihoods.by_block import BlockObserved
+from rankfactor.likelihoods.gaussian import Standardised
+from rankfactor.steps.workers import Workers
+from rankfactor.storage.scratch import Scratch, let_go
+from rankfactor.typing import Floats
+
+Chunks = Callable[[int], Iterator[tuple[int, Any]]]
+_UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+
+
+def bytes_of(memory: object) -> int | None:
+    """Bytes of an amount such as "2GB", 2_000_000_000 or None for no limit."""
+    if memory is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(memory).upper())
+    try:
+        assert found is not None
+        size = int(float(found[1]) * _UNITS[found[2]])
+    except (AssertionError, KeyError, ValueError):
+        size = 0
+    if size <= 0:
+        raise InputError(f"memory must be an amount such as '2GB', not {memory!r}.")
+    return size
+
+
+@dataclass(frozen=True)
+class LocalPlacement:
+    """Shards in this process.
+
+    Attributes
+    ----------
+    chunks : callable
+        ``chunks(rows)`` yields the number of the first row and the values of consecutive chunks.
+    memory : int or None
+        Bytes that codes and scores may take in memory; beyond, they lie in scratch files.
+    scratch : str or None
+        Folder of these files.
+    """
+
+    chunks: Chunks
+    memory: int | None = None
+    scratch: str | None = None
+
+    def __call__(
+        self,
+        coding: Coding,
+        n_factors: int,
+        signed: Floats,
+        withheld: NDArray[np.bool_],
+        pool: Workers,
+    ) -> LocalShards:
+        """Code all samples; ``signed`` (R, N) and ``withheld`` (N,) are theirs."""
+        per_sample = len(coding.columns) + 8 * (n_factors + 1) + 4 * packed_size(n_factors)
+        inside = self.memory is None or per_sample * len(withheld) <= self.memory // 2
+        scratch = None if inside else Scratch(self.scratch)
+        shards = []
+        for first, values in self.chunks(SHARD):
+            rows = slice(first, first + values.shape[0])
+            observed = coding.observe(values)
+            if scratch is not None:
+                observed = observed.moved(scratch.keep)
+            z = empty_scores(values.shape[0], n_factors, scratch)
+            shard = Shard(first, observed, signed[:, rows], withheld[rows], z)
+            if scratch is not None:
+                release(shard)
+            shards.append(shard)
+        return LocalShards(shards, pool, None if scratch is None else release)
+
+
+def empty_scores(n: int, n_factors: int, scratch: Scratch | None = None) -> Normal:
+    """Room for the scores of samples, (n, K): means in double, covariances in single precision."""
+    empty: Any = np.zeros if scratch is None else scratch.empty
+    cov = empty((packed_size(n_factors), n), np.float32).T
+    return Normal(empty((n, n_factors), np.float64), cov, empty((n,), np.float64))
+
+
+def release(shard: Shard) -> None:
+    """Let go of the memory that mirrors a shard's files."""
+    for array in (shard.z.mean, shard.z.cov, shard.z.log_det, *_arrays(shard.observed)):
+        let_go(array)
+
+
+def _arrays(observed: Observed) -> list[NDArray[Any]]:
+    if isinstance(observed, BlockObserved):
+        return [array for part in observed.parts for array in _arrays(part)]
+    if isinstance(observed, Standardised):
+        return [observed.values]
+    return [observed.array] if isinstance(observed, ObservedArray) else []

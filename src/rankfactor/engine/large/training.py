@@ -1,0 +1,178 @@
+r"""Predictive training over shards, and the classifiers of their scores.
+
+`rankfactor.engine.predictive` has the objective J and the gradient. Here a step is one pass over
+the table: every shard moves its scores by a Newton step to the rows as they are, finds the
+responses r_n of its samples to the labels' pull, and sums statistics and gradient at these; the
+sums move the rows by
+
+    a_i <- a_i + step ( P_i^-1 (h_i + weight G_i) - a_i ),
+
+and the coefficients by their own conditional. J is that of the rows before and the scores within
+the pass. Rows that lowered J are taken back and their step is halved; scores follow within the
+next pass. Training begins at a fit to some of the samples, so few steps remain.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankfactor.classifiers import Linear
+from rankfactor.classifiers.linear import STEPS, TOL
+from rankfactor.engine.large.ascent import shared_of, update_from
+from rankfactor.engine.large.shard import (
+    GRADIENT,
+    Shared,
+    label_statistics,
+    settle_shard,
+    statistics_of,
+    tiles_of,
+    train_shard,
+)
+from rankfactor.engine.large.shards import Shards
+from rankfactor.engine.predictive import GROWTH, PATIENCE, SCORE_STEPS, SHRINKAGE, Predictive
+from rankfactor.engine.vb import Fit, Progress, record_moment
+from rankfactor.errors import convergence_warning, counted
+from rankfactor.likelihoods import NoParameters, ObservedArray
+from rankfactor.model import Model, ViewState
+from rankfactor.posterior.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
+from rankfactor.steps.acceleration import Momentum
+from rankfactor.steps.row import conditional_rows, row_prior, update_scales, view_bound
+from rankfactor.steps.score import ObservedView
+from rankfactor.typing import Floats
+
+logger = logging.getLogger(__name__)
+
+
+def with_labels(shared: Shared, model: Model, classifier: Linear) -> Shared:
+    """What shards see, with a classifier's rows as the labels' view."""
+    state = ViewState(classifier.rows, NoParameters(), None)
+    return replace(shared, label_view=model.label_view, label_state=state)
+
+
+def _label_item(model: Model, classifier: Linear) -> ObservedView:
+    """The labels' view without observations, which shards have."""
+    state = ViewState(classifier.rows.copy(), NoParameters(), classifier.scales)
+    nothing = ObservedArray(np.zeros((len(classifier.rows.mean), 0)))
+    return ObservedView(model.label_view, nothing, state)
+
+
+def train_shards(
+    model: Model,
+    fit: Fit,
+    shards: Shards,
+    classifier: Linear,
+    settings: Predictive,
+    first_step: float,
+    progress: Progress | None,
+) -> Linear:
+    """Ascend J, in place; the classifier where it ends.
+
+    Parameters
+    ----------
+    model : Model
+    fit : Fit
+        Where rows, parameters and scales begin; without labels.
+    shards : Shards
+        Their scores must be near the fixed point of the rows.
+    classifier : Linear
+        Where the coefficients begin.
+    settings : Predictive
+    first_step : float
+        Share of the way to the target that the first step goes.
+    progress : callable, optional
+        Called after every step.
+    """
+    data, k, step = fit.data, model.n_factors, first_step
+    weight = settings.label_weight * data.observed.shape[0]
+    best = highest = -np.inf
+    change, idle, number = np.nan, 0, 0
+    labels = _label_item(model, classifier)
+    kept = top = data.state.copy()
+
+    def done(steps: int) -> str:
+        return counted(steps, "step") + " of predictive training over all samples"
+
+    try:
+        for number in range(settings.max_steps):
+            now = Linear(labels.state.rows)
+            shared = with_labels(shared_of(fit), model, now)
+            found = shards.sum(train_shard, shared, now, weight)
+            before = data.state.copy()
+            elbo = float(found["prior"]) + view_bound(data, k)
+            elbo += _step_rows(data, found, step)
+            objective = elbo + weight * float(found["labels"])
+            gain = (objective - best) / max(abs(objective), 1.0)
+            update_from(labels, found, 1)
+            update_scales(labels, k)
+            idle += 1
+            if objective > highest + settings.tol * abs(objective):
+                highest, top, idle = objective, before, 0
+            logger.debug("step %d: objective %.8g, size %.3g", number, objective, step)
+            if gain < 0:
+                data.state, step, best = kept.copy(), SHRINKAGE * step, -np.inf
+                # Scores that lag behind the rows flatter J.
+                shards.sum(settle_shard, shared_of(fit), SCORE_STEPS)
+            else:
+                if np.isfinite(gain):
+                    step, change = min(GROWTH * step, 1.0), gain
+                kept, best = before, objective
+                record_moment(fit, elbo, found["moment"] / found["n"])
+                if progress is not None:
+                    progress(number + 1, objective, change)
+                if gain < settings.tol:
+                    break
+            if idle == PATIENCE:
+                data.state = top
+                break
+        fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
+        if idle == PATIENCE:
+            flat = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
+            fit.convergence = Convergence(CONVERGED, done(number + 1), flat)
+    except KeyboardInterrupt:
+        data.state = kept
+        fit.convergence = Convergence(INTERRUPTED, done(number))
+    if not fit.convergence.converged:
+        warnings.warn(fit.convergence.warning, convergence_warning(), stacklevel=2)
+    return Linear(labels.state.rows, labels.state.scales)
+
+
+def _step_rows(item: ObservedView, found: dict[str, Floats], step: float) -> float:
+    """Move rows, parameters and scales of the table's view; E[log likelihood] before."""
+    likelihood, state, prior, bound = item.view.likelihood, item.state, row_prior(item), 0.0
+    for place, tile in enumerate(tiles_of(item)):
+        statistics: Any = statistics_of(found, 0, place)
+        gradient = statistics.pop(GRADIENT)
+        law, params = state.rows.take(tile), state.params.take(tile)
+        bound += likelihood.bound(statistics, law, params)
+        params = likelihood.update(statistics, law, params)
+        precision, shift = likelihood.system(statistics, params)
+        rows = conditional_rows(precision.copy(), shift + gradient, prior[tile], None, tile.start)
+        rows = replace(rows, mean=law.mean + step * (rows.mean - law.mean))
+        state.rows.put(tile, rows)
+        state.params.put(tile, likelihood.update(statistics, rows, params))
+    update_scales(item, state.rows.order - int(item.view.has_intercept))
+    return bound
+
+
+def fit_linear_shards(model: Model, shards: Shards, start: Linear, withhold: bool) -> Linear:
+    """Linear classifiers of the shards' scores, as `rankfactor.classifiers.linear.fit_linear`.
+
+    ``withhold`` leaves out labels that calibrate.
+    """
+    item, k = _label_item(model, start), model.n_factors
+    previous, momentum = -np.inf, Momentum()
+    for step in range(STEPS):
+        bound = view_bound(item, k)
+        found = shards.sum(label_statistics, item.view, item.state, withhold)
+        bound += update_from(item, found, 1)
+        update_scales(item, k)
+        if step > 1 and abs(bound - previous) < TOL * max(abs(bound), 1.0):
+            break
+        momentum.carry((item.state.rows.mean,), bound)
+        previous = bound
+    return Linear(item.state.rows, item.state.scales)
