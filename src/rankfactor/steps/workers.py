@@ -27,10 +27,16 @@ SMALL = 2**14
 
 
 class Workers:
-    """Applies a function to items, in order of the items, on a number of threads."""
+    """Applies a function to items, in order of the items, on a number of threads.
+
+    Attributes
+    ----------
+    count : int
+        Number of threads.
+    """
 
     def __init__(self, pool: ThreadPoolExecutor | None = None, count: int = 1) -> None:
-        self._pool, self._count = pool, count
+        self._pool, self.count = pool, count
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """``[function(item) for item in items]``."""
@@ -42,7 +48,7 @@ class Workers:
 
     def stream(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """``function(item)`` in the order of the items, a few of them held at a time."""
-        for some in slices(len(items), self._count):
+        for some in slices(len(items), self.count):
             results = self.map(function, items[some])
             while results:
                 yield results.pop(0)  # none is kept once it is handed on

@@ -28,7 +28,6 @@ from rankfactor.engine.fit import Fitting, settled
 from rankfactor.engine.fit_settings import FitSettings, Labels
 from rankfactor.engine.interruption import interruptible_once
 from rankfactor.engine.large.ascent import ascend_shards, shared_of
-from rankfactor.engine.large.placement import empty_scores
 from rankfactor.engine.large.shard import decide_withheld, final_scores, find_scores, settle_shard
 from rankfactor.engine.large.shards import Shards
 from rankfactor.engine.large.training import fit_linear_shards, train_shards
@@ -40,6 +39,7 @@ from rankfactor.errors import InputError, convergence_warning
 from rankfactor.features.plan import FeaturePlan
 from rankfactor.features.suspects import check_labels
 from rankfactor.latent import InBasis, StandardNormal
+from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, ObservedArray
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
@@ -51,11 +51,11 @@ from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers, Strings
 
 SAMPLE = 16384  # rows from which the coding is learned, and on which a fit is described
-CORE = 8192  # of them, those that a fit begins with
+CORE = 4096  # of them, those that a fit begins with
 WITHHELD = 2048  # samples whose labels calibrate probabilities
 
 
-@dataclass(frozen=True)
+@dataclass
 class LargeTable:
     """A table of many samples, as a plan makes it.
 
@@ -80,6 +80,10 @@ class LargeTable:
     given: Any
     few: dict[int, Floats]
     sample_names: Strings | None
+
+    def forget(self) -> None:
+        """Let go of the sampled rows, which a fit needs at its beginning only."""
+        self.values = self.given = None
 
 
 def why_not_large(model: Model, settings: FitSettings) -> str | None:
@@ -146,6 +150,8 @@ def fit_large(
             # The core's labels are seen; those of the last of the sampled rows are not.
             withheld[sampled[CORE:][-WITHHELD:]] = True
             core = some_labels(labels, sampled[:CORE])
+        ends = quartiles(table.values, coding.columns)
+        table.forget()
         first = ObservedArray(np.ascontiguousarray(observed.tile(slice(None), slice(0, CORE))))
         begin = Fitting(model, coding, first, core, settings, training, pool, ctrl_c)
         begin.ascent = replace(begin.ascent, warns=False)
@@ -170,6 +176,7 @@ def fit_large(
         )
         data = ObservedView(model.data_view, observed, result.data.state)
         scores = encode_samples(model, data, pool)
+        scores = replace(scores, cov=scores.cov.astype(np.float32))
         posterior = Posterior(
             model=model,
             plan=plan,
@@ -177,7 +184,8 @@ def fit_large(
             coding=coding,
             rows=result.data.state.rows,
             params=result.data.state.params,
-            scores=replace(scores, cov=scores.cov.astype(np.float32)),
+            # The means alone are needed for the standard form.
+            scores=Normal.certain(scores.mean),
             classifiers=described,
             elbo=np.array(result.history.elbo),
             sd_w=np.array(result.history.sd_w),
@@ -187,11 +195,18 @@ def fit_large(
             factor_count=factor_count,
         )
         posterior = in_standard_form(posterior, observed, pool)
+        matrix = _from_prior(posterior)
+        posterior = replace(posterior, scores=scores.transformed(matrix))
         if labels is not None:
-            ends = quartiles(table.values, coding.columns)
             effects = posterior.find_effects(observed, ends, pool, posterior.scores)
             posterior = replace(posterior, effects=effects)
-        return _with_all(posterior, table, classifiers, shards, result)
+        if table.sample_names is None:
+            return _without_samples(posterior, table, classifiers)
+        scores = shards.scores(final_scores, shared_of(result), matrix)
+        if posterior.classifiers is not None and classifiers is not None:
+            own = replace(posterior.classifiers, class_index=classifiers.class_index)
+            posterior = replace(posterior, classifiers=own)
+        return replace(posterior, scores=scores, sample_names=table.sample_names)
 
 
 def some_labels(labels: Labels, samples: Integers) -> Labels:
@@ -269,33 +284,22 @@ def _scales(
     return scale
 
 
-def _with_all(
-    posterior: Posterior,
-    table: LargeTable,
-    classifiers: Classifiers | None,
-    shards: Shards,
-    result: Fit,
+def _from_prior(posterior: Posterior) -> Floats:
+    """What scores in the coordinates of their prior are multiplied by, shape (K, K)."""
+    if not isinstance(posterior.prior, InBasis):
+        return np.eye(posterior.n_factors)
+    return np.asarray(np.linalg.inv(posterior.prior.basis), np.float64)
+
+
+def _without_samples(
+    posterior: Posterior, table: LargeTable, classifiers: Classifiers | None
 ) -> Posterior:
-    """The posterior with all training samples or, where these are not kept, with their number."""
-    if table.sample_names is None:
-        bare = posterior.without_training_samples()
-        assert bare.left_out is not None
-        counts = () if classifiers is None else _counts(classifiers.tasks, classifiers.class_index)
-        return replace(
-            bare, left_out=replace(bare.left_out, n_samples=table.n_samples, counts=counts)
-        )
-    inverse = np.eye(posterior.n_factors)
-    if isinstance(posterior.prior, InBasis):
-        inverse = np.asarray(np.linalg.inv(posterior.prior.basis), np.float64)
-    scores, stop = empty_scores(table.n_samples, posterior.n_factors), 0
-    for part in shards.stream(final_scores, shared_of(result), inverse):
-        samples = slice(stop, stop + len(part.mean))
-        scores.put(samples, part)
-        stop = samples.stop
-    if posterior.classifiers is not None and classifiers is not None:
-        own = replace(posterior.classifiers, class_index=classifiers.class_index)
-        posterior = replace(posterior, classifiers=own)
-    return replace(posterior, scores=scores, sample_names=table.sample_names)
+    """The posterior without training samples, which knows how many there were."""
+    bare = posterior.without_training_samples()
+    assert bare.left_out is not None
+    counts = () if classifiers is None else _counts(classifiers.tasks, classifiers.class_index)
+    known = replace(bare.left_out, n_samples=table.n_samples, counts=counts)
+    return replace(bare, left_out=known)
 
 
 def _counts(tasks: tuple[Task, ...], class_index: Integers) -> tuple[Integers, ...]:

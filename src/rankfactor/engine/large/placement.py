@@ -71,18 +71,19 @@ class LocalPlacement:
         per_sample = len(coding.columns) + 8 * (n_factors + 1) + 4 * packed_size(n_factors)
         inside = self.memory is None or per_sample * len(withheld) <= self.memory // 2
         scratch = None if inside else Scratch(self.scratch)
+        whole = empty_scores(len(withheld), n_factors) if inside else None
         shards = []
         for first, values in self.chunks(SHARD):
             rows = slice(first, first + values.shape[0])
             observed = coding.observe(values)
             if scratch is not None:
                 observed = observed.moved(scratch.keep)
-            z = empty_scores(values.shape[0], n_factors, scratch)
+            z = whole.take(rows) if whole else empty_scores(values.shape[0], n_factors, scratch)
             shard = Shard(first, observed, signed[:, rows], withheld[rows], z)
             if scratch is not None:
                 release(shard)
             shards.append(shard)
-        return LocalShards(shards, pool, None if scratch is None else release)
+        return LocalShards(shards, pool, whole, None if scratch is None else release)
 
 
 def empty_scores(n: int, n_factors: int, scratch: Scratch | None = None) -> Normal:

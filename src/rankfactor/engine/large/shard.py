@@ -35,7 +35,7 @@ from rankfactor.steps.through_encoder import loading_gradient, settle_scores
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
 
-SHARD = 4096  # samples
+SHARD = 2048  # samples
 PRIOR = StandardNormal()
 FIRST_STEPS = 5  # updates of the scores of samples that were not seen before
 _HERE = Workers()  # shards are shared out among threads, so one works on its own
@@ -199,19 +199,16 @@ def decide_withheld(shard: Shard, classifier: Classifier) -> tuple[Any, Floats, 
 def final_scores(shard: Shard, shared: Shared, matrix: Floats) -> Normal:
     """Label-free scores as a new sample would get them, times a matrix (K, K).
 
-    They begin at the scores as they are, which are near; the shard has none afterwards.
+    They begin at the scores as they are, which are near, and take their place.
     """
-    data, parts = shared.data(shard), []
-    rows, k = lay_out([data]), shard.z.order
+    data, k = shared.data(shard), shard.z.order
+    rows = lay_out([data])
     for samples in slices(shard.size, BLOCK):
         near = shard.z.take(samples)
         start = Normal(near.mean, near.cov.astype(np.float64), near.log_det)
-        z = encode(
-            [data], PRIOR, samples, k, tol=TOL, max_steps=STEPS, rows=rows, start=start
-        ).transformed(matrix)
-        parts.append(replace(z, cov=z.cov.astype(np.float32)))
-    shard.z = shard.z.take(slice(0, 0))
-    return Normal.joined(parts)
+        z = encode([data], PRIOR, samples, k, tol=TOL, max_steps=STEPS, rows=rows, start=start)
+        shard.z.put(samples, z.transformed(matrix))
+    return shard.z
 
 
 GRADIENT = "gradient"

@@ -13,6 +13,7 @@ from typing import Any
 
 from rankfactor.engine.large.shard import Shard
 from rankfactor.engine.large.totals import Totals
+from rankfactor.laws.normal import Normal
 from rankfactor.steps.workers import Workers
 from rankfactor.typing import Floats
 
@@ -31,6 +32,10 @@ class Shards(ABC):
         for _ in self.stream(step, *arguments):
             pass
 
+    def scores(self, step: Step, *arguments: Any) -> Normal:
+        """The scores of all samples, after a step that returns those of a shard."""
+        return Normal.joined(list(self.stream(step, *arguments)))
+
     @abstractmethod
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
         """The sums, by name, of what the step returns."""
@@ -43,6 +48,8 @@ class LocalShards(Shards):
     ----------
     shards : sequence of Shard
     pool : Workers
+    whole : Normal, optional
+        The scores of all samples, of which those of the shards are parts.
     release : callable, optional
         Called after each step of a shard, such as to let go of memory that mirrors files.
     """
@@ -51,20 +58,37 @@ class LocalShards(Shards):
         self,
         shards: Sequence[Shard],
         pool: Workers,
+        whole: Normal | None = None,
         release: Callable[[Shard], None] | None = None,
     ) -> None:
-        self.shards, self._pool, self._release = shards, pool, release
+        self.shards, self._pool, self._whole, self._release = shards, pool, whole, release
+
+    def scores(self, step: Step, *arguments: Any) -> Normal:
+        """The scores of all samples, after a step that returns those of a shard."""
+        if self._whole is None:
+            return super().scores(step, *arguments)
+        self.run(step, *arguments)
+        return self._whole
 
     def stream(self, step: Step, *arguments: Any) -> Iterator[Any]:
         """``step(shard, *arguments)`` of every shard, a few of them at a time."""
         return self._pool.stream(self._call(step, arguments), self.shards)
 
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
-        """The sums of what the step returns."""
-        totals = Totals()
-        for found in self.stream(step, *arguments):
-            totals.add(found)
-        return totals.values()
+        """The sums of what the step returns; every thread adds up those of its shards."""
+        call = self._call(step, arguments)
+
+        def add_up(shards: Sequence[Shard]) -> Totals:
+            totals = Totals()
+            for shard in shards:
+                totals.add(call(shard))
+            return totals
+
+        count = self._pool.count
+        total = Totals()
+        for part in self._pool.map(add_up, [self.shards[one::count] for one in range(count)]):
+            total.merge(part)
+        return total.values()
 
     def _call(self, step: Step, arguments: tuple[Any, ...]) -> Callable[[Shard], Any]:
         def call(shard: Shard) -> Any:
