@@ -61,25 +61,47 @@ class ParquetTable:
         An index with a name, or of text, holds the names of the rows; else the first column may, by
         the rules for text tables.
         """
-        frame, index, source = self._frame, self._frame.index, str(self._path)
+        frame, source = self._frame, str(self._path)
         if len(frame) == 0 or frame.shape[1] == 0:
             raise InputError(f"{source} has no rows or no columns; add one row per sample.")
-        names = [str(name) for name in frame.columns]
-        kept = set(names if text_columns is None else text_columns)
-        plain = isinstance(index, pd.RangeIndex) and index.name is None
-        position = None
-        if id_column is None:
-            may_name = plain and len(names) > 1 and (text_columns is None or names[0] not in kept)
-            if may_name and holds_names(names, _texts(frame.iloc[:, 0])):
-                position = 0
-        elif id_column in names or id_column != index.name:
-            position = id_position(names, id_column, source)
-        if position is not None:
-            rows = [cell.strip() for cell in _texts(frame.iloc[:, position])]
-            rest = frame.iloc[:, [i for i in range(len(names)) if i != position]]
-            return _grid(rest, rows, names[position], source, kept)
-        rows = [str(n + 1) for n in range(len(frame))] if plain else [str(name) for name in index]
-        return _grid(frame, rows, None if plain else str(index.name or ""), source, kept)
+        position = name_position(frame, source, id_column, text_columns)
+        return grid_of_frame(frame, position, source, text_columns)
+
+
+def name_position(
+    frame: pd.DataFrame,
+    source: str,
+    id_column: str | int | None,
+    text_columns: Collection[str] | None,
+) -> int | None:
+    """Position of the column that holds the names of the rows, None if the index may have them."""
+    index, names = frame.index, [str(name) for name in frame.columns]
+    if id_column is not None:
+        inside = id_column in names or id_column != index.name
+        return id_position(names, id_column, source) if inside else None
+    may_name = is_plain(index) and len(names) > 1
+    may_name = may_name and (text_columns is None or names[0] not in text_columns)
+    return 0 if may_name and holds_names(names, _texts(frame.iloc[:, 0])) else None
+
+
+def grid_of_frame(
+    frame: pd.DataFrame, position: int | None, source: str, text_columns: Collection[str] | None
+) -> Grid:
+    """Cells of a frame whose rows are named by a column or, without one, by its index."""
+    index, names = frame.index, [str(name) for name in frame.columns]
+    kept = set(names if text_columns is None else text_columns)
+    if position is not None:
+        rows = [cell.strip() for cell in _texts(frame.iloc[:, position])]
+        rest = frame.iloc[:, [i for i in range(len(names)) if i != position]]
+        return _grid(rest, rows, names[position], source, kept)
+    plain = is_plain(index)
+    rows = [str(n + 1) for n in range(len(frame))] if plain else [str(name) for name in index]
+    return _grid(frame, rows, None if plain else str(index.name or ""), source, kept)
+
+
+def is_plain(index: pd.Index[Any]) -> bool:
+    """Whether an index only counts the rows."""
+    return isinstance(index, pd.RangeIndex) and index.name is None
 
 
 def _grid(

@@ -111,6 +111,7 @@ def table_of_grid(
     text_columns: Collection[str] = (),
     exclude: Collection[str] = (),
     sample_names: Collection[str] | None = None,
+    checked: bool = True,
 ) -> tuple[Table, list[str]]:
     """Make a table of a grid.
 
@@ -121,6 +122,8 @@ def table_of_grid(
         As for `rankfactor.data.read_table`.
     text_columns : collection of str
         Annotations to keep, whatever they look like. Their cells have to be in ``grid.text``.
+    checked : bool
+        Whether text and infinite values among the features are refused.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def table_of_grid(
     lost : list of str
         Annotations some of whose cells were read as numbers and are not in ``grid.written``.
     """
-    turned, reason = _orientation(grid, orient, set(text_columns), sample_names)
+    turned, reason = orientation(grid, orient, set(text_columns), sample_names)
     notes = [*grid.notes]
     if turned:
         notes.append(f"features in rows ({reason}): turned")
@@ -155,7 +158,8 @@ def table_of_grid(
             f"{grid.source} has no {'feature' if samples else 'sample'} that is a number; check "
             "that it is the right file, and its separator."
         )
-    check_cells(grid, *((measured, samples) if turned else (samples, measured)))
+    if checked:
+        check_cells(grid, *((measured, samples) if turned else (samples, measured)))
 
     values = grid.values.T if turned else grid.values
     index = pd.Index([names[0][n] for n in samples], name="sample", dtype=object)
@@ -185,7 +189,7 @@ def table_of_grid(
     return table, lost
 
 
-def _orientation(
+def orientation(
     grid: Grid, orient: str | None, wanted: set[str], known: Collection[str] | None
 ) -> tuple[bool, str]:
     """Tell whether features stand in rows, and what says so."""

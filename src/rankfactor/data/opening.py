@@ -13,10 +13,12 @@ import csv
 import gzip
 import io
 import lzma
+import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -145,11 +147,36 @@ class TextStream:
                     begun, self._begun = self._begun, None
                     return read(start(self._rewound()) if begun is None else begun)
                 except UnicodeDecodeError as error:
-                    if not self._others:
-                        raise InputError(
-                            f"{self.path} is not whole UTF-16 text; copy it, or save it as UTF-8."
-                        ) from error
-                    self.encoding = self._others.pop(0)
+                    self._try_another_encoding(error)
+
+    def walk(self, start: Callable[[IO[str]], Iterable[Result]]) -> Iterator[Result]:
+        """Give one by one the items that `start` makes of the file, from its beginning.
+
+        If the encoding turns out to be wrong, the file is read again from the start and the items
+        that were given already are passed over.
+        """
+        given, self._begun = 0, None
+        while True:
+            with _translated_errors(self.path):
+                try:
+                    for item in islice(start(self._rewound()), given, None):
+                        given += 1
+                        yield item
+                    return
+                except UnicodeDecodeError as error:
+                    self._try_another_encoding(error)
+
+    @property
+    def share_read(self) -> float:
+        """Share of the file's bytes, as they are on the disk, that was read so far."""
+        return self._file.tell() / max(os.fstat(self._file.fileno()).st_size, 1)
+
+    def _try_another_encoding(self, error: UnicodeDecodeError) -> None:
+        if not self._others:
+            raise InputError(
+                f"{self.path} is not whole UTF-16 text; copy it, or save it as UTF-8."
+            ) from error
+        self.encoding = self._others.pop(0)
 
     def _rewound(self) -> IO[str]:
         if self._text is not None:

@@ -86,9 +86,20 @@ class TextTable:
         """Headings of all columns."""
         return self._stream.begin(self._start).names
 
-    def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
-        """Read all cells, as `grid_of_records` does."""
-        read = partial(grid_of_records, id_column=id_column, text_columns=text_columns)
+    def grid(
+        self,
+        id_column: str | int | None,
+        text_columns: Collection[str] | None,
+        n_rows: int | None = None,
+    ) -> Grid:
+        """Read all cells, or those of the first rows, as `grid_of_records` does."""
+
+        def read(records: Records, style: Style | None = None) -> tuple[Grid, Style]:
+            records = replace(records, rows=islice(records.rows, n_rows))
+            return grid_of_records(
+                records, id_column=id_column, text_columns=text_columns, style=style
+            )
+
         grid, style = self._stream.read_on(self._start, read)
         if style != grid.style:
             grid, _ = self._stream.read_on(self._start, partial(read, style=style))
@@ -275,6 +286,46 @@ def grid_of_records(
         written,
     )
     return grid, evidence.style(records.separator)
+
+
+def grid_of_rows(
+    records: Records,
+    rows: list[tuple[int, list[str]]],
+    lead: int | None,
+    text_columns: Collection[str],
+    style: Style,
+) -> Grid:
+    """Read some rows of a table of which it is known how it is written.
+
+    Parameters
+    ----------
+    records : Records
+        What the rows are of.
+    rows : list of (number, cells)
+        Some of its rows, one after the other.
+    lead : int or None
+        Position of the names of the rows; rows without names are called "1", "2", ...
+    text_columns : collection of str
+        Columns to keep as written.
+    style : Style
+    """
+    columns = [name for i, name in enumerate(records.names) if i != lead]
+    cells = _Cells(style, set(), [i for i, name in enumerate(columns) if name in text_columns])
+    for _, row in rows:
+        cells.add("", row if lead is None else [*row[:lead], *row[lead + 1 :]])
+    return Grid(
+        records.source,
+        [str(n + 1) for n in range(len(rows))]
+        if lead is None
+        else [unescaped(row[lead].strip()) for _, row in rows],
+        columns,
+        np.array(cells.values),
+        cells.text,
+        None if lead is None else records.names[lead],
+        rows[0][0],
+        style=style,
+        written=cells.written,
+    )
 
 
 def _filled_width(

@@ -7,43 +7,17 @@ DataFrame or, if it is sparse, into a `NamedSparse`. anndata itself is never imp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, hstack, issparse
+from scipy.sparse import csc_array, issparse
 
 from rankfactor.data.numbers import LIMIT
+from rankfactor.data.sparse import NamedSparse as NamedSparse
 from rankfactor.errors import InputError, counted, listed
 from rankfactor.features.words import MOST_LEVELS
-
-
-@dataclass(frozen=True)
-class NamedSparse:
-    """A sparse table with names."""
-
-    matrix: Any  # sparse, (N, D)
-    index: pd.Index[Any]  # names of the samples
-    columns: pd.Index[Any]  # names of the features
-    extra: pd.DataFrame  # further columns of the same samples, which are no features
-
-    def take(self, rows: NDArray[np.int64]) -> NamedSparse:
-        """Some of the samples."""
-        return NamedSparse(
-            self.matrix.tocsr()[rows], self.index[rows], self.columns, self.extra.iloc[rows]
-        )
-
-    def select(self, known: pd.Index[Any]) -> NamedSparse:
-        """The features of these names in this order; those that are absent are all missing."""
-        if self.columns.equals(known):
-            return self
-        place = self.columns.get_indexer(known)
-        # One column of missing values, past the last, stands for all that are absent.
-        missing = csc_array(np.full((len(self.index), 1), np.nan))
-        whole = hstack([self.matrix, missing], format="csc")
-        return NamedSparse(whole[:, place], self.index, known, self.extra)
 
 
 def is_annotated(X: Any) -> bool:

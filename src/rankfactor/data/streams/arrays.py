@@ -1,0 +1,99 @@
+"""Arrays as streams: in memory, memory-mapped (``.npy``), in Zarr, sparse; and frames."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, issparse
+
+from rankfactor.data.opening import foreign_reader, need
+from rankfactor.data.streams.base import TableStream, refuse_infinite
+from rankfactor.errors import InputError
+
+
+class FrameStream(TableStream):
+    """A DataFrame in memory."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame, self.name = frame, "the DataFrame"
+        self.columns, self.sample_names = frame.columns, frame.index
+        self.n_rows, self.n_columns = frame.shape
+        kinds = zip(frame.columns, frame.dtypes, strict=True)
+        self.words = tuple(
+            str(name) for name, kind in kinds if not pd.api.types.is_numeric_dtype(kind)
+        )
+
+    def _pieces(self, rows: int) -> Iterator[pd.DataFrame]:
+        for first in range(0, len(self._frame), rows):
+            yield self._frame.iloc[first : first + rows]
+
+
+class ArrayStream(TableStream):
+    """An array without names: of NumPy, memory-mapped or not, of Zarr or HDF5, or sparse.
+
+    Rows of a file are read and copied. Those of a Zarr array are read in whole chunks of its own,
+    since each is unpacked as one.
+    """
+
+    def __init__(self, array: Any, name: str) -> None:
+        if len(array.shape) != 2 or array.dtype.kind not in "fiub":
+            raise InputError(
+                f"{name} has {len(array.shape)} dimensions and type {array.dtype}; it has to be "
+                "numbers, samples x features."
+            )
+        self._array = csr_array(array) if issparse(array) else array
+        self.name, (self.n_rows, self.n_columns) = name, map(int, array.shape)
+
+    def _pieces(self, rows: int) -> Iterator[Any]:
+        array, on_disk = self._array, not isinstance(self._array, np.ndarray | csr_array)
+        step = rows
+        if on_disk and array.chunks:
+            step = max(rows // array.chunks[0], 1) * array.chunks[0]
+        for first in range(0, array.shape[0], step):
+            values = array[first : first + step]
+            if isinstance(array, np.memmap):
+                values = np.array(values)
+                _release(array)
+            elif on_disk:
+                values = np.asarray(values)
+            refuse_infinite(values, self.name, first, None)
+            yield values
+
+
+def npy_stream(path: Path) -> ArrayStream:
+    """Stream of a ``.npy`` file."""
+    with foreign_reader(path, "is not a whole .npy file of numbers; save it with numpy.save."):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return ArrayStream(array, str(path))
+
+
+def zarr_stream(path: Path) -> ArrayStream:
+    """Stream of a Zarr array in a folder or a zip file."""
+    zarr = need("zarr", extra="zarr", path=path)
+    if not path.exists():
+        raise InputError(f"{path} does not exist; check the path.")
+    try:
+        array = zarr.open_array(path, mode="r")
+    except Exception as error:  # as many ways to fail as there are files to damage
+        raise InputError(
+            f"{path} is not a Zarr array; give the path of an array, not of a group of them."
+        ) from error
+    return ArrayStream(array, str(path))
+
+
+def is_array_on_disk(source: Any) -> bool:
+    """Whether an object is an array of Zarr or h5py, neither of which is imported."""
+    package = type(source).__module__.partition(".")[0]
+    return package in ("zarr", "h5py") and hasattr(source, "chunks")
+
+
+def _release(array: np.memmap[Any, Any]) -> None:
+    """Let go of the pages of a mapped file that were read: they count as memory until then."""
+    whole: Any = getattr(array, "_mmap", None)
+    if array.mode == "r" and whole is not None and hasattr(mmap, "MADV_DONTNEED"):
+        whole.madvise(mmap.MADV_DONTNEED)

@@ -1,0 +1,131 @@
+"""Parquet as a stream: a file, or a folder of parts in the order of their names.
+
+Numbers in names count as numbers: ``part.10.parquet`` comes after ``part.9.parquet``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from rankfactor.data.frames import grid_of_frame, is_plain, name_position
+from rankfactor.data.grid import Grid
+from rankfactor.data.opening import foreign_reader, need
+from rankfactor.data.streams.grids import GridStream, head_rows
+from rankfactor.errors import InputError, listed
+
+SUFFIXES = (".parquet", ".pq")
+_DAMAGED = "is not a whole Parquet file; copy or write it again."
+
+
+class ParquetRows(GridStream):
+    """A Parquet file or a folder of them, read in batches of rows."""
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        self._path, self._options = path, options
+        self._parquet = need("pyarrow.parquet", extra="parquet", path=path)
+        self._parts = parts_of(path)
+        heads = {part: self._metadata(part) for part in self._parts}
+        # An empty part may have been written without knowing its types: others decide.
+        filled = [part for part, (_, n_rows) in heads.items() if n_rows]
+        if not filled:
+            raise InputError(f"{path} has no rows; add one row per sample.")
+        self._parts, self._names = filled, heads[filled[0]][0]
+        for part in filled[1:]:
+            self._check_columns(part, heads[part][0])
+        self._shape: tuple[bool, set[str]] | None = None
+        super().__init__(str(path), **options)
+        self.n_rows = sum(heads[part][1] for part in filled)
+
+    def _metadata(self, part: Path) -> tuple[list[str], int]:
+        """Names of the columns of a part, and its number of rows."""
+        with foreign_reader(part, _DAMAGED), self._parquet.ParquetFile(part) as file:
+            return list(file.schema_arrow.names), int(file.metadata.num_rows)
+
+    def _check_columns(self, part: Path, names: list[str]) -> None:
+        first = self._parts[0]
+        absent = [name for name in self._names if name not in names]
+        more = [name for name in names if name not in self._names]
+        if absent or more:
+            raise InputError(
+                f"{part} {'lacks the columns' if absent else 'has more columns'} "
+                f"{listed(absent or more, 3)} {'that' if absent else 'than'} {first}"
+                f"{' has' if absent else ''}; write all parts with the same columns."
+            )
+
+    def _check_index(self, part: Path, frame: pd.DataFrame) -> None:
+        """Refuse a part whose samples are named by an index where those of others are not."""
+        shape = is_plain(frame.index), {str(name) for name in frame.columns}
+        self._shape = self._shape or shape
+        if shape != self._shape:
+            raise InputError(
+                f"{part} has another index than {self._parts[0]}; write all parts alike, with the "
+                "sample names as index or as a column."
+            )
+
+    def _head(self) -> Grid:
+        n_rows = head_rows(len(self._names))
+        frames: list[pd.DataFrame] = []
+        for _, _, frame in self._frames(n_rows):
+            frames.append(frame)
+            if sum(map(len, frames)) >= n_rows:
+                break
+        counted_only = all(is_plain(frame.index) for frame in frames)
+        frame = pd.concat(frames, ignore_index=counted_only).iloc[:n_rows]
+        if frame.shape[1] == 0:
+            raise InputError(f"{self.name} has no columns; add one per feature.")
+        self._columns = [str(name) for name in frame.columns]
+        self._position = name_position(frame, self.name, self._id_column, self._text_columns)
+        return grid_of_frame(frame, self._position, self.name, self._text_columns)
+
+    def _again(self, text_columns: tuple[str, ...]) -> Self:
+        return type(self)(self._path, **{**self._options, "text_columns": text_columns})
+
+    def _grids(self, rows: int) -> Iterator[Grid]:
+        for part, first, frame in self._frames(rows):
+            frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+            grid = grid_of_frame(frame[self._columns], self._position, str(part), self.words)
+            # The header counts as a row, as in all tables.
+            yield replace(grid, first_row=grid.first_row + first)
+
+    def _frames(self, rows: int) -> Iterator[tuple[Path, int, pd.DataFrame]]:
+        """Part, number of the first row within it, and rows."""
+        arrow = need("pyarrow", extra="parquet", path=self._path)
+        for part in self._parts:
+            first = 0
+            with (
+                foreign_reader(part, _DAMAGED),
+                # Without this, whole groups of rows are held, compressed.
+                self._parquet.ParquetFile(part, pre_buffer=False, buffer_size=2**16) as file,
+            ):
+                self._check_columns(part, list(file.schema_arrow.names))
+                for batch in file.iter_batches(batch_size=rows):
+                    table = arrow.Table.from_batches([batch], file.schema_arrow)
+                    frame = table.to_pandas()
+                    if len(frame):
+                        self._check_index(part, frame)
+                        yield part, first, frame
+                    first += len(frame)
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The files of a folder of Parquet parts in the order of their names, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    parts = [one for one in path.rglob("*") if one.suffix.lower() in SUFFIXES and one.is_file()]
+    # Files that begin with a point or an underline are notes of the program that wrote the parts.
+    parts = [one for one in parts if one.name[0] not in "._"]
+    if not parts:
+        raise InputError(f"{path} has no .parquet file in it; check the path.")
+    return sorted(parts, key=lambda part: _natural(part.relative_to(path).as_posix()))
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """A key that orders numbers within names as numbers."""
+    pieces = re.split(r"(\d+)", text)
+    return [(int(one), "") if i % 2 else (-1, one) for i, one in enumerate(pieces)]

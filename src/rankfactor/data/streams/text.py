@@ -1,0 +1,66 @@
+"""Text tables as streams, plain or compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Self
+
+from rankfactor.data.geo import is_series_matrix
+from rankfactor.data.grid import Grid
+from rankfactor.data.opening import TextStream
+from rankfactor.data.streams.grids import GridStream, head_rows
+from rankfactor.data.textfile import Records, TextTable, grid_of_rows, id_position, open_records
+from rankfactor.errors import InputError
+
+
+class TextRows(GridStream):
+    """A text table, read row by row."""
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        self._path, self._options = path, options
+        super().__init__(str(path), **options)
+
+    @property
+    def about_n_rows(self) -> int:
+        """Number of rows, estimated where it is not known."""
+        return self._about if self.n_rows is None else self.n_rows
+
+    def _head(self) -> Grid:
+        with closing(TextStream(self._path)) as stream:
+            if is_series_matrix(stream.head):
+                raise InputError(
+                    f"{self._path} is a GEO series matrix, which has features in rows, so it "
+                    "cannot be read chunk by chunk; read it whole."
+                )
+            table = TextTable(stream)
+            n_rows, names = head_rows(len(table.names)), table.names
+            text_columns: Collection[str] = self._text_columns
+            grid = table.grid(self._id_column, text_columns, n_rows)
+            whole = len(grid.values) < n_rows
+            self._about = len(grid.values) if whole else round(n_rows / stream.share_read)
+            self._lead = None
+            if grid.heading is not None:
+                self._lead = id_position(names, self._id_column, self.name) or 0
+        return grid
+
+    def _again(self, text_columns: tuple[str, ...]) -> Self:
+        return type(self)(self._path, **{**self._options, "text_columns": text_columns})
+
+    def _grids(self, rows: int) -> Iterator[Grid]:
+        records: list[Records] = []  # of the header in the encoding that the file has
+
+        def start(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
+            records[:] = [open_records(file, self._path)]
+            return records[0].checked()
+
+        read = partial(
+            grid_of_rows, lead=self._lead, text_columns=set(self.words), style=self.layout.style
+        )
+        with closing(TextStream(self._path)) as stream:
+            all_rows = stream.walk(start)
+            while some := list(islice(all_rows, rows)):
+                yield read(records[0], some)
