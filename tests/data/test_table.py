@@ -212,7 +212,8 @@ class TestErrors:
         fails(
             write(tmp_path, "id,a\nx,1\n", name),
             "{path} has an unknown extension; name it .csv, .tsv or .txt (with .gz, .xz, .bz2 or "
-            ".zst after it if it is compressed), .xlsx, .parquet, .npz, .h5ad or .h5mu.",
+            ".zst after it if it is compressed), .xlsx, .parquet, .npz, .npy, .zarr, .h5ad or "
+            ".h5mu.",
         )
 
     def test_arguments_of_other_formats(self, tmp_path: Path) -> None:

@@ -57,6 +57,14 @@ def test_does_not_depend_on_the_chunks(rows: int, frame: pd.DataFrame) -> None:
         np.testing.assert_array_equal(found.levels[place], levels)
 
 
+@pytest.mark.parametrize("columns", [["x", "count"], ["sex"]])
+def test_numbers_or_text_alone(columns: list[str], frame: pd.DataFrame) -> None:
+    found = survey(open_stream(frame[columns]), chunk_rows=100)
+    assert found.missing.tolist() == [1] * len(columns)
+    assert sorted(found.levels) == ([1] if len(columns) == 2 else [])
+    assert found.is_whole
+
+
 def test_sample_is_uniform_and_seeded() -> None:
     stream, counts = open_stream(np.zeros((100, 1))), np.zeros(100)
     for seed in range(400):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from rankfactor.data.numbers import Style, parse_number
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.textfile import holds_names, id_position
 from rankfactor.errors import InputError
+
+PARQUET = (".parquet", ".pq")
 
 
 def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
@@ -45,15 +48,23 @@ def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
 
 
 class ParquetTable:
-    """A Parquet file; the index that pandas saved with it is restored."""
+    """A Parquet file or a folder of parts; the index that pandas saved is restored."""
 
     def __init__(self, path: Path) -> None:
         parquet = need("pyarrow.parquet", extra="parquet", path=path)
         self._path = path
-        with foreign_reader(path, "is not a whole Parquet file; copy or write it again."):
-            table = parquet.read_table(path)
-            self.names = [str(name) for name in table.schema.names]
-            self._frame: pd.DataFrame = table.to_pandas()
+        frames: list[pd.DataFrame] = []
+        for part in parts_of(path):
+            with foreign_reader(part, "is not a whole Parquet file; copy or write it again."):
+                table = parquet.read_table(part)
+                frames.append(table.to_pandas())
+            if not frames[0].columns.sort_values().equals(frames[-1].columns.sort_values()):
+                raise InputError(
+                    f"{part} has other columns than the parts before it; write all parts alike."
+                )
+        self.names = [str(name) for name in table.schema.names]
+        counted = all(is_plain(frame.index) for frame in frames)
+        self._frame = pd.concat(frames, ignore_index=counted) if len(frames) > 1 else frames[0]
 
     def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
         """The cells; arguments as for `rankfactor.data.textfile.grid_of_records`.
@@ -137,3 +148,24 @@ def _grid(
 
 def _texts(column: pd.Series[Any]) -> list[str]:
     return ["" if pd.isna(cell) else str(cell) for cell in column]
+
+
+def parts_of(path: Path) -> list[Path]:
+    """Files of a folder of Parquet parts in the order of their names, or the file itself.
+
+    Numbers in names count as numbers: ``part.10.parquet`` comes after ``part.9.parquet``.
+    """
+    if not path.is_dir():
+        return [path]
+    parts = [one for one in path.rglob("*") if one.suffix.lower() in PARQUET and one.is_file()]
+    # Files that begin with a point or an underline are notes of the program that wrote the parts.
+    parts = [one for one in parts if one.name[0] not in "._"]
+    if not parts:
+        raise InputError(f"{path} has no .parquet file in it; check the path.")
+    return sorted(parts, key=lambda part: _natural(part.relative_to(path).as_posix()))
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """A key that orders numbers within names as numbers."""
+    pieces = re.split(r"(\d+)", text)
+    return [(int(one), "") if i % 2 else (-1, one) for i, one in enumerate(pieces)]

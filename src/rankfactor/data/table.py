@@ -5,8 +5,9 @@
 | ``.csv``, ``.tsv``, ``.tab``, ``.txt`` | text, `rankfactor.data.textfile` |
 | ``.txt`` that begins with ``!Series_`` | GEO series matrix, `rankfactor.data.geo` |
 | ``.xlsx``, ``.xlsm`` | Excel, `rankfactor.data.excel` (``rankfactor[excel]``) |
-| ``.parquet``, ``.pq`` | Parquet (``rankfactor[parquet]``) |
+| ``.parquet``, ``.pq``, a folder of them | Parquet (``rankfactor[parquet]``) |
 | ``.npz`` | NumPy archive, `rankfactor.data.npz` |
+| ``.npy``, ``.zarr`` | an array without names, `rankfactor.data.streams.arrays` |
 | ``.h5ad``, ``.h5mu`` | AnnData, MuData, `rankfactor.data.annotated` (``rankfactor[anndata]``) |
 
 Text may be compressed: ``.gz``, ``.xz``, ``.bz2``, ``.zst`` (``rankfactor[zstd]``). See
@@ -25,18 +26,21 @@ import pandas as pd
 
 from rankfactor.data.annotated import AnnotatedTable
 from rankfactor.data.excel import Sheet
-from rankfactor.data.frames import ParquetTable
+from rankfactor.data.frames import PARQUET, ParquetTable
 from rankfactor.data.geo import SeriesMatrix, is_series_matrix
 from rankfactor.data.grid import Table, check_names, table_of_grid
 from rankfactor.data.labels import as_classes, classes_of_frame
 from rankfactor.data.names import check_unique, no_id_column
 from rankfactor.data.npz import Archive
 from rankfactor.data.opening import TextStream, name_suffixes
+from rankfactor.data.streams.arrays import ArrayFile
 from rankfactor.data.textfile import TextTable
 from rankfactor.errors import InputError, did_you_mean, listed
 
 _Cells = TextTable | Sheet | ParquetTable  # of which a table has to be made
-_Described = SeriesMatrix | Archive | AnnotatedTable  # a table and annotations of its samples
+_Described = (
+    SeriesMatrix | Archive | AnnotatedTable | ArrayFile
+)  # a table and annotations of its samples
 _TEXT = frozenset({".csv", ".tsv", ".tab", ".txt"})
 _OTHERS: dict[str, type[Any]] = {
     ".xlsx": Sheet,
@@ -44,6 +48,8 @@ _OTHERS: dict[str, type[Any]] = {
     ".parquet": ParquetTable,
     ".pq": ParquetTable,
     ".npz": Archive,
+    ".npy": ArrayFile,
+    ".zarr": ArrayFile,
     ".h5ad": AnnotatedTable,
     ".h5mu": AnnotatedTable,
 }
@@ -71,8 +77,10 @@ class TableFile:
     ) -> None:
         self.path = path = Path(path)
         self._stream = TextStream(path) if _is_text(path) else None
+        reader: Any
         if self._stream is None:
-            reader = _OTHERS[path.suffix.lower()]
+            folder = path.is_dir() and path.suffix.lower() != ".zarr"
+            reader = ParquetTable if folder else _OTHERS[path.suffix.lower()]
         else:
             reader = SeriesMatrix if is_series_matrix(self._stream.head) else TextTable
         options: dict[str, str] = {}
@@ -268,6 +276,8 @@ def read_annotations(
 def _is_text(path: Path) -> bool:
     """Whether a file is text, plain or compressed, by its name; refuses an unknown format."""
     suffix, packed = name_suffixes(path)
+    if path.is_dir() and suffix not in (*PARQUET, ".zarr") and any(path.glob("*.parquet")):
+        return False
     if suffix == ".xls":
         raise InputError(f"{path} is of an old Excel format; save it as .xlsx or CSV.")
     if suffix in _TEXT:
@@ -277,7 +287,8 @@ def _is_text(path: Path) -> bool:
             raise InputError(f"{path} is a folder; give the path of a file.")
         raise InputError(
             f"{path} has an unknown extension; name it .csv, .tsv or .txt (with .gz, .xz, .bz2 or "
-            ".zst after it if it is compressed), .xlsx, .parquet, .npz, .h5ad or .h5mu."
+            ".zst after it if it is compressed), .xlsx, .parquet, .npz, .npy, .zarr, .h5ad or "
+            ".h5mu."
         )
     return False
 

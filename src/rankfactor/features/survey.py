@@ -35,7 +35,7 @@ from rankfactor.data.sparse import NamedSparse
 from rankfactor.data.streams.base import TableStream, joined, n_rows_of, rows_of
 from rankfactor.errors import check_count
 from rankfactor.features.plan import FeaturePlan
-from rankfactor.kernels.distinct import GIVEN_UP, note_dense, note_sparse
+from rankfactor.kernels.distinct import FLAGS, GIVEN_UP, note_dense, note_sparse
 from rankfactor.kernels.rng import Stream, fill_uniform
 from rankfactor.typing import Floats, Integers, Strings
 
@@ -191,23 +191,30 @@ class _Sample:
         self._rows.append(first + chosen)
         # A copy, so that the chunk itself is not held.
         self._tables.append(rows_of(table, chosen))
-        if sum(map(len, self._rows)) >= 2 * self._size:
+        if sum(map(len, self._rows)) >= 1.5 * self._size:
             self._prune()
 
     def whole(self) -> tuple[Integers, Any]:
         """Numbers of the sampled rows in increasing order, and the rows."""
         self._prune()
-        return self._rows[0], self._tables[0]
+        return np.concatenate(self._rows), joined(self._tables)
 
     def _prune(self) -> None:
+        """Drop the rows that are not among those of the smallest priorities."""
         priorities, rows = np.concatenate(self._priorities), np.concatenate(self._rows)
+        if len(rows) <= self._size:
+            return
         # Equal priorities, as rare as they are, are ordered by row.
-        kept = np.sort(np.lexsort((rows, priorities))[: self._size])
-        if len(kept) == self._size:
-            self._limit = float(np.nextafter(priorities[kept].max(), 1.0))
-        table = joined(self._tables)
-        table = table if len(kept) == len(rows) else rows_of(table, kept)
-        self._priorities, self._rows, self._tables = [priorities[kept]], [rows[kept]], [table]
+        kept = np.zeros(len(rows), bool)
+        kept[np.lexsort((rows, priorities))[: self._size]] = True
+        self._limit = float(np.nextafter(priorities[kept].max(), 1.0))
+        first = 0
+        for place, own in enumerate(self._rows):  # one by one, so that no more is held
+            some = np.flatnonzero(kept[first : first + len(own)])
+            first += len(own)
+            self._priorities[place] = self._priorities[place][some]
+            self._rows[place] = own[some]
+            self._tables[place] = rows_of(self._tables[place], some)
 
 
 class _Levels:
@@ -222,6 +229,7 @@ class _Levels:
         self.missing = np.zeros(n_columns, np.int64)
         self._values = np.empty((len(self._numeric), most))
         self._counts = np.zeros(len(self._numeric), np.int64)
+        self._flags = np.zeros((len(self._numeric), FLAGS), bool)
         self._stored = np.zeros(len(self._numeric), np.int64)
 
     def add(self, table: Any) -> None:
@@ -229,9 +237,10 @@ class _Levels:
         missing = np.zeros(len(self._numeric), np.int64)
         if isinstance(table, pd.DataFrame):
             text = np.setdiff1d(np.arange(table.shape[1]), self._numeric)
-            self.missing[text] += table.iloc[:, text].isna().to_numpy().sum(axis=0)
-            values = table.iloc[:, self._numeric] if len(text) else table
-            table = values.to_numpy(dtype=np.float64, na_value=np.nan)
+            if len(text):
+                self.missing[text] += table.iloc[:, text].isna().to_numpy(bool).sum(axis=0)
+                table = table.iloc[:, self._numeric]
+            table = table.to_numpy(dtype=np.float64, na_value=np.nan)
         matrix = table.matrix if isinstance(table, NamedSparse) else table
         if issparse(matrix):
             matrix = matrix.tocsr()
@@ -240,10 +249,10 @@ class _Levels:
                 matrix.sum_duplicates()
             note_sparse(
                 *(matrix.data, matrix.indices, matrix.shape[0]),
-                *(self._values, self._counts, missing, self._stored),
+                *(self._values, self._counts, self._flags, missing, self._stored),
             )
         else:
-            note_dense(np.asarray(matrix), self._values, self._counts, missing)
+            note_dense(np.asarray(matrix), self._values, self._counts, self._flags, missing)
         self.missing[self._numeric] += missing
 
     def found(self) -> dict[int, Floats]:

@@ -2,7 +2,8 @@
 
 Of every column a sorted list of at most L values is kept. A value is looked up by bisection and
 inserted if it is new; a column with more than L values is given up at once, so that only columns
-with few values cost more than a comparison. Missing values (NaN) are counted beside.
+with few values cost more than a comparison. Whole numbers from 0 to 255 that were met before are
+known by a flag, without bisection. Missing values (NaN) are counted beside.
 """
 
 from __future__ import annotations
@@ -11,11 +12,19 @@ import numpy as np
 from numba import njit
 
 GIVEN_UP = -1  # in place of the number of values
+FLAGS = 256
+_ROWS = 32  # of a block, whose cells and whose list of values stay in the fastest cache
 
 
 @njit(cache=True, nogil=True)
-def _note_value(value, levels, count):  # type: ignore[no-untyped-def]
+def _note_value(value, levels, count, flags):  # type: ignore[no-untyped-def]
     """Enter a value into the sorted list of a column; its new length, or that it is given up."""
+    if 0.0 <= value < FLAGS:
+        whole = np.int64(value)
+        if value == whole:
+            if flags[whole]:
+                return count
+            flags[whole] = True
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -34,19 +43,24 @@ def _note_value(value, levels, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def note_dense(values, levels, counts, missing):  # type: ignore[no-untyped-def]
-    """Enter rows, (n, d), into the lists of all columns: levels (d, L), counts and missing (d,)."""
-    for n in range(values.shape[0]):
+def note_dense(values, levels, counts, flags, missing):  # type: ignore[no-untyped-def]
+    """Enter rows, (n, d), into the lists of all columns.
+
+    ``levels`` is (d, L), ``counts`` and ``missing`` (d,), ``flags`` (d, FLAGS), at first False.
+    """
+    for first in range(0, values.shape[0], _ROWS):
+        last = min(first + _ROWS, values.shape[0])
         for i in range(values.shape[1]):
-            value = np.float64(values[n, i])
-            if np.isnan(value):
-                missing[i] += 1
-            elif counts[i] != GIVEN_UP:
-                counts[i] = _note_value(value, levels[i], counts[i])
+            for n in range(first, last):
+                value = np.float64(values[n, i])
+                if np.isnan(value):
+                    missing[i] += 1
+                elif counts[i] != GIVEN_UP:
+                    counts[i] = _note_value(value, levels[i], counts[i], flags[i])
 
 
 @njit(cache=True, nogil=True)
-def note_sparse(data, indices, n_rows, levels, counts, missing, stored):  # type: ignore[no-untyped-def]
+def note_sparse(data, indices, n_rows, levels, counts, flags, missing, stored):  # type: ignore[no-untyped-def]
     """Enter rows of a CSR array without doubles; ``stored`` (d,) is a workspace."""
     stored[:] = 0
     for place in range(data.shape[0]):
@@ -55,7 +69,7 @@ def note_sparse(data, indices, n_rows, levels, counts, missing, stored):  # type
         if np.isnan(value):
             missing[i] += 1
         elif counts[i] != GIVEN_UP:
-            counts[i] = _note_value(value, levels[i], counts[i])
+            counts[i] = _note_value(value, levels[i], counts[i], flags[i])
     for i in range(stored.shape[0]):
         if stored[i] < n_rows and counts[i] != GIVEN_UP:
-            counts[i] = _note_value(0.0, levels[i], counts[i])
+            counts[i] = _note_value(0.0, levels[i], counts[i], flags[i])

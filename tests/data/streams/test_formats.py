@@ -14,7 +14,7 @@ from scipy import sparse
 
 from rankfactor.data import read_table
 from rankfactor.data.sparse import NamedSparse
-from rankfactor.data.streams import TableStream, open_stream
+from rankfactor.data.streams import TableStream, named, open_stream
 from rankfactor.data.streams.base import joined
 from rankfactor.errors import InputError
 
@@ -150,6 +150,8 @@ def test_folder_of_parts(rows: int, frame: pd.DataFrame, tmp_path: Path) -> None
     frame.to_parquet(tmp_path / "whole.parquet")
     expected = in_memory(tmp_path / "whole.parquet", text_columns=["status"])
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    together = in_memory(folder, text_columns=["status"])
+    pd.testing.assert_frame_equal(together, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("rows", CHUNKS)
@@ -162,19 +164,23 @@ def test_arrays(rows: int, order: Any, values: np.ndarray, tmp_path: Path) -> No
         stream = open_stream(source)
         assert stream.columns is None
         found = whole(stream, rows)
-        assert type(found) is np.ndarray or not isinstance(found, np.memmap)
+        assert not isinstance(found, np.memmap)
         np.testing.assert_array_equal(found, values.astype(found.dtype))
+    pd.testing.assert_frame_equal(whole(named(open_stream(path)), rows), in_memory(path))
 
 
 @pytest.mark.parametrize("rows", CHUNKS)
 @pytest.mark.parametrize("chunks", [(5, 2), (50, 4)])
 def test_zarr(rows: int, chunks: tuple[int, int], values: np.ndarray, tmp_path: Path) -> None:
     zarr = pytest.importorskip("zarr")
-    array = zarr.create_array(tmp_path / "table.zarr", data=values, chunks=chunks)
+    zarr.create_array(tmp_path / "table.zarr", data=values, chunks=chunks)
     (tmp_path / "table.zarr").rename(tmp_path / "other")
     for source in (tmp_path / "other", zarr.open_array(tmp_path / "other", mode="r")):
         np.testing.assert_array_equal(whole(open_stream(source), rows), values)
-    assert array.shape == (N, 4)
+    (tmp_path / "other").rename(tmp_path / "table.zarr")
+    found = in_memory(tmp_path / "table.zarr")
+    np.testing.assert_array_equal(found, values)
+    assert list(found.columns) == ["feature_1", "feature_2", "feature_3", "feature_4"]
 
 
 @pytest.mark.parametrize("rows", CHUNKS)

@@ -1,7 +1,15 @@
 """Tables that are read chunk by chunk, from files that need not fit into memory."""
 
-from rankfactor.data.streams.base import Chunk, TableStream
+from rankfactor.data.streams.base import Chunk, TableStream, named
 from rankfactor.data.streams.labels import LabelledStream, with_labels
 from rankfactor.data.streams.opening import can_stream, open_stream
 
-__all__ = ["Chunk", "LabelledStream", "TableStream", "can_stream", "open_stream", "with_labels"]
+__all__ = [
+    "Chunk",
+    "LabelledStream",
+    "TableStream",
+    "can_stream",
+    "named",
+    "open_stream",
+    "with_labels",
+]

@@ -147,6 +147,28 @@ class _Without(TableStream):
             yield columns_dropped(chunk.table, self._names)
 
 
+class _Named(TableStream):
+    """A stream of arrays with names for its samples and features, dense and in double precision."""
+
+    def __init__(self, stream: TableStream) -> None:
+        self._stream, self.name, self.notes = stream, stream.name, stream.notes
+        self.n_rows, self.n_columns = stream.n_rows, stream.n_columns
+        names = [f"feature_{i + 1}" for i in range(stream.n_columns)]
+        self.columns = pd.Index(names, dtype=object)
+
+    def _pieces(self, rows: int) -> Iterator[pd.DataFrame]:
+        for chunk in self._stream.chunks(rows):
+            values = chunk.table.toarray() if issparse(chunk.table) else chunk.table
+            names = [str(chunk.first + n + 1) for n in range(len(values))]
+            index = pd.Index(names, name="sample", dtype=object)
+            yield pd.DataFrame(values.astype(np.float64), index, self.columns)
+
+
+def named(stream: TableStream) -> TableStream:
+    """A stream with names: those it has, or "1", ... for samples and "feature_1", ..."""
+    return _Named(stream) if stream.columns is None else stream
+
+
 def columns_dropped(table: Any, names: Sequence[str]) -> Any:
     """A table with names without some of its columns."""
     if isinstance(table, NamedSparse):

@@ -13,7 +13,6 @@ import pandas as pd
 
 from rankfactor.data.labels import align_labels, classes_of_frame, refuse_one_class
 from rankfactor.data.streams.base import TableStream, columns_dropped
-from rankfactor.data.table import read_annotations
 from rankfactor.errors import InputError, counted, did_you_mean, listed
 
 
@@ -112,6 +111,8 @@ def with_labels(
     LabelledStream
         Its chunks have the features only; `LabelledStream.labels` has the labels.
     """
+    from rankfactor.data.table import read_annotations  # which itself reads arrays by a stream
+
     given = stream.annotations if file is None else read_annotations(file, id_column)
     source = stream.name if file is None else str(file)
     if given is not None and (file is not None or all(name in given for name in names)):

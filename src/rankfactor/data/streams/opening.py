@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
+from rankfactor.data.frames import PARQUET
 from rankfactor.data.opening import name_suffixes
 from rankfactor.data.streams.annotated import h5ad_stream, object_stream
 from rankfactor.data.streams.arrays import (
@@ -30,7 +31,6 @@ from rankfactor.data.streams.arrays import (
     zarr_stream,
 )
 from rankfactor.data.streams.base import TableStream
-from rankfactor.data.streams.parquet import SUFFIXES as PARQUET
 from rankfactor.data.streams.parquet import ParquetRows
 from rankfactor.data.streams.text import TextRows
 from rankfactor.errors import InputError

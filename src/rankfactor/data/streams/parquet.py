@@ -1,11 +1,7 @@
-"""Parquet as a stream: a file, or a folder of parts in the order of their names.
-
-Numbers in names count as numbers: ``part.10.parquet`` comes after ``part.9.parquet``.
-"""
+"""Parquet as a stream: a file, or a folder of parts (`rankfactor.data.frames.parts_of`)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +9,12 @@ from typing import Any, Self
 
 import pandas as pd
 
-from rankfactor.data.frames import grid_of_frame, is_plain, name_position
+from rankfactor.data.frames import grid_of_frame, is_plain, name_position, parts_of
 from rankfactor.data.grid import Grid
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.streams.grids import GridStream, head_rows
 from rankfactor.errors import InputError, listed
 
-SUFFIXES = (".parquet", ".pq")
 _DAMAGED = "is not a whole Parquet file; copy or write it again."
 
 
@@ -111,21 +106,3 @@ class ParquetRows(GridStream):
                         self._check_index(part, frame)
                         yield part, first, frame
                     first += len(frame)
-
-
-def parts_of(path: Path) -> list[Path]:
-    """The files of a folder of Parquet parts in the order of their names, or the file itself."""
-    if not path.is_dir():
-        return [path]
-    parts = [one for one in path.rglob("*") if one.suffix.lower() in SUFFIXES and one.is_file()]
-    # Files that begin with a point or an underline are notes of the program that wrote the parts.
-    parts = [one for one in parts if one.name[0] not in "._"]
-    if not parts:
-        raise InputError(f"{path} has no .parquet file in it; check the path.")
-    return sorted(parts, key=lambda part: _natural(part.relative_to(path).as_posix()))
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """A key that orders numbers within names as numbers."""
-    pieces = re.split(r"(\d+)", text)
-    return [(int(one), "") if i % 2 else (-1, one) for i, one in enumerate(pieces)]
