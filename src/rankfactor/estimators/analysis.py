@@ -11,6 +11,7 @@ from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import AUTO
 from rankfactor.estimators.base import FactorModel, LikelihoodArgument
+from rankfactor.estimators.large import as_stream, fit_stream, stays_in_memory, surveyed
 from rankfactor.features.plan import Blocks
 from rankfactor.likelihoods import MarginRank
 from rankfactor.model import Model
@@ -72,6 +73,12 @@ class PlainAnalysis(FactorModel):
         Threads; None uses every core. The answer does not depend on it.
     progress : callable or None
         Called with iteration, ELBO and its relative change.
+    memory : str, float or None, default None
+        Most memory that codes and scores may take, such as "2GB"; beyond it they lie in scratch
+        files, and the table is read chunk by chunk. The model then keeps no training samples. None
+        sets no limit.
+    scratch : str or None, default None
+        Folder of the scratch files; None is the system's folder for temporary files.
     views : None, list or dict, default None
         Deprecated: the former name of ``blocks``.
 
@@ -123,6 +130,8 @@ class PlainAnalysis(FactorModel):
         random_state: Any = None,
         n_threads: int | None = None,
         progress: Callable[[int, float, float], None] | None = None,
+        memory: str | float | None = None,
+        scratch: str | None = None,
         views: Blocks = None,
     ) -> None:
         self.likelihood = likelihood
@@ -141,6 +150,8 @@ class PlainAnalysis(FactorModel):
         self.random_state = random_state
         self.n_threads = n_threads
         self.progress = progress
+        self.memory = memory
+        self.scratch = scratch
         self.views = views
 
     @property
@@ -161,12 +172,20 @@ class PlainAnalysis(FactorModel):
 
         Parameters
         ----------
-        X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
+        X : DataFrame, array-like, sparse matrix, AnnData, path or TableStream
+            Of shape (n_samples, n_features); a path names a file that is read chunk by chunk
+            (`rankfactor.data.streams`).
             NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
             Gaussian and ordinary rank likelihoods and where covariates are regressed out.
         y : ignored
         """
         settings, model = self._settings(), self._build_model()
+        stream = as_stream(X, self, model, settings)
+        if stream is not None:
+            settings = replace(settings, seed=self._seed())
+            found = surveyed(stream, settings, self.memory)
+            keeps = stays_in_memory(X, self)
+            return self._keep(fit_stream(self, model, stream, found, None, settings, keeps))
         plan, table = self._learn(X, model)
         settings = replace(settings, seed=self._seed())
         return self._keep(fit_posterior(model, plan, table, None, settings))

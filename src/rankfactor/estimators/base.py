@@ -60,6 +60,8 @@ class FactorModel:
     n_threads: int | None
     progress: Callable[[int, float, float], None] | None
     engine: str | Gibbs
+    memory: str | float | None
+    scratch: str | None
     posterior_: Posterior
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

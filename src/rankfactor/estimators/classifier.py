@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from rankfactor.data.streams import TableStream
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.fit_settings import (
@@ -22,6 +23,15 @@ from rankfactor.engine.vb import Settings
 from rankfactor.errors import AUTO, InputError
 from rankfactor.estimators.base import LikelihoodArgument, registered
 from rankfactor.estimators.deciding import Deciding
+from rankfactor.estimators.large import (
+    as_stream,
+    core_of,
+    fit_stream,
+    labelled,
+    labels_of,
+    stays_in_memory,
+    surveyed,
+)
 from rankfactor.estimators.presets import PRESETS, local_parts
 from rankfactor.features.matching import opened_labels, refuse_shuffled
 from rankfactor.features.plan import Blocks
@@ -137,6 +147,12 @@ class PlainClassifier(Deciding):
         Threads; None uses every core. The answer does not depend on it.
     progress : callable or None
         Called with iteration, ELBO and its relative change.
+    memory : str, float or None, default None
+        Most memory that codes and scores may take, such as "2GB"; beyond it they lie in scratch
+        files, and the table is read chunk by chunk. The model then keeps no training samples. None
+        sets no limit.
+    scratch : str or None, default None
+        Folder of the scratch files; None is the system's folder for temporary files.
     views : None, list or dict, default None
         Deprecated: the former name of ``blocks``.
 
@@ -216,6 +232,8 @@ class PlainClassifier(Deciding):
         random_state: Any = None,
         n_threads: int | None = None,
         progress: Callable[[int, float, float], None] | None = None,
+        memory: str | float | None = None,
+        scratch: str | None = None,
         views: Blocks = None,
     ) -> None:
         self.model = model
@@ -243,6 +261,8 @@ class PlainClassifier(Deciding):
         self.random_state = random_state
         self.n_threads = n_threads
         self.progress = progress
+        self.memory = memory
+        self.scratch = scratch
         self.views = views
 
     def _build_model(self) -> Model:
@@ -300,7 +320,9 @@ class PlainClassifier(Deciding):
 
         Parameters
         ----------
-        X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
+        X : DataFrame, array-like, sparse matrix, AnnData, path or TableStream
+            Of shape (n_samples, n_features); a path names a file that is read chunk by chunk
+            (`rankfactor.data.streams`).
             NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
             Gaussian and ordinary rank likelihoods and where covariates are regressed out. Columns
             of words become 0/1 features (`rankfactor.features.words`).
@@ -320,6 +342,9 @@ class PlainClassifier(Deciding):
         """
         model = self._build_model()
         settings = self._classifier_settings(model)
+        stream = as_stream(X, self, model, settings)
+        if stream is not None:
+            return self._fit_stream(X, labelled(stream, y), y, groups, model, settings)
         y = opened_labels(X, y)
         plan, table = self._learn(X, model)
         refuse_shuffled(table.given, y)
@@ -340,6 +365,42 @@ class PlainClassifier(Deciding):
         labels = Labels(tasks, class_index, signed, together)
         settings = replace(settings, seed=self._seed())
         self._keep(fit_posterior(model, plan, table, labels, settings))
+        self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
+        return self
+
+    def _fit_stream(
+        self,
+        X: Any,
+        stream: TableStream,
+        y: Any,
+        groups: Any,
+        model: Model,
+        settings: FitSettings,
+    ) -> Self:
+        """Fit to a table that is read chunk by chunk."""
+        settings = replace(settings, seed=self._seed())
+        found = surveyed(stream, settings, self.memory)
+        y = labels_of(stream, y, found.sample_names)
+        tasks, class_index = encode_labels(y, found.n_rows)
+        together = None
+        if groups is not None:
+            names = found.sample_names
+            index = pd.RangeIndex(found.n_rows) if names is None else pd.Index(names)
+            together = group_numbers(groups, index)
+        training = settings.trains(model, found.n_rows, stream.n_columns)
+        if self.label_weight == "auto" and training == "predictive":
+            from rankfactor.estimators.label_weight import choose_label_weight
+
+            some, rows = core_of(found, settings.seed)
+            of_some = None if together is None else pd.factorize(together[some])[0]
+            self.label_weight_ = choose_label_weight(
+                self, rows, tasks, class_index[some], settings.seed, of_some
+            )
+            settings = replace(settings, predictive=Predictive(self.label_weight_))
+        signed = signed_labels(tasks, class_index, self.class_weight)
+        labels = Labels(tasks, class_index, signed, together)
+        keeps = stays_in_memory(X, self)
+        self._keep(fit_stream(self, model, stream, found, labels, settings, keeps))
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
         return self
 

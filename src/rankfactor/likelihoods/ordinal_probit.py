@@ -169,7 +169,8 @@ class OrdinalProbit(LatentNormal[Thresholds]):
             statistics["diagonal"] + self.cut_precision,
             statistics["beside"],
             reach - statistics["pull"],
-            statistics["within"],
+            # A level that no sample of a part of the table has must not close.
+            np.maximum(statistics["within"], 1.0),
         )
 
     def system(self, statistics: Statistics, params: Thresholds) -> tuple[Floats, Floats]:

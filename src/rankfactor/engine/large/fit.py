@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from rankfactor.classifiers import Linear
 from rankfactor.classifiers.linear import fit_linear
@@ -143,16 +145,16 @@ def fit_large(
         observed = coding.observe(table.values)
         model, factor_count = settled(model, plan, coding, observed, settings, pool)
         training = settings.trains(model, table.n_samples, len(coding.columns))
-        withheld, core = np.zeros(table.n_samples, bool), None
+        withheld, chosen, core = np.zeros(table.n_samples, bool), np.arange(CORE), None
         if labels is not None:
-            sampled = table.sampled
-            check_labels(table.given, labels.tasks, labels.class_index[sampled])
-            # The core's labels are seen; those of the last of the sampled rows are not.
-            withheld[sampled[CORE:][-WITHHELD:]] = True
-            core = some_labels(labels, sampled[:CORE])
+            check_labels(table.given, labels.tasks, labels.class_index[table.sampled])
+            if settings.calibration != "none":
+                withheld = withhold(table, labels.groups)
+            chosen = np.flatnonzero(~withheld[table.sampled])[:CORE]
+            core = some_labels(labels, table.sampled[chosen])
+        first = coding.observe(_rows(table.values, chosen))
         ends = quartiles(table.values, coding.columns)
         table.forget()
-        first = ObservedArray(np.ascontiguousarray(observed.tile(slice(None), slice(0, CORE))))
         begin = Fitting(model, coding, first, core, settings, training, pool, ctrl_c)
         begin.ascent = replace(begin.ascent, warns=False)
         with warnings.catch_warnings():
@@ -209,6 +211,24 @@ def fit_large(
         return replace(posterior, scores=scores, sample_names=table.sample_names)
 
 
+def withhold(table: LargeTable, groups: Integers | None) -> NDArray[np.bool_]:
+    """Samples whose labels only calibrate, shape (N,): the last of the sampled rows.
+
+    With groups (N,), all samples of their groups; at most a tenth of the groups are withheld.
+    """
+    withheld, last = np.zeros(table.n_samples, bool), table.sampled[-WITHHELD:]
+    if groups is None:
+        withheld[last] = True
+        return withheld
+    some = list(dict.fromkeys(groups[last].tolist()))[: (int(groups.max()) + 1) // 10]
+    return np.asarray(np.isin(groups, some))
+
+
+def _rows(values: Any, samples: Integers) -> Any:
+    """Some rows of an array or a CSC matrix."""
+    return values.tocsr()[samples].tocsc() if issparse(values) else values[samples]
+
+
 def some_labels(labels: Labels, samples: Integers) -> Labels:
     """The labels of some samples."""
     groups = None if labels.groups is None else labels.groups[samples]
@@ -226,12 +246,12 @@ def _names(table: LargeTable) -> Strings:
 def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | None) -> None:
     """Fit rows, parameters and scales to all samples, in place."""
     settings, progress = begin.settings, begin.settings.progress
-    if result.convergence.interrupted:
-        shards.run(find_scores, shared_of(result))
-        return
     shards.run(find_scores, shared_of(result))
     predictive = begin.predictive
-    if predictive is None or classifier is None or predictive.label_weight == 0:
+    if result.convergence.interrupted:
+        some = f"only {len(result.z.mean)} samples were used"
+        result.convergence = replace(result.convergence, criterion=some)
+    elif predictive is None or classifier is None or predictive.label_weight == 0:
         ascend_shards(result, shards, settings.ascent, progress)
     else:
         shards.sum(settle_shard, shared_of(result), SCORE_STEPS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from rankfactor.engine.large.shard import SHARD, Shard
 from rankfactor.engine.large.shards import LocalShards
-from rankfactor.errors import InputError
 from rankfactor.kernels.packed import packed_size
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
@@ -23,22 +21,6 @@ from rankfactor.storage.scratch import Scratch, let_go
 from rankfactor.typing import Floats
 
 Chunks = Callable[[int], Iterator[tuple[int, Any]]]
-_UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30}
-
-
-def bytes_of(memory: object) -> int | None:
-    """Bytes of an amount such as "2GB", 2_000_000_000 or None for no limit."""
-    if memory is None:
-        return None
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(memory).upper())
-    try:
-        assert found is not None
-        size = int(float(found[1]) * _UNITS[found[2]])
-    except (AssertionError, KeyError, ValueError):
-        size = 0
-    if size <= 0:
-        raise InputError(f"memory must be an amount such as '2GB', not {memory!r}.")
-    return size
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ next pass. Training begins at a fit to some of the samples, so few steps remain.
 from __future__ import annotations
 
 import logging
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +35,7 @@ from rankfactor.engine.large.shard import (
 from rankfactor.engine.large.shards import Shards
 from rankfactor.engine.predictive import GROWTH, PATIENCE, SCORE_STEPS, SHRINKAGE, Predictive
 from rankfactor.engine.vb import Fit, Progress, record_moment
-from rankfactor.errors import convergence_warning, counted
+from rankfactor.errors import counted
 from rankfactor.likelihoods import NoParameters, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
@@ -92,7 +91,7 @@ def train_shards(
     best = highest = -np.inf
     change, idle, number = np.nan, 0, 0
     labels = _label_item(model, classifier)
-    kept = top = data.state.copy()
+    kept = top = (data.state.copy(), labels.state.copy())
 
     def done(steps: int) -> str:
         return counted(steps, "step") + " of predictive training over all samples"
@@ -102,7 +101,7 @@ def train_shards(
             now = Linear(labels.state.rows)
             shared = with_labels(shared_of(fit), model, now)
             found = shards.sum(train_shard, shared, now, weight)
-            before = data.state.copy()
+            before = (data.state.copy(), labels.state.copy())
             elbo = float(found["prior"]) + view_bound(data, k)
             elbo += _step_rows(data, found, step)
             objective = elbo + weight * float(found["labels"])
@@ -114,7 +113,8 @@ def train_shards(
                 highest, top, idle = objective, before, 0
             logger.debug("step %d: objective %.8g, size %.3g", number, objective, step)
             if gain < 0:
-                data.state, step, best = kept.copy(), SHRINKAGE * step, -np.inf
+                data.state, labels.state = kept[0].copy(), kept[1].copy()
+                step, best = SHRINKAGE * step, -np.inf
                 # Scores that lag behind the rows flatter J.
                 shards.sum(settle_shard, shared_of(fit), SCORE_STEPS)
             else:
@@ -127,17 +127,15 @@ def train_shards(
                 if gain < settings.tol:
                     break
             if idle == PATIENCE:
-                data.state = top
+                data.state, labels.state = top
                 break
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
         if idle == PATIENCE:
             flat = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
             fit.convergence = Convergence(CONVERGED, done(number + 1), flat)
     except KeyboardInterrupt:
-        data.state = kept
+        data.state, labels.state = kept
         fit.convergence = Convergence(INTERRUPTED, done(number))
-    if not fit.convergence.converged:
-        warnings.warn(fit.convergence.warning, convergence_warning(), stacklevel=2)
     return Linear(labels.state.rows, labels.state.scales)
 
 
