@@ -1,6 +1,7 @@
 """Errors that a user can mend, the words that messages share, and checks of arguments."""
 
 import numbers
+import os
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ __all__ = [
     "InputError",
     "check_count",
     "check_n_factors",
+    "check_path",
     "check_positive",
     "convergence_warning",
     "counted",
@@ -64,6 +66,12 @@ def check_count(name: str, value: object, most: int | None = None, *, least: int
     if most is not None and int(value) > most:
         raise InputError(f"{name} must be at most {most}, not {value!r}.")
     return int(value)
+
+
+def check_path(name: str, what: str, value: object) -> None:
+    """Refuse what is neither a path, of ``what`` such as "a folder", nor None."""
+    if value is not None and not (isinstance(value, str | os.PathLike) and os.fspath(value)):
+        raise InputError(f"{name} must be the path of {what} or None, not {value!r}.")
 
 
 def check_n_factors(value: object) -> None:

@@ -26,11 +26,10 @@ FILES = {
     "predictions.csv": table_of("a table of `rankfactor cv`", "sample", "task", "model"),
     "result.json": json_object("a result of `rankfactor cv`", "n_folds", "summary"),
 }
-_GIBBS = {name: one for name, one in opt.GIBBS.items() if name != "checkpoint"}
 
 
 @opt.command(
-    {**opt.READING, **opt.ESTIMATOR, **_GIBBS},
+    {**opt.READING, **opt.REFITTED, **opt.GIBBS},
     after="covariates",
     models=typer.Option(
         metavar="NAME[,NAME...]",

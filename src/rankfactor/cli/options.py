@@ -185,7 +185,8 @@ _DIFFERENT: dict[str, dict[str, Any]] = {
     "burn_in": {"min": 0},
     "checkpoint": {
         "kind": Path,
-        "help": "Folder that chains are written to as they run, and resumed from.",
+        "help": "Folder that the fit is written to as it goes on, and resumed from by the same "
+        "command.",
     },
 }
 
@@ -237,7 +238,7 @@ def _options_of(documented: dict[str, tuple[str, str]], panel: str) -> Options:
 
 _CLASSIFIER = _documented("estimators/classifier.py", "PlainClassifier")
 ESTIMATOR = _options_of(_CLASSIFIER, _MODEL)
-UNTIL_CONVERGED, TARGET_ESS = "until_converged", 400.0
+UNTIL_CONVERGED, TARGET_ESS, CHECKPOINT = "until_converged", 400.0, "checkpoint"
 GIBBS = {
     UNTIL_CONVERGED: option(
         bool,
@@ -250,6 +251,8 @@ GIBBS = {
     ),
     **_options_of(_documented("engine/chain.py", "Gibbs"), _GIBBS),
 }
+del GIBBS[CHECKPOINT]  # that of the estimator serves both engines
+REFITTED = {name: one for name, one in ESTIMATOR.items() if name != CHECKPOINT}  # of many fits
 PRESETS = _CLASSIFIER["model"][1].partition(":")[0]  # the names of the paper's models
 
 

@@ -168,8 +168,10 @@ NETWORK = marked("a network of rankfactor", b"network_rule")
 FIGURE = marked("a figure of rankfactor", b"Software\x00rankfactor ")
 # Never replaced without --force: its owner may have added to it, which its content does not show.
 EDITABLE = Kind("", lambda path: False)
-# The sampler itself refuses a folder that holds something else.
-CHECKPOINT = {"problem.zip": Kind("", lambda path: True)}
+# The fit itself refuses a folder that holds something else.
+CHECKPOINT = dict.fromkeys(
+    ("problem.zip", "stage-ascent.zip", "stage-predictive.zip"), Kind("", lambda path: True)
+)
 # What `rankfactor reproduce --figures` writes, whatever the data set.
 FIGURES = {
     re.compile(r".+-(loadings|coefficients|network).*\.png"): FIGURE,

@@ -22,9 +22,9 @@ def classifier_settings(
     """Arguments of these names, but for the number of factors, that the options ask for."""
     settings: dict[str, Any] = {}
     for name in names:
-        value = options[name]
-        if name == "n_factors":
+        if name == "n_factors" or name not in options:
             continue
+        value = options[name]
         if name == "engine":
             value = _engine(options)
         elif name == "class_weight":
@@ -81,12 +81,12 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         name: value
         for name, value in settings.items()
         if value is not None
-        and name != "blocks"  # one name a feature: the model file has them
+        and name not in ("blocks", opt.CHECKPOINT)  # the model file has the names of blocks
         and (name != "covariate_use" or settings.get("covariates"))
     }
     engine = told.get("engine", "")
     if not isinstance(engine, str):
-        sampling = {name: getattr(engine, name, None) for name in opt.GIBBS if name != "checkpoint"}
+        sampling = {name: getattr(engine, name, None) for name in opt.GIBBS}
         told |= {"engine": "gibbs"} | {
             k: value for k, value in sampling.items() if value is not None
         }

@@ -52,11 +52,10 @@ FILES = {
 }
 PAIRS = {"problem.json": json_object("of `rankfactor stability`", "library", "seed", "table")}
 SHOWN = 10  # features of a task
-_GIBBS = {name: one for name, one in opt.GIBBS.items() if name != "checkpoint"}
 
 
 @opt.command(
-    {**opt.READING, **opt.ESTIMATOR, **_GIBBS},
+    {**opt.READING, **opt.REFITTED, **opt.GIBBS},
     after="covariates",
     labels=typer.Option(
         metavar="COLUMN|FILE:COLUMN",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.engine.vb import Fit
-from rankfactor.errors import InputError, check_count, check_positive
+from rankfactor.errors import InputError, check_count, check_path, check_positive
 from rankfactor.kernels.packed import packed_size
 from rankfactor.latent import Mixture, ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal
@@ -110,9 +110,7 @@ class Gibbs:
                 "a store has room for n_draws draws: leave target_ess out, or leave store out."
             )
         for name, what in (("checkpoint", "a folder"), ("store", "a Zarr group")):
-            path = getattr(self, name)
-            if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
-                raise InputError(f"{name} must be the path of {what} or None, not {path!r}.")
+            check_path(name, what, getattr(self, name))
         if self.align not in ("auto", "permute", "rotate"):
             raise InputError(f"align must be 'auto', 'permute' or 'rotate', not {self.align!r}.")
 

@@ -47,7 +47,7 @@ from rankfactor.engine.chain import Gibbs, Moments
 from rankfactor.engine.fit_settings import FitSettings, Labels
 from rankfactor.engine.gibbs import sample
 from rankfactor.engine.interruption import Interruption, interruptible_once
-from rankfactor.engine.on_disk import open_on_disk
+from rankfactor.engine.on_disk import describe, open_on_disk
 from rankfactor.engine.parallel_analysis import count_factors
 from rankfactor.engine.pooling import collect, pooled
 from rankfactor.engine.predictive import (
@@ -59,6 +59,7 @@ from rankfactor.engine.predictive import (
 from rankfactor.engine.standard_form import in_standard_form
 from rankfactor.engine.table_checks import check_size, report_constant
 from rankfactor.engine.vb import Fit, ascend
+from rankfactor.engine.vb_checkpoint import AscentCheckpoint, TrainingCheckpoint, find_scores
 from rankfactor.errors import AUTO, convergence_warning, counted
 from rankfactor.features.plan import FeaturePlan, TrainingTable
 from rankfactor.features.suspects import check_labels
@@ -77,6 +78,9 @@ from rankfactor.posterior.posterior import hash_of_codes
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, thread_count, workers
+from rankfactor.storage.checkpoint import Checkpoint
+from rankfactor.storage.draw_store import DrawStore
+from rankfactor.storage.stages import StageFolder
 from rankfactor.typing import Floats
 
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
@@ -123,13 +127,14 @@ def fit_posterior(
         training = settings.trains(model, n, len(coding.columns))
         fitting = Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
         # A folder that cannot be used is refused before any work is done.
-        fitting.open_chains(plan.names[coding.columns].tolist())
+        fitting.open_files(plan.names[coding.columns].tolist())
         result = fitting.ascend()
         if not fitting.keeps_kernel(result):
             model = replace(model, experts=None)
             training = settings.trains(model, n, len(coding.columns))
+            stages = None if fitting.stages is None else fitting.stages.part("linear")
             fitting = Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
-            fitting.open_chains(plan.names[coding.columns].tolist())
+            fitting.stages = stages
             if training != "label-free":  # which the fit so far is
                 result = fitting.ascend()
         draws = fitting.sample(result)
@@ -212,21 +217,35 @@ class Fitting:
             self.ascent = replace(settings.ascent, max_iter=most, warns=False)
         self.start: tuple[ViewState, Normal] | None = None  # of predictive training
         self.step = settings.predictive.first_step  # the size of its last step
+        self.stages: StageFolder | None = None
+        self.checkpoint: Checkpoint | None = None
+        self.store: DrawStore | None = None
 
-    def open_chains(self, features: list[str]) -> None:
-        """Open the checkpoint and the store of draws, where they are asked for."""
-        self.checkpoint = self.store = None
-        if self.settings.gibbs is not None:
-            problem = (self.settings.gibbs, self.model, self.observed, self.rows, self.stream)
-            self.checkpoint, self.store = open_on_disk(*problem, features)
+    def open_files(self, features: list[str]) -> None:
+        """Open checkpoints and the store of draws, where they are asked for."""
+        gibbs, path = self.settings.gibbs, self.settings.checkpoint
+        wanted = [path] if gibbs is None else [path, gibbs.checkpoint, gibbs.store]
+        if all(one is None for one in wanted):
+            return
+        problem = describe(self.model, self.observed, self.rows, self.stream)
+        if gibbs is not None:
+            self.checkpoint, self.store = open_on_disk(gibbs, self.model, problem, features)
+        if path is not None:
+            weight = None if self.predictive is None else float(self.predictive.label_weight)
+            course = {"training": self.training, "n_restarts": int(self.ascent.n_restarts)}
+            self.stages = StageFolder(path, {**problem, **course, "label_weight": weight})
 
     def ascend(self) -> Fit:
         """Variational Bayes and, where it is asked for, predictive training."""
         progress = self.settings.progress
         seen = self.rows if self.joint else None
-        result = ascend(
-            self.model, self.coding, self.observed, seen, self.ascent, self.rng, self.pool, progress
-        )
+        model, observed, stages, pool = self.model, self.observed, self.stages, self.pool
+        checkpoint = None if stages is None else AscentCheckpoint(stages, model, observed, self.rng)
+        given = (model, self.coding, observed, seen, self.ascent, self.rng, pool, progress)
+        result = ascend(*given, checkpoint)
+        if stages is not None and self.settings.gibbs is not None:
+            # Chains that have not begun begin where they would after a resume.
+            find_scores(result, pool)
         if self.predictive is None or self.rows is None:
             return result
         with self.ctrl_c.holding():
@@ -236,8 +255,9 @@ class Fitting:
         if self.ctrl_c.came and not result.convergence.interrupted:
             result.convergence = Convergence(INTERRUPTED, "the label-free start")
             warnings.warn(result.convergence.warning, convergence_warning(), stacklevel=4)
+        training = None if stages is None else TrainingCheckpoint(stages, model, result, classifier)
         self.step = train(
-            self.model, result, self.rows, classifier, self.predictive, self.pool, progress=progress
+            model, result, self.rows, classifier, self.predictive, pool, progress, training
         )
         return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,6 +55,8 @@ class FitSettings:
         None uses every core.
     progress : callable or None
         Called with iteration, ELBO and its relative change.
+    checkpoint : path or None
+        Folder that variational Bayes and predictive training are written to and resumed from.
     """
 
     ascent: Settings
@@ -65,6 +68,7 @@ class FitSettings:
     seed: int = 0
     n_threads: int | None = None
     progress: Progress | None = None
+    checkpoint: str | os.PathLike[str] | None = None
 
     def trains(self, model: Model, n_samples: int, n_features: int) -> str:
         """The training of a table of this size: what "auto" comes to, or what was given."""

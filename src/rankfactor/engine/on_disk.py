@@ -34,16 +34,23 @@ _STACKED = ("loadings", "params", "scales")  # one array for several draws
 
 
 def describe(
-    model: Model, observed: Observed, labels: Observed | None, settings: Gibbs, stream: Stream
+    model: Model, observed: Observed, labels: Observed | None, stream: Stream
 ) -> dict[str, Any]:
-    """What makes two runs the same chains: model, data, seed and the course of the sampler."""
-    names = ("n_chains", "burn_in", "thin", "block")
+    """What makes two runs fits of one problem: model, data and seed."""
     return {
         "library": __version__,
         "model": plain(model.to_dict()),
         "table": _digest(observed),
         "labels": None if labels is None else _digest(labels),
         "seed": f"{stream.key:016x}",
+    }
+
+
+def _describe_chains(problem: dict[str, Any], model: Model, settings: Gibbs) -> dict[str, Any]:
+    """What makes two runs the same chains: the problem and the course of the sampler."""
+    names = ("n_chains", "burn_in", "thin", "block")
+    return {
+        **problem,
         **{name: int(getattr(settings, name)) for name in names},
         "align": "rotate" if settings.rotates(model) else "permute",
     }
@@ -59,17 +66,13 @@ def _digest(observed: Observed) -> str:
 
 
 def open_on_disk(
-    settings: Gibbs,
-    model: Model,
-    observed: Observed,
-    labels: Observed | None,
-    stream: Stream,
-    features: Sequence[str] = (),
+    settings: Gibbs, model: Model, problem: dict[str, Any], features: Sequence[str] = ()
 ) -> tuple[Checkpoint | None, DrawStore | None]:
-    """The checkpoint and the group of draws that the settings ask for, None for one they do not."""
-    if settings.checkpoint is None and settings.store is None:
-        return None, None
-    problem = describe(model, observed, labels, settings, stream)
+    """The checkpoint and the group of draws that the settings ask for, None for one they do not.
+
+    ``problem`` is that of `describe`.
+    """
+    problem = _describe_chains(problem, model, settings)
     checkpoint = store = None
     if settings.checkpoint is not None:
         checkpoint = Checkpoint(settings.checkpoint, problem)

@@ -42,6 +42,7 @@ from rankfactor.classifiers.fitting import FIRST_STEP, STEP
 from rankfactor.classifiers.labels import signed_of
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.vb import Fit, Progress, record
+from rankfactor.engine.vb_checkpoint import TrainingCheckpoint
 from rankfactor.errors import InputError, convergence_warning, counted
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.laws.normal import Normal
@@ -139,6 +140,7 @@ def train(
     settings: Predictive,
     pool: Workers,
     progress: Progress | None = None,
+    checkpoint: TrainingCheckpoint | None = None,
 ) -> float:
     """Ascend J from a fit without labels, in place; the size of the last step.
 
@@ -155,15 +157,25 @@ def train(
     pool : Workers
     progress : callable, optional
         Called after every step.
+    checkpoint : TrainingCheckpoint, optional
+        Where to write to, and to resume from.
     """
     if settings.label_weight == 0 or fit.convergence.interrupted:
         return settings.first_step
     data = fit.data
     change = np.nan  # of the objective by the last step whose objective could be compared
     weight = settings.label_weight * data.observed.shape[0]
-    step, best, number = settings.first_step, -np.inf, 0
+    step, best, number, begin = settings.first_step, -np.inf, 0, 0
     highest, idle = -np.inf, 0
+    found = None if checkpoint is None else checkpoint.resume(fit, classifier, pool)
+    if found is not None and found["ended"]:
+        _tell(fit)
+        return float(found.get("step", step))
     kept = top = (data.state.copy(), fit.z.copy())
+    if found is not None:
+        number = begin = found["number"]
+        step, change, highest, idle = (found[key] for key in ("step", "change", "highest", "idle"))
+        classifier, top = found["classifier"], found["top"]
     trained, label, signed = _trained(model), model.label_view.likelihood, signed_of(labels)
     assert isinstance(label, LabelLikelihood)
 
@@ -172,7 +184,7 @@ def train(
 
     try:
         curvature = settle_scores(data, fit.prior, fit.z, pool)
-        for number in range(settings.max_steps):
+        for number in range(begin, settings.max_steps):
             effort = STEP if number else FIRST_STEP
             classifier = fit_classifier(
                 trained, labels, fit.z, pool, start=classifier, effort=effort
@@ -209,13 +221,33 @@ def train(
             if idle == PATIENCE:
                 data.state, fit.z = top
                 break
+            if checkpoint is not None:
+                checkpoint.keep(
+                    fit,
+                    number=number + 1,
+                    step=step,
+                    change=change,
+                    highest=highest,
+                    idle=idle,
+                    classifier=classifier,
+                    top=top[0],
+                )
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
         if idle == PATIENCE:
-            found = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
-            fit.convergence = Convergence(CONVERGED, done(number + 1), found)
+            said = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
+            fit.convergence = Convergence(CONVERGED, done(number + 1), said)
+        if checkpoint is not None:
+            checkpoint.finish(fit)
     except KeyboardInterrupt:
         data.state, fit.z = kept
         fit.convergence = Convergence(INTERRUPTED, done(number))
-    if not fit.convergence.converged:
-        warnings.warn(fit.convergence.warning, convergence_warning(), stacklevel=2)
+        if checkpoint is not None:
+            checkpoint.write()
+    _tell(fit)
     return step
+
+
+def _tell(fit: Fit) -> None:
+    """Warn of training that has not converged."""
+    if not fit.convergence.converged:
+        warnings.warn(fit.convergence.warning, convergence_warning(), stacklevel=3)

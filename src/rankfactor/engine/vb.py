@@ -23,7 +23,9 @@ import numpy as np
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import shared_out, signed_of
 from rankfactor.classifiers.per_component import assign_block, joined
+from rankfactor.engine.course import Course
 from rankfactor.engine.start import principal_components
+from rankfactor.engine.vb_checkpoint import AscentCheckpoint, find_scores
 from rankfactor.errors import convergence_warning, counted
 from rankfactor.latent import ScorePrior, StandardNormal
 from rankfactor.laws.normal import Normal, with_intercept
@@ -150,6 +152,7 @@ def ascend(
     rng: np.random.Generator,
     pool: Workers,
     progress: Progress | None = None,
+    checkpoint: AscentCheckpoint | None = None,
 ) -> Fit:
     """Fit a model to a coded table and its labels.
 
@@ -167,28 +170,52 @@ def ascend(
     pool : Workers
     progress : callable, optional
         Called after every iteration.
+    checkpoint : AscentCheckpoint, optional
+        Where to write to, and to resume from.
     """
+
+    def build(data: ViewState, rows: ViewState | None) -> Fit:
+        label_view = None
+        if labels is not None and rows is not None:
+            label_view = ObservedView(model.label_view, labels, rows)
+        z = Normal.isotropic(np.zeros((0, model.n_factors)), 1.0)
+        return Fit(ObservedView(model.data_view, observed, data), label_view, z, History())
+
+    if checkpoint is not None:
+        ended = checkpoint.ended(settings, build)
+        if ended is not None:
+            find_scores(ended, pool, settings.block)
+            return _told(ended, settings)
     scores = model.data.normal_scores(observed)
     loadings, factors = principal_components(scores, model.n_factors, rng, pool)
     turn = varimax(loadings)
     loadings, factors = loadings @ turn, factors @ turn
     best: Fit | None = None
-    for restart in range(settings.n_restarts):
+    begin, basis, course = 0, np.eye(model.n_factors), Course(FIRST_TURN, TURN_EVERY)
+    if checkpoint is not None:
+        begin, best, before = checkpoint.first_restart(build)
+        if begin:
+            basis = before
+            loadings, factors = loadings @ basis, factors @ basis
+    for restart in range(begin, settings.n_restarts):
+        if checkpoint is not None:
+            checkpoint.begin(restart, best, basis)
         if restart:
             # Any rotation of the components fits the table equally well at the start, but leads to
             # another optimum of the sparse loadings.
             turn = np.linalg.qr(rng.standard_normal((model.n_factors,) * 2))[0]
-            loadings, factors = loadings @ turn, factors @ turn
+            loadings, factors, basis = loadings @ turn, factors @ turn, basis @ turn
         candidate = _start(model, coding, observed, labels, loadings, factors, rng)
-        small = None
-        if len(factors) >= LARGE and _can_begin_small(candidate):
-            small = _begin_small(model, candidate, coding, loadings, factors, settings, rng, pool)
+        small, past = None, checkpoint is not None and checkpoint.resumes(small=False)
+        if len(factors) >= LARGE and _can_begin_small(candidate) and not past:
+            given = (model, candidate, coding, loadings, factors, settings, rng, pool, checkpoint)
+            small = _begin_small(*given)
         if small is not None and small.interrupted:
             # One pass over all samples makes a fit of what there is.
             _ascend(model, candidate, replace(settings, max_iter=0), pool, None)
             candidate.convergence = small
         else:
-            _ascend(model, candidate, settings, pool, progress)
+            course = _ascend(model, candidate, settings, pool, progress, checkpoint)
         if best is None or candidate.history.elbo[-1] > best.history.elbo[-1]:
             best = candidate
         if candidate.convergence.interrupted:
@@ -200,12 +227,21 @@ def ascend(
                 )
             break
     assert best is not None
+    if len(best.z.mean) == 0:  # of a start before the checkpoint
+        find_scores(best, pool, settings.block)
+    if checkpoint is not None and not candidate.convergence.interrupted:
+        checkpoint.finish(best, candidate, course)
     # Training samples are encoded as new ones are: without what only the fit needs.
     best.data.state.params = best.data.state.params.copy()
-    ended = best.convergence
+    return _told(best, settings)
+
+
+def _told(fit: Fit, settings: Settings) -> Fit:
+    """The fit, after a warning if it has not converged."""
+    ended = fit.convergence
     if ended.interrupted or (settings.warns and not ended.converged):
-        warnings.warn(ended.warning, convergence_warning(), stacklevel=2)
-    return best
+        warnings.warn(ended.warning, convergence_warning(), stacklevel=3)
+    return fit
 
 
 def _start(
@@ -257,6 +293,7 @@ def _begin_small(
     settings: Settings,
     rng: np.random.Generator,
     pool: Workers,
+    checkpoint: AscentCheckpoint | None = None,
 ) -> Convergence:
     """Take rows, parameters and scales from a fit to some of the samples, in place; how it ended.
 
@@ -273,7 +310,11 @@ def _begin_small(
     table = some(fit.data)
     assert table is not None
     small = _start(model, coding, table, some(fit.labels), loadings, factors[few], rng)
-    _ascend(model, small, settings, pool, None)
+    if checkpoint is not None:
+        checkpoint.small = True
+    _ascend(model, small, settings, pool, None, checkpoint)
+    if checkpoint is not None:
+        checkpoint.small = False
     logger.debug("%d samples of %d: %d iterations", SMALL, len(factors), small.n_iter)
     for item, done in zip(fit.views, small.views, strict=True):
         item.state = done.state
@@ -290,14 +331,20 @@ def _begin_small(
 
 
 def _ascend(
-    model: Model, fit: Fit, settings: Settings, pool: Workers, progress: Progress | None
-) -> None:
-    """Iterate to convergence, in place."""
+    model: Model,
+    fit: Fit,
+    settings: Settings,
+    pool: Workers,
+    progress: Progress | None,
+    checkpoint: AscentCheckpoint | None = None,
+) -> Course:
+    """Iterate to convergence, in place; where the iterations ended."""
     likelihood = fit.data.view.likelihood
-    momentum, previous, change = Momentum(), -np.inf, np.nan
-    next_turn, wait = FIRST_TURN, TURN_EVERY
+    resumed = None if checkpoint is None else checkpoint.resume(fit, pool, settings.block)
+    course = Course(FIRST_TURN, TURN_EVERY) if resumed is None else resumed
+    momentum = course.momentum
     try:
-        for iteration in range(settings.max_iter + 1):
+        for iteration in range(course.first, settings.max_iter + 1):
             if likelihood.has_fused_step:
                 elbo = _iterate_fused(fit, settings.block, pool, momentum)
             else:
@@ -307,23 +354,27 @@ def _ascend(
                 if likelihood.has_monotone_bound:
                     momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)
             fit.prior = fit.prior.update(fit.z)
-            change = (elbo - previous) / max(abs(elbo), 1.0)
+            change = (elbo - course.previous) / max(abs(elbo), 1.0)
             record(fit, elbo)
+            course.iteration, course.previous, course.change = iteration + 1, elbo, change
             logger.debug("iteration %d: ELBO %.6g, change %.2g", iteration, elbo, change)
-            if progress is not None and iteration:
-                progress(iteration, elbo, change)
-            if iteration > 1 and abs(change) < settings.tol:
-                break
-            previous = elbo
-            if iteration == next_turn:
+            # Scores that were found again change the ELBO by themselves.
+            converged = iteration > course.first + 1 and abs(change) < settings.tol
+            if not converged and iteration == course.next_turn:
                 turn, gain = fit.turn()
                 momentum.turn(turn)
                 # The longer, the less rotations change.
-                wait *= 1 if gain > settings.tol * abs(elbo) else 2
-                next_turn += wait
+                course.wait *= 1 if gain > settings.tol * abs(elbo) else 2
+                course.next_turn += course.wait
+            if checkpoint is not None:
+                checkpoint.keep(fit, course)
+            if progress is not None and iteration:
+                progress(iteration, elbo, change)
+            if converged:
+                break
         fit.convergence = by_change(
             "ELBO",
-            change,
+            course.change,
             settings.tol,
             counted(fit.n_iter, "iteration"),
             "raise max_iter, or raise tol if that change is small enough for you",
@@ -331,8 +382,11 @@ def _ascend(
     except KeyboardInterrupt:
         if not fit.history.elbo:
             raise
+        if checkpoint is not None:
+            checkpoint.write()
         done = counted(fit.n_iter, "iteration")
         fit.convergence = Convergence(INTERRUPTED, done)
+    return course
 
 
 def _fit_rows(fit: Fit, block: int, pool: Workers) -> float:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit_settings import FitSettings
 from rankfactor.engine.vb import Settings
-from rankfactor.errors import InputError, check_count, did_you_mean
+from rankfactor.errors import InputError, check_count, check_path, did_you_mean
 from rankfactor.features.plan import Blocks, FeaturePlan, TrainingTable, remember_columns
 from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood, LikelihoodByBlock
 from rankfactor.model import Model
@@ -55,6 +56,7 @@ class FactorModel:
     max_iter: int
     tol: float
     n_restarts: int
+    checkpoint: str | os.PathLike[str] | None
     missing_features: str
     random_state: Any
     n_threads: int | None
@@ -157,11 +159,13 @@ class FactorModel:
             raise InputError(
                 f"missing_features must be 'error' or 'missing', not {self.missing_features!r}."
             )
+        check_path("checkpoint", "a folder", self.checkpoint)
         return FitSettings(
             ascent=Settings(self.max_iter, self.tol, self.n_restarts),
             gibbs=self._gibbs(),
             n_threads=self.n_threads,
             progress=self.progress,
+            checkpoint=self.checkpoint,
             **more,
         )
 
@@ -177,14 +181,20 @@ class FactorModel:
 
     def _gibbs(self) -> Gibbs | None:
         """Settings of the sampler, None for variational Bayes."""
-        if not isinstance(self.engine, Gibbs):
-            return registered("engine", self.engine, ENGINES)  # type: ignore[no-any-return]
-        if self.engine.checkpoint is not None and self.random_state is None:
+        gibbs: Any = self.engine
+        if not isinstance(gibbs, Gibbs):
+            gibbs = registered("engine", gibbs, ENGINES)
+        path = self.checkpoint
+        if gibbs is not None and gibbs.checkpoint is not None:
+            path = gibbs.checkpoint
+        elif gibbs is not None:
+            gibbs = replace(gibbs, checkpoint=path)
+        if path is not None and self.random_state is None:
             raise InputError(
                 "a checkpoint can be resumed only with the same random numbers: set random_state "
                 "to a whole number."
             )
-        return self.engine
+        return gibbs  # type: ignore[no-any-return]
 
     def _check_fitted(self) -> None:
         """Refuse to predict before a fit, in scikit-learn's words."""

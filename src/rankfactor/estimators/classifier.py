@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -139,6 +140,10 @@ class PlainClassifier(Deciding):
         Relative change of the ELBO at which the fit has converged.
     n_restarts : int, default 1
         Starting points; the fit with the highest ELBO is kept.
+    checkpoint : path or None, default None
+        Folder that the fit is written to as it goes on. A fit of the same problem with the same
+        folder resumes from there. It needs ``random_state`` to be a whole number. Under Gibbs
+        sampling it has the chains as well, unless ``Gibbs(checkpoint=...)`` names another folder.
     missing_features : {"error", "missing"}, default "error"
         What to do when a new DataFrame lacks features of the model.
     random_state : int, RandomState or None
@@ -228,6 +233,7 @@ class PlainClassifier(Deciding):
         max_iter: int = Settings.max_iter,
         tol: float = Settings.tol,
         n_restarts: int = 1,
+        checkpoint: str | os.PathLike[str] | None = None,
         missing_features: str = "error",
         random_state: Any = None,
         n_threads: int | None = None,
@@ -257,6 +263,7 @@ class PlainClassifier(Deciding):
         self.max_iter = max_iter
         self.tol = tol
         self.n_restarts = n_restarts
+        self.checkpoint = checkpoint
         self.missing_features = missing_features
         self.random_state = random_state
         self.n_threads = n_threads

@@ -90,7 +90,11 @@ def _area(
 ) -> float:
     """Area under the curve on a fold, averaged over tasks."""
     model = clone(estimator).set_params(
-        label_weight=weight, calibration="none", random_state=fold.seed, progress=None
+        label_weight=weight,
+        calibration="none",
+        random_state=fold.seed,
+        progress=None,
+        checkpoint=None,
     )
     train, answers = _take(table, fold.train), labels.iloc[fold.train]
     answers = answers.set_axis(getattr(train, "index", range(len(answers))))

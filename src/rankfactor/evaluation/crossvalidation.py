@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from rankfactor.errors import InputError
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, GROUP, MEASURES, Evaluation
-from rankfactor.evaluation.running import in_short, run, seeded
+from rankfactor.evaluation.running import in_short, run, seeded, without_checkpoint
 from rankfactor.evaluation.watch import Heard, recorded
 from rankfactor.evaluation.wrapper import fit_with_groups
 from rankfactor.features.suspects import LabelWarning, check_labels
@@ -181,7 +181,7 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     """Fit one model to the training part of a fold and judge it on the test part."""
     started = time.perf_counter()
     with recorded() as heard:
-        model = seeded(clone(estimator), fold.seed)
+        model = without_checkpoint(seeded(clone(estimator), fold.seed))
         answers = _fit_and_predict(model, fold, problem)
     # What is wrong with the labels has been said of the whole table.
     heard = [one for one in heard if not issubclass(one.category, LabelWarning)]

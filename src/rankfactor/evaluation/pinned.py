@@ -37,6 +37,7 @@ def pinned(estimator: FactorModel, posterior: Posterior) -> dict[str, Any]:
         "n_factors": posterior.n_factors,
         "likelihood": posterior.model.data,  # with the margin that "auto" came to
         "engine": engine,
+        "checkpoint": None,
         "progress": None,
     }
     if not isinstance(estimator, PlainClassifier) or posterior.classifiers is None:

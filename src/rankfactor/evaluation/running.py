@@ -55,6 +55,16 @@ def seeded(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**unset)
 
 
+def without_checkpoint(estimator: Any) -> Any:
+    """Return the estimator without a checkpoint, whose folder has room for one fit only."""
+    given = {
+        name: None
+        for name, value in estimator.get_params(deep=True).items()
+        if value is not None and name.split("__")[-1] == "checkpoint"
+    }
+    return estimator.set_params(**given)
+
+
 def in_short(heard: Sequence[Sequence[Heard]], what: str, who: str = "") -> list[Heard]:
     """One warning per kind, with the number of fits that gave it.
 

@@ -15,6 +15,7 @@ takes the plain step g.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,17 @@ class Momentum:
             for mean, old in zip(means, self._given, strict=True):
                 mean += weight * (mean - old)
         self._given = given
+
+    def memory(self) -> dict[str, Any]:
+        """How far the first of the means is carried: what a checkpoint keeps."""
+        first = self._given[0].copy() if self._given else None
+        return {"most": self._most, "age": self._age, "last": self._last, "given": first}
+
+    def recall(self, memory: dict[str, Any], *others: Floats) -> None:
+        """Go on as before with the first of the means; the ``others`` have not moved yet."""
+        self._most, self._age, self._last = memory["most"], memory["age"], memory["last"]
+        first = memory["given"]
+        self._given = [] if first is None else [first.copy(), *(mean.copy() for mean in others)]
 
     def turn(self, matrix: Floats) -> None:
         """Go on with means whose first columns were multiplied by a matrix (K, K)."""

@@ -224,14 +224,15 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def write_tree(path: Path, form: Format, value: Any) -> None:
+def write_tree(path: Path, form: Format, value: Any, **header: Any) -> None:
     """Write nested dataclasses, dictionaries, tuples, lists, arrays and plain values.
 
-    Nothing is compressed: draws do not get smaller.
+    Further entries of the header can be read without the value. Nothing is compressed: draws do not
+    get smaller.
     """
     arrays: Arrays = {}
     tree = _flattened(value, arrays, kinds_of(value))
-    write_archive(path, {"format": form.name, "tree": tree}, arrays, compressed=False)
+    write_archive(path, {"format": form.name, **header, "tree": tree}, arrays, compressed=False)
 
 
 def read_tree(path: Path, form: Format, kinds: Kinds) -> Any:
