@@ -231,13 +231,13 @@ def ascend(
         find_scores(best, pool, settings.block)
     if checkpoint is not None and not candidate.convergence.interrupted:
         checkpoint.finish(best, candidate, course)
-    # Training samples are encoded as new ones are: without what only the fit needs.
-    best.data.state.params = best.data.state.params.copy()
     return _told(best, settings)
 
 
 def _told(fit: Fit, settings: Settings) -> Fit:
-    """The fit, after a warning if it has not converged."""
+    """The fit that is handed on, after a warning if it has not converged."""
+    # Training samples are encoded as new ones are: without what only the fit needs.
+    fit.data.state.params = fit.data.state.params.copy()
     ended = fit.convergence
     if ended.interrupted or (settings.warns and not ended.converged):
         warnings.warn(ended.warning, convergence_warning(), stacklevel=3)

@@ -5,7 +5,8 @@ scores and the history, and of the ascent its momentum and random numbers. Score
 responsibilities of a mixture, can be as large as the table; they are not written. `find_scores`
 finds them at the rows, from the prior on, by the updates of the ascent itself; they lack the part
 that momentum had carried them on. So a fit that is resumed follows nearly, and not exactly, the
-path of one that never stopped, and ends within the tolerance of its criterion.
+path of one that never stopped, and ends within the tolerance of its criterion. Only the ordinary
+rank likelihood, which keeps a latent value per entry, has a file as large as the table.
 
 `rankfactor.storage.stages` has the files. A stage that has ended is not repeated. The ascent goes
 on if its limits now ask for more than they did: a larger ``max_iter`` or a smaller ``tol``.
@@ -15,7 +16,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import asdict
+from copy import deepcopy
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +90,8 @@ def point_kinds(model: Model, n_features: int) -> Kinds:
 def point_of(fit: Fit) -> Tree:
     """What is written of a fit, in arrays of its own."""
     return {
-        "data": fit.data.state.copy(),
+        # Latent values of the entries are found by all iterations so far, and by nothing else.
+        "data": replace(fit.data.state.copy(), params=deepcopy(fit.data.state.params)),
         "labels": None if fit.labels is None else fit.labels.state.copy(),
         "prior": fit.prior.fresh(0),
         "history": {name: np.array(values) for name, values in asdict(fit.history).items()},
@@ -101,9 +104,9 @@ def restore(fit: Fit, point: Tree) -> None:
     found, expected = len(point["data"].rows.mean), fit.data.observed.shape[0]
     if found != expected:
         raise ValueError(f"{found} rows in place of {expected}")
-    fit.data.state = point["data"].copy()
+    fit.data.state = point["data"]
     if fit.labels is not None:
-        fit.labels.state = point["labels"].copy()
+        fit.labels.state = point["labels"]
     fit.prior, fit.convergence = point["prior"], point["convergence"]
     for name, values in point["history"].items():
         setattr(fit.history, name, values.tolist())

@@ -42,6 +42,8 @@ class StageFolder:
         )
         with folder(self.path):
             pass
+        for part in self.path.glob(f".{_BEGINS}*.zip"):  # of a process that was killed in writing
+            part.unlink(missing_ok=True)
         for one in sorted(self.path.glob(f"{_BEGINS}*.zip")):
             old = read_header(one, self._format).get("problem")
             check_same(f"the folder {path} holds a checkpoint", "folder", old, problem)
