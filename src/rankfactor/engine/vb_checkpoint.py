@@ -43,8 +43,9 @@ logger = logging.getLogger(__name__)
 
 Tree = dict[str, Any]
 
-# Updates of the scores at given rows: until none of them moves by more, and how many at most.
-SETTLED, MOST_STEPS = 1e-3, 30
+# Updates of the scores at given rows: until they move by less (root mean square, the prior's
+# standard deviation being 1), and how many at most.
+SETTLED, MOST_STEPS = 2e-3, 20
 # What a file that is no checkpoint of ours raises when it is put together.
 NOT_OURS = (LookupError, TypeError, ValueError, AttributeError)
 
@@ -61,14 +62,14 @@ def find_scores(fit: Fit, pool: Workers, block: int = BLOCK) -> None:
     def move(samples: slice) -> tuple[ScorePrior, float]:
         prior, old = fit.prior.take(samples), fit.z.take(samples)
         z = update_scores(fit.views, prior, old, samples, rows=rows)
-        far = float(np.abs(z.mean - old.mean).max())
+        moved = float(((z.mean - old.mean) ** 2).sum())
         fit.z.put(samples, z)
-        return assign_block(prior, fit.labels, z, samples), far
+        return assign_block(prior, fit.labels, z, samples), moved
 
     for _ in range(MOST_STEPS):
         priors, moved = zip(*pool.map(move, slices(n, block)), strict=True)
         fit.assign(priors)
-        if max(moved) < SETTLED:
+        if sum(moved) < SETTLED**2 * fit.z.mean.size:
             break
 
 
