@@ -16,8 +16,7 @@ from tests.estimators.test_interruption import at
 
 import rankfactor.cli.settings
 from rankfactor.cli import start
-from rankfactor.engine import fit as fitting
-from rankfactor.engine import vb
+from rankfactor.engine import fitting, vb
 from rankfactor.engine.interruption import FINISHING
 from rankfactor.evaluation import watch
 from rankfactor.storage import model_file

@@ -19,7 +19,7 @@ from tests.engine.test_checkpoint import Watch, assert_same
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, InputError, RankFactorAnalysis, RankFactorClassifier
-from rankfactor.engine import fit as whole_fit
+from rankfactor.engine import fitting as whole_fit
 from rankfactor.engine import vb
 from rankfactor.evaluation import cross_validate
 from rankfactor.likelihoods import DATA_LIKELIHOODS

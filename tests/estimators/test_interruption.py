@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
-from rankfactor.engine import calibration, gibbs, predictive, vb
-from rankfactor.engine import fit as fitting
+from rankfactor.engine import calibration, fitting, gibbs, predictive, vb
+from rankfactor.engine import fit as whole_fit
 from rankfactor.engine.interruption import FINISHING, interruptible_once
 
 RNG = np.random.default_rng(0)
@@ -60,7 +60,7 @@ def test_a_second_one_does_not_lose_the_fit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], training: str, step: str
 ) -> None:
     at(monkeypatch, vb, "record", 3)
-    at(monkeypatch, fitting, step)
+    at(monkeypatch, fitting if step == "fit_classifier" else whole_fit, step)
     model, said = fitted(RankFactorClassifier(training=training, **SETTINGS), Y)
     assert told(said, "interrupted after ")
     assert model.predict(X).shape == (24,)

@@ -255,3 +255,39 @@ def test_ctrl_c_keeps_what_there_is():
         model = fitted(progress=progress, training="bayes")
     assert model.convergence_.interrupted
     assert area(model) > 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("training", ["predictive", "bayes"])
+def test_a_fit_that_was_stopped_is_resumed(training, tmp_path):
+    passes = []
+
+    def stop(iteration, elbo, change):
+        passes.append(iteration)
+        if len(passes) == stop.after:
+            raise KeyboardInterrupt
+
+    arguments = {"training": training, "checkpoint": str(tmp_path), "tol": 1e-6}
+    stop.after = -1
+    whole = fitted(training=training, tol=1e-6, progress=stop)
+    stop.after, n_whole = len(passes) - 1, len(passes)
+    passes.clear()
+    with pytest.warns(UserWarning, match="interrupted"):
+        fitted(progress=stop, **arguments)
+    passes.clear()
+    stop.after = -1
+    resumed = fitted(progress=stop, **arguments)
+    assert 0 < len(passes) < n_whole / 2
+    assert resumed.elbo_ == pytest.approx(whole.elbo_, rel=5e-3)
+    for one, two in zip(whole.decision_function(NEW), resumed.decision_function(NEW), strict=True):
+        assert np.corrcoef(one.ravel(), two.ravel())[0, 1] > 0.999
+    passes.clear()
+    again = fitted(progress=stop, **arguments)
+    assert not passes
+    assert again.elbo_ == resumed.elbo_
+
+
+def test_a_checkpoint_of_another_table_is_refused(tmp_path):
+    fitted(checkpoint=str(tmp_path))
+    with pytest.raises(InputError, match="folder"):
+        fitted(TABLE.iloc[: N - 50], LABELS.iloc[: N - 50], checkpoint=str(tmp_path))

@@ -198,7 +198,7 @@ def test_ctrl_c_within_the_calibration(monkeypatch) -> None:
     def interrupted(*arguments: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankfactor.engine.fit.calibrate", interrupted)
+    monkeypatch.setattr("rankfactor.engine.fitting.calibrate", interrupted)
     simulated = simulate(n=40, d=12)
     model = RankFactorClassifier(**VB, tol=1e-2)
     with pytest.warns(UserWarning, match="the fit is kept, but its probabilities are not calibr"):

@@ -163,14 +163,16 @@ class Normal:
 
     def reordered(self, order: NDArray[np.int64], sign: Floats) -> Normal:
         """Law of the coordinates ``sign * x[order]``."""
+        # In C's order, as a model file gives it back: products round by it on some processors.
+        mean = np.ascontiguousarray(self.mean[:, order] * sign)
         if self.is_certain:
-            return Normal.certain(self.mean[:, order] * sign)
+            return Normal.certain(mean)
         first, second = np.triu_indices(self.order)
         old_first = np.minimum(order[first], order[second])
         old_second = np.maximum(order[first], order[second])
         positions = diagonal_positions(self.order)[old_first] + old_second - old_first
         cov = self.cov[:, positions] * (sign[first] * sign[second])
-        return Normal(self.mean[:, order] * sign, cov, self.log_det)
+        return Normal(mean, cov, self.log_det)
 
     def transformed(self, matrix: Floats) -> Normal:
         """Law of the coordinates ``x @ matrix``, where the matrix (K, K) is invertible."""

@@ -13,6 +13,7 @@ import logging
 
 import numpy as np
 
+from rankfactor.engine.large.checkpoint import PassCheckpoint
 from rankfactor.engine.large.shard import Shared, ascend_shard, statistics_of, tiles_of
 from rankfactor.engine.large.shards import Shards
 from rankfactor.engine.vb import FIRST_TURN, TURN_EVERY, Fit, Progress, Settings, record_moment
@@ -38,7 +39,13 @@ def shared_of(fit: Fit) -> Shared:
     return shared.light()
 
 
-def ascend_shards(fit: Fit, shards: Shards, settings: Settings, progress: Progress | None) -> None:
+def ascend_shards(
+    fit: Fit,
+    shards: Shards,
+    settings: Settings,
+    progress: Progress | None,
+    checkpoint: PassCheckpoint | None = None,
+) -> None:
     """Iterate to convergence, in place.
 
     Parameters
@@ -50,6 +57,8 @@ def ascend_shards(fit: Fit, shards: Shards, settings: Settings, progress: Progre
     settings : Settings
     progress : callable, optional
         Called after every iteration.
+    checkpoint : PassCheckpoint, optional
+        Where to write to; the fit is where it was left.
     """
     k, momentum, previous, change = fit.z.order, Momentum(), -np.inf, np.nan
     next_turn, wait, turn = FIRST_TURN, TURN_EVERY, None
@@ -68,6 +77,8 @@ def ascend_shards(fit: Fit, shards: Shards, settings: Settings, progress: Progre
             record_moment(fit, elbo, found["moment"] / found["n"])
             logger.debug("pass %d: ELBO %.6g, change %.2g", iteration, elbo, change)
             kept = [item.state.copy() for item in fit.views]
+            if checkpoint is not None:
+                checkpoint.keep(fit, number=iteration + 1)
             if progress is not None:
                 progress(iteration, elbo, change)
             if iteration > 0 and abs(change) < settings.tol:
@@ -85,11 +96,15 @@ def ascend_shards(fit: Fit, shards: Shards, settings: Settings, progress: Progre
             counted(fit.n_iter - begun, "pass", "passes"),
             "raise max_iter, or raise tol if that change is small enough for you",
         )
+        if checkpoint is not None:
+            checkpoint.finish(fit, number=fit.n_iter - begun)
     except KeyboardInterrupt:
         for item, state in zip(fit.views, kept, strict=True):
             item.state = state
         done = counted(fit.n_iter - begun, "pass", "passes") + " over all samples"
         fit.convergence = Convergence(INTERRUPTED, done)
+        if checkpoint is not None:
+            checkpoint.write()
 
 
 def update_from(item: ObservedView, found: dict[str, Floats], view: int) -> float:

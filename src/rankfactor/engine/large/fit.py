@@ -26,10 +26,12 @@ from scipy.sparse import issparse
 from rankfactor.classifiers import Linear
 from rankfactor.classifiers.linear import fit_linear
 from rankfactor.engine.calibration import best_scale
-from rankfactor.engine.fit import Fitting, settled
+from rankfactor.engine.fit import settled
 from rankfactor.engine.fit_settings import FitSettings, Labels
+from rankfactor.engine.fitting import Fitting
 from rankfactor.engine.interruption import interruptible_once
 from rankfactor.engine.large.ascent import ascend_shards, shared_of
+from rankfactor.engine.large.checkpoint import PassCheckpoint
 from rankfactor.engine.large.shard import decide_withheld, final_scores, find_scores, settle_shard
 from rankfactor.engine.large.shards import Shards
 from rankfactor.engine.large.training import fit_linear_shards, train_shards
@@ -157,6 +159,8 @@ def fit_large(
         table.forget()
         begin = Fitting(model, coding, first, core, settings, training, pool, ctrl_c)
         begin.ascent = replace(begin.ascent, warns=False)
+        names = plan.names[coding.columns].tolist()
+        begin.open_files(names, n_samples=table.n_samples)
         with warnings.catch_warnings():
             # What counts is how the fit to all samples ends.
             warnings.simplefilter("ignore", convergence_warning())
@@ -246,16 +250,21 @@ def _names(table: LargeTable) -> Strings:
 def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | None) -> None:
     """Fit rows, parameters and scales to all samples, in place."""
     settings, progress = begin.settings, begin.settings.progress
+    predictive, checkpoint = begin.predictive, PassCheckpoint(begin.stages, begin.model, result)
+    found = checkpoint.resume(result)
     shards.run(find_scores, shared_of(result))
-    predictive = begin.predictive
     if result.convergence.interrupted:
         some = f"only {len(result.z.mean)} samples were used"
         result.convergence = replace(result.convergence, criterion=some)
+    elif found.get("ended"):
+        pass
     elif predictive is None or classifier is None or predictive.label_weight == 0:
-        ascend_shards(result, shards, settings.ascent, progress)
+        ascend_shards(result, shards, settings.ascent, progress, checkpoint)
     else:
         shards.sum(settle_shard, shared_of(result), SCORE_STEPS)
-        train_shards(begin.model, result, shards, classifier, predictive, begin.step, progress)
+        step, classifier = found.get("step", begin.step), found.get("classifier", classifier)
+        how = predictive, step, progress, checkpoint
+        train_shards(begin.model, result, shards, classifier, *how)
     ended = result.convergence
     if not ended.converged:
         warnings.warn(ended.warning, convergence_warning(), stacklevel=4)

@@ -23,6 +23,7 @@ import numpy as np
 from rankfactor.classifiers import Linear
 from rankfactor.classifiers.linear import STEPS, TOL
 from rankfactor.engine.large.ascent import shared_of, update_from
+from rankfactor.engine.large.checkpoint import PassCheckpoint
 from rankfactor.engine.large.shard import (
     GRADIENT,
     Shared,
@@ -68,6 +69,7 @@ def train_shards(
     settings: Predictive,
     first_step: float,
     progress: Progress | None,
+    checkpoint: PassCheckpoint | None = None,
 ) -> Linear:
     """Ascend J, in place; the classifier where it ends.
 
@@ -85,6 +87,8 @@ def train_shards(
         Share of the way to the target that the first step goes.
     progress : callable, optional
         Called after every step.
+    checkpoint : PassCheckpoint, optional
+        Where to write to; the fit is where it was left.
     """
     data, k, step = fit.data, model.n_factors, first_step
     weight = settings.label_weight * data.observed.shape[0]
@@ -129,13 +133,21 @@ def train_shards(
             if idle == PATIENCE:
                 data.state, labels.state = top
                 break
+            if checkpoint is not None:
+                now = Linear(labels.state.rows.copy(), labels.state.scales)
+                checkpoint.keep(fit, number=number + 1, step=step, classifier=now)
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
         if idle == PATIENCE:
             flat = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
             fit.convergence = Convergence(CONVERGED, done(number + 1), flat)
+        if checkpoint is not None:
+            now = Linear(labels.state.rows, labels.state.scales)
+            checkpoint.finish(fit, number=number + 1, step=step, classifier=now)
     except KeyboardInterrupt:
         data.state, labels.state = kept
         fit.convergence = Convergence(INTERRUPTED, done(number))
+        if checkpoint is not None:
+            checkpoint.write()
     return Linear(labels.state.rows, labels.state.scales)
 
 

@@ -1,0 +1,327 @@
+"""The stages of a fit to one coded table, and what they share."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankfactor.classifiers import (
+    Classifier,
+    Gated,
+    Kernel,
+    TwoPartFit,
+    fit_classifier,
+    kernel_part,
+    linear_part,
+)
+from rankfactor.classifiers.fitting import BRIEF
+from rankfactor.classifiers.kernel_choice import gains
+from rankfactor.classifiers.labels import signed_of
+from rankfactor.classifiers.per_component import gate_major
+from rankfactor.engine.calibration import (
+    ENOUGH,
+    Refit,
+    calibrate,
+    fit_again,
+    refit_coefficients,
+    retrain,
+)
+from rankfactor.engine.chain import Moments
+from rankfactor.engine.fit_settings import FitSettings, Labels
+from rankfactor.engine.gibbs import sample
+from rankfactor.engine.interruption import Interruption
+from rankfactor.engine.on_disk import describe, open_on_disk
+from rankfactor.engine.pooling import collect, pooled
+from rankfactor.engine.predictive import (
+    START_ITERATIONS,
+    label_free_scores,
+    train,
+    training_classifier,
+)
+from rankfactor.engine.vb import Fit, ascend
+from rankfactor.engine.vb_checkpoint import AscentCheckpoint, TrainingCheckpoint, find_scores
+from rankfactor.errors import convergence_warning
+from rankfactor.kernels.rng import Stream
+from rankfactor.latent import Mixture
+from rankfactor.laws.normal import Normal, dual
+from rankfactor.likelihoods import Coding, Observed, ObservedArray
+from rankfactor.model import Model, ViewState
+from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.posterior.convergence import INTERRUPTED, Convergence
+from rankfactor.posterior.draws import Draws, certain
+from rankfactor.steps.encode import encode_samples
+from rankfactor.steps.score import ObservedView
+from rankfactor.steps.workers import Workers, thread_count
+from rankfactor.storage.checkpoint import Checkpoint
+from rankfactor.storage.draw_store import DrawStore
+from rankfactor.storage.stages import StageFolder
+from rankfactor.typing import Floats
+
+PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
+
+
+class Fitting:
+    """The stages of a fit, and what they share."""
+
+    def __init__(
+        self,
+        model: Model,
+        coding: Coding,
+        observed: Observed,
+        labels: Labels | None,
+        settings: FitSettings,
+        training: str,
+        pool: Workers,
+        ctrl_c: Interruption,
+    ) -> None:
+        self.model, self.coding, self.observed, self.labels = model, coding, observed, labels
+        self.settings, self.pool, self.ctrl_c = settings, pool, ctrl_c
+        self.training, self.joint = training, training == "bayes"
+        self.predictive = settings.predictive if training == "predictive" else None
+        self.rows = None if labels is None else ObservedArray(labels.signed)
+        self.rng = np.random.default_rng(settings.seed)
+        self.stream = Stream.from_seed(settings.seed)
+        self.ascent = settings.ascent
+        # Without a label weight, no training follows.
+        if self.predictive is not None and self.predictive.label_weight > 0:
+            most = min(settings.ascent.max_iter, START_ITERATIONS)
+            self.ascent = replace(settings.ascent, max_iter=most, warns=False)
+        self.start: tuple[ViewState, Normal] | None = None  # of predictive training
+        self.step = settings.predictive.first_step  # the size of its last step
+        self.stages: StageFolder | None = None
+        self.checkpoint: Checkpoint | None = None
+        self.store: DrawStore | None = None
+
+    def open_files(self, features: list[str], **more: Any) -> None:
+        """Open checkpoints and the store of draws, where they are asked for.
+
+        ``more`` are plain values that tell the problem from others.
+        """
+        gibbs, path = self.settings.gibbs, self.settings.checkpoint
+        wanted = [path] if gibbs is None else [path, gibbs.checkpoint, gibbs.store]
+        if all(one is None for one in wanted):
+            return
+        problem = describe(self.model, self.observed, self.rows, self.stream) | more
+        if gibbs is not None:
+            self.checkpoint, self.store = open_on_disk(gibbs, self.model, problem, features)
+        if path is not None:
+            weight = None if self.predictive is None else float(self.predictive.label_weight)
+            course = {"training": self.training, "n_restarts": int(self.ascent.n_restarts)}
+            self.stages = StageFolder(path, {**problem, **course, "label_weight": weight})
+
+    def ascend(self) -> Fit:
+        """Variational Bayes and, where it is asked for, predictive training."""
+        progress = self.settings.progress
+        seen = self.rows if self.joint else None
+        model, observed, stages, pool = self.model, self.observed, self.stages, self.pool
+        checkpoint = None if stages is None else AscentCheckpoint(stages, model, observed, self.rng)
+        given = (model, self.coding, observed, seen, self.ascent, self.rng, pool, progress)
+        result = ascend(*given, checkpoint)
+        if stages is not None and self.settings.gibbs is not None:
+            # Chains that have not begun begin where they would after a resume.
+            find_scores(result, pool)
+        if self.predictive is None or self.rows is None:
+            return result
+        with self.ctrl_c.holding():
+            label_free_scores(result, self.pool)
+            self.start = result.data.state.copy(), result.z.copy()
+            classifier = training_classifier(self.model, self.rows, result.z, self.rng)
+        if self.ctrl_c.came and not result.convergence.interrupted:
+            result.convergence = Convergence(INTERRUPTED, "the label-free start")
+            warnings.warn(result.convergence.warning, convergence_warning(), stacklevel=4)
+        training = None if stages is None else TrainingCheckpoint(stages, model, result, classifier)
+        self.step = train(
+            model, result, self.rows, classifier, self.predictive, pool, progress, training
+        )
+        return result
+
+    def keeps_kernel(self, result: Fit) -> bool:
+        """Whether an optional kernel on label-free scores is worth having; true of other models."""
+        experts, seen = self.model.experts, self.joint or self.predictive is not None
+        done = result.convergence.interrupted or not getattr(experts, "optional", False)
+        if seen or done or self.labels is None or self.rows is None:
+            return True
+        z = encode_samples(self.model, result.data, self.pool)
+        return gains(self.model, self.rows, z, self.settings.seed, self.labels.groups)
+
+    def sample(self, result: Fit) -> Draws | None:
+        """Gibbs sampling from the fit on; its laws become those of the draws, in place."""
+        gibbs, progress = self.settings.gibbs, self.settings.progress
+        if gibbs is None:
+            return None
+        if result.convergence.interrupted:
+            warnings.warn(
+                "interrupted before the first sweep: the variational fit that chains start "
+                "from is kept, and there are no draws.",
+                convergence_warning(),
+                stacklevel=4,
+            )
+            return None
+        # A progress function may have a method for sampling, which has more to say.
+        tell = getattr(progress, "sampling", None)
+        if progress is not None and tell is None:
+
+            def tell(done: int, total: int, note: str) -> None:
+                progress(result.n_iter + done, math.nan, math.nan)
+
+        n_threads = thread_count(self.settings.n_threads)
+        records = None if self.store is None else self.store.records
+        chains = sample(
+            self.model, result, gibbs, self.stream, n_threads, tell, self.checkpoint, records
+        )
+        self.ctrl_c.hold()
+        draws = collect(self.model, chains, self.observed, self.rows, gibbs.n_predict, self.pool)
+        state = result.data.state
+        state.rows = pooled([chain.rows for chain in chains])
+        state.params = type(state.params).pool(draws.params)
+        # A mixture's components cannot be averaged over draws; those of the fit are brought up to
+        # the mean scores, whose unit is that of the draws.
+        scores = pooled([chain.scores for chain in chains])
+        for _ in range(PRIOR_STEPS):
+            result.prior = result.prior.update(scores)
+        return draws
+
+    def classify(self, result: Fit, draws: Draws | None, scores: Normal) -> Classifiers | None:
+        """Classifiers on label-free scores (N, K), with calibrated probabilities."""
+        if self.labels is None or self.rows is None:
+            return None
+        model, rows, groups = self.model, self.rows, self.labels.groups
+        two_part = self.settings.has_residual(model, self.training, len(scores.mean))
+        if two_part and model.linear:
+            return self._classify_two_part(result, scores, None)
+        fitted = fit_classifier(
+            model, rows, scores, self.pool, prior=result.prior, seed=self.rng, groups=groups
+        )
+        if two_part and isinstance(fitted, Kernel):
+            return self._classify_two_part(result, scores, fitted)
+        average, joint = fitted.average(scores), joint_rows(result, draws, scores)
+        classifiers = Classifiers(
+            self.labels.tasks,
+            average,
+            average if joint is None else joint,
+            self.labels.class_index,
+            fitted if isinstance(fitted, Gated | Kernel) else None,
+        )
+        if not self._calibrates(draws) or result.convergence.interrupted:
+            return classifiers
+        try:
+            refit, enough = self._refit(result, fitted, scores)
+            # The coefficients alone take no time; anything else is not begun after Ctrl-C.
+            refits = self.settings.calibration == "refit" or not self.joint
+            quick = self.predictive is None and refits
+            if self.ctrl_c.came and not quick:
+                raise KeyboardInterrupt
+            first = classifiers.decide(scores)[0][:, 0]
+            return self._calibrated(classifiers, refit, first, enough)
+        except KeyboardInterrupt:
+            result.convergence = Convergence(
+                INTERRUPTED, criterion=f"the fit itself is {result.convergence}"
+            )
+            warnings.warn(
+                "interrupted: the fit is kept, but its probabilities are not calibrated.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return classifiers
+
+    def _calibrates(self, draws: Draws | None) -> bool:
+        """Whether decisions get a scale: draws of a linear probit's coefficients have their own."""
+        assert self.model.label is not None
+        own = draws is not None and self.model.label.normalised and self.model.linear
+        return self.settings.calibration != "none" and not own
+
+    def _classify_two_part(self, result: Fit, scores: Normal, kernel: Kernel | None) -> Classifiers:
+        """Classifiers of two parts on label-free scores (N, K), or on features of a kernel."""
+        assert self.labels is not None
+        assert self.model.label is not None
+        label, precision = self.model.label, self.model.label_view.intercept_precision
+
+        def prepared(one: Kernel | None) -> TwoPartFit:
+            first = linear_part(scores) if one is None else kernel_part(scores, one)
+            given = (self.model.data, label, self.observed, scores, first, precision, self.pool)
+            return TwoPartFit(*given)
+
+        shared = prepared(kernel)
+        tasks, class_index, signed, _ = self.labels
+        fitted = shared.fit(signed, signed)
+        decisions, _ = shared.decide(fitted)
+        rows = fitted.classifier.average(scores)
+        classifiers = Classifiers(
+            tasks,
+            rows,
+            rows,
+            class_index,
+            fitted.classifier if isinstance(fitted.classifier, Kernel) else None,
+            residual=shared.with_share(fitted),
+        )
+        if self.settings.calibration == "none" or result.convergence.interrupted:
+            return classifiers
+
+        def refit(hidden: ObservedArray) -> tuple[Floats, Floats]:
+            if kernel is None:
+                return shared.decide(shared.fit(signed_of(hidden), signed, fitted.weights))
+            # Its metric has seen the labels.
+            again = fit_classifier(
+                self.model, hidden, scores, self.pool, start=kernel, effort=BRIEF
+            )
+            assert isinstance(again, Kernel)
+            other = prepared(again)
+            return other.decide(other.fit(signed_of(hidden), signed))
+
+        return self._calibrated(classifiers, refit, decisions[:, 0])
+
+    def _calibrated(
+        self, classifiers: Classifiers, refit: Refit, first: Floats, enough: int | None = None
+    ) -> Classifiers:
+        """The classifiers with scales at which hidden training labels are most probable."""
+        assert self.labels is not None
+        assert self.model.label is not None
+        tasks, class_index, signed, groups = self.labels
+        with self.ctrl_c.holding(False):
+            scale = calibrate(
+                self.model.label, tasks, class_index, signed, refit, first, enough, groups
+            )
+        return replace(classifiers, scale=scale)
+
+    def _refit(self, result: Fit, fitted: Classifier, scores: Normal) -> tuple[Refit, int | None]:
+        """What is fitted again without hidden labels, and how many hidden samples are enough."""
+        calibration, seed, pool = self.settings.calibration, self.settings.seed, self.pool
+        if self.predictive is not None and self.start is not None:
+            state, z = self.start
+            data = ObservedView(self.model.data_view, self.observed, state)
+            enough = None if calibration == "cross-validation" else ENOUGH
+            return retrain(self.model, data, z, self.predictive, seed, pool), enough
+        if calibration == "refit" or not self.joint:
+            return refit_coefficients(self.model, scores, fitted, pool, result.prior), None
+        again = fit_again(self.model, self.coding, self.observed, self.ascent, seed, pool)
+        return again, None
+
+    def close_chains(self, posterior: Posterior) -> None:
+        """Write the form of the factors, and the rows' names, to the store of draws."""
+        draws, classifiers = posterior.draws, posterior.classifiers
+        if self.store is not None and draws is not None and draws.basis is not None:
+            names = None if classifiers is None else classifiers.row_names()
+            self.store.finish(dual(draws.basis, len(draws.basis)).T, names)
+
+
+def joint_rows(result: Fit, draws: Draws | None, scores: Normal) -> Normal | None:
+    """Coefficients (R, K + 1) of the joint fit, a mixture's averaged over its components."""
+    if result.labels is None:
+        return None
+    rows = result.labels.state.rows
+    if draws is None:
+        if not isinstance(result.prior, Mixture):
+            return rows
+        n_labels = len(rows.mean) // result.prior.n_components
+        return Gated(result.prior.gates(scores), gate_major(rows, n_labels)).average(scores)
+    moments = Moments.empty(draws.coefficients.shape[1], rows.order)
+    for number, drawn in enumerate(draws.coefficients):
+        prior = draws.prior(number)
+        if isinstance(prior, Mixture):
+            drawn = np.einsum("t,rtk->rk", np.exp(prior.log_share), drawn)
+        moments.add(certain(drawn))
+    return moments.law()
