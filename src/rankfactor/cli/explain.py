@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,10 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import compile_notice, note, result
-from rankfactor.cli.new_samples import OPTIONS, matched, read_new
+from rankfactor.cli.frame_files import frame_files
+from rankfactor.cli.new_samples import OPTIONS, open_new
 from rankfactor.cli.outputs import EXPLANATIONS, asked, check_outputs, files_of
-from rankfactor.cli.reading import new_table
-from rankfactor.errors import InputError, counted, listed
-from rankfactor.storage.spreadsheet import csv_of
+from rankfactor.errors import InputError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +24,7 @@ _NAMED = 10  # features of a sample that are printed
     OPTIONS,
     after="sample",
     table=typer.Argument(help="Table of samples; columns are matched by name."),
-    out="The CSV file to write.",
+    out="The file to write: .csv, .parquet or .zarr.",
     sample=typer.Option(
         help="Explain this sample alone: one line a feature, the largest contributions first."
     ),
@@ -50,9 +48,10 @@ def explain(
     the decision. A contribution is compared with the feature's mean in training; it is zero where
     the value is missing.
     """
+    import numpy as np
+
     from rankfactor.interpret import contribution_table, sample_contributions
     from rankfactor.steps.workers import workers
-    from rankfactor.storage.files import written_together
     from rankfactor.storage.model_file import load_model
 
     posterior = load_model(model)
@@ -60,43 +59,38 @@ def explain(
         raise InputError(f"{model} was fitted without labels, so it has no decisions to explain.")
     outputs = asked(("--out", out, EXPLANATIONS))
     check_outputs([model, table, *files_of(covariates)], outputs, force=force)
-    given = read_new(table, ctx.params, posterior)
-    for text in given.notes:
+    new = open_new(table, ctx.params, posterior, sample)
+    for text in new.notes:
         note(text)
-    frame = new_table(given, table, ctx.params, posterior.covariate_names)
-    names = given.values.index.astype(str).tolist()
-    if sample is not None:
-        if sample not in names:
-            raise InputError(
-                f"{table} has no sample {sample!r}, as --sample asks for; it has {listed(names)}."
-            )
-        place = [names.index(sample)]
-        frame, names = frame.iloc[place], [sample]
-    values, missing = matched(posterior, given, frame, ctx.params["missing_features"])
-    with compile_notice(as_json), workers(n_threads, math.prod(values.shape)) as pool:
-        found = posterior.explanations(values, names, pool)
-    n_features = len(posterior.table_features)
-    lines = [
-        f"{counted(len(names), 'sample')} explained; {n_features - len(missing)} of "
-        f"{counted(n_features, 'feature')} found."
-    ]
+    n_samples, largest, said = 0, [], []
+    with (
+        compile_notice(as_json),
+        workers(n_threads, new.entries) as pool,
+        frame_files(out) as (file,),
+    ):
+        for names, values in new.chunks("Explaining"):
+            found = posterior.explanations(values, names, pool)
+            n_samples += len(names)
+            if sample is None:
+                # All lines of a sample, then those of the next.
+                lines = np.arange(len(found) * len(names)).reshape(len(found), -1).T.ravel()
+                file.append(contribution_table(posterior, found).iloc[lines])
+                continue
+            whole = sample_contributions(posterior, found, sample)
+            file.append(whole)
+            parts = [part for _, part in whole.groupby(["task", "class"], sort=False)]
+            largest = [part.head(_NAMED).to_dict("records") for part in parts]
+            said = [_in_words(part) for part in parts]
     content: dict[str, Any] = {
         "explanations": out,
-        "n_samples": len(names),
-        "n_features_missing": len(missing),
-        "notes": list(given.notes),
+        "n_samples": n_samples,
+        "n_features_missing": len(new.missing),
+        "notes": list(new.notes),
     }
-    if sample is None:
-        whole = contribution_table(posterior, found)
-    else:
-        whole = sample_contributions(posterior, found, sample)
-        parts = [part for _, part in whole.groupby(["task", "class"], sort=False)]
-        content["sample"] = sample
-        content["largest"] = [part.head(_NAMED).to_dict("records") for part in parts]
-        lines += [_in_words(part) for part in parts]
-    with written_together(out) as (file,):
-        csv_of(whole, file)
-    result(as_json, content, [*lines, f"Explanations: {out}"])
+    if sample is not None:
+        content |= {"sample": sample, "largest": largest}
+    first = f"{counted(n_samples, 'sample')} explained; {new.found}."
+    result(as_json, content, [first, *said, f"Explanations: {out}"])
 
 
 def _in_words(part: pd.DataFrame) -> str:

@@ -1,25 +1,48 @@
-"""Tables of new samples, matched to the features of a model, for the commands that apply one."""
+"""Tables of new samples, matched to the features of a model, for the commands that apply one.
+
+Samples are worked on in chunks, the same ones whether the table is in memory or read chunk by
+chunk: results do not depend on it.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.cli import options as opt
-from rankfactor.cli.reading import read
+from rankfactor.cli.console import progress
+from rankfactor.cli.reading import covariate_table, new_table, read
 from rankfactor.errors import InputError, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from rankfactor.data import Table
+    from rankfactor.data.streams import TableStream
     from rankfactor.posterior import Posterior
 
 # With fewer of the model's features than this share, a prediction would be a guess.
 LEAST_SHARE = 0.5
+# Entries and samples worked on together; a multiple of the samples that are encoded together.
+_ENTRIES, _MOST_ROWS, _BLOCK = 2**22, 8192, 256
+_COPIES = 4  # of a table of doubles that are held while a table in memory is read and matched
+_PACKED = 5  # how much larger text may be than its compressed file
+
+Part = tuple[list[str], Any]  # names of samples, and their values in the features of a model
+
 OPTIONS = {
+    "memory": opt.option(
+        str,
+        "Read the table chunk by chunk if it would need more memory than this, such as 2GB.",
+        default=None,
+        show_default="a quarter of the machine's",
+    ),
     "missing_features": opt.option(
         MissingFeatures := opt.choice("missing", "error"),
         "If the table lacks features of the model: treat their values as missing, unless more than "
@@ -28,6 +51,188 @@ OPTIONS = {
     ),
     **{name: one for name, one in opt.READING.items() if name != "exclude"},
 }
+
+
+@dataclass(frozen=True)
+class NewSamples:
+    """New samples in the features of a model, chunk by chunk."""
+
+    notes: tuple[str, ...]  # what was detected in the table
+    missing: list[str]  # features of the model that the table lacks
+    n_features: int  # of the model's table
+    entries: float  # of the table, infinite if it is not in memory
+    about_n_rows: int
+    parts: Callable[[int], Iterator[Part]]  # by the number of rows of a part
+
+    def chunks(self, step: str) -> Iterator[Part]:
+        """Give the chunks, telling progress if the table is read chunk by chunk."""
+        rows = _ENTRIES // max(self.n_features, 1) // _BLOCK * _BLOCK
+        parts = self.parts(max(_BLOCK, min(rows, _MOST_ROWS)))
+        if math.isfinite(self.entries):
+            yield from parts
+            return
+        done = 0
+        with progress() as tell:
+            for part in parts:
+                yield part
+                done += len(part[0])
+                tell(step, done, max(self.about_n_rows, done + 1))
+            tell(step, done, done)
+
+    @property
+    def found(self) -> str:
+        """How many of the model's features the table has, in words."""
+        n = self.n_features
+        return f"{n - len(self.missing)} of {counted(n, 'feature')} found"
+
+
+def open_new(
+    path: Path, options: dict[str, Any], posterior: Posterior, only: str | None = None
+) -> NewSamples:
+    """Open a table of new samples, or of the sample ``only``; read it if it fits into memory."""
+    stream = _too_large(path, options)
+    if stream is not None:
+        return _streamed(stream, path, options, posterior, only)
+    given = read_new(path, options, posterior)
+    frame = new_table(given, path, options, posterior.covariate_names)
+    names = given.values.index.astype(str).tolist()
+    if only is not None:
+        if only not in names:
+            raise _no_sample(path, only, names)
+        frame, names = frame.iloc[[names.index(only)]], [only]
+    missing = lacking(posterior, given.values, given.source, options["missing_features"])
+    values = posterior.match(
+        frame if posterior.named_features else frame.to_numpy(), options["missing_features"]
+    )
+
+    def parts(rows: int) -> Iterator[Part]:
+        for first in range(0, len(names), rows):
+            yield names[first : first + rows], values[first : first + rows]
+
+    n_features, entries = len(posterior.table_features), math.prod(values.shape)
+    return NewSamples(given.notes, missing, n_features, entries, len(names), parts)
+
+
+def _too_large(path: Path, options: dict[str, Any]) -> TableStream | None:
+    """Stream of a table that would need more memory than the user allows; else None."""
+    from rankfactor.data.memory import bytes_of, machine_bytes
+    from rankfactor.data.opening import name_suffixes
+    from rankfactor.data.streams import can_stream, named, open_stream
+    from rankfactor.data.streams.opening import TEXT
+
+    given = options["memory"]
+    limit = machine_bytes() // 4 if given is None else bytes_of(given, "--memory")
+    on_its_side = options["orient"] == "features-in-rows"
+    if not path.exists() or not can_stream(path) or on_its_side or options["sheet"] is not None:
+        return None
+    suffix, packed = name_suffixes(path)
+    # A number takes about as many bytes as text as it does as a double.
+    n_bytes = path.stat().st_size * (_PACKED if packed else 1)
+    if suffix in TEXT and n_bytes * _COPIES <= limit:
+        return None
+    stream = open_stream(
+        path,
+        **{name: options[name] for name in ("id_column", "layer")},
+        orient=None if options["orient"] is None else str(options["orient"]),
+    )
+    needed = 8 * stream.about_n_rows * stream.n_columns * _COPIES
+    return named(stream) if needed > limit else None
+
+
+def _streamed(
+    stream: TableStream,
+    path: Path,
+    options: dict[str, Any],
+    posterior: Posterior,
+    only: str | None,
+) -> NewSamples:
+    """New samples of a table that is read chunk by chunk."""
+    import pandas as pd
+
+    assert stream.columns is not None
+    described = stream.annotations
+    wanted, places = covariate_table(
+        path,
+        options,
+        posterior.covariate_names,
+        {*stream.columns, *(() if described is None else described.columns)},
+        described,
+    )
+    words = {*posterior.word_columns, *(name for name in places if name in stream.words)}
+    known = {*posterior.table_features.tolist()}
+    _refuse_text(path, [name for name in stream.words if name not in words], known)
+    stream = stream.without([name for name in stream.words if name not in words])
+    missing_features = options["missing_features"]
+    header = pd.DataFrame(columns=stream.columns)
+    missing = lacking(posterior, header, stream.name, missing_features)
+
+    def matched(table: Any) -> Any:
+        frame = table if isinstance(table, pd.DataFrame) else _dense(table)
+        if len(wanted.columns):
+            frame = frame.drop(columns=list(wanted.columns), errors="ignore")
+            frame = pd.concat([frame, wanted.reindex(frame.index)], axis=1)
+        given = frame if posterior.named_features else frame.to_numpy()
+        return posterior.match(given, missing_features)
+
+    def parts(rows: int) -> Iterator[Part]:
+        said: set[str] = set()
+        first: list[str] = []
+        for chunk in stream.chunks(rows):
+            table, names = chunk.table, [str(name) for name in chunk.table.index]
+            first = first or names
+            if only is not None:
+                if only not in names:
+                    continue
+                place = names.index(only)
+                table = (table if isinstance(table, pd.DataFrame) else _dense(table)).iloc[[place]]
+                names = [only]
+            with _once(said):
+                values = matched(table)
+            yield names, values
+            if only is not None:
+                return
+        if only is not None:
+            raise _no_sample(path, only, first)
+
+    notes = (*stream.notes, "read chunk by chunk: it is larger than --memory allows at once")
+    n_features = len(posterior.table_features)
+    return NewSamples(notes, missing, n_features, math.inf, stream.about_n_rows, parts)
+
+
+def _dense(table: Any) -> pd.DataFrame:
+    """A sparse table with names as a frame of doubles."""
+    import pandas as pd
+
+    return pd.DataFrame(table.matrix.toarray().astype(float), table.index, table.columns)
+
+
+@contextmanager
+def _once(said: set[str]) -> Iterator[None]:
+    """Pass on the warnings of the block that differ from earlier ones in more than numbers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for one in caught:
+        text = re.sub(r"\d+", "", str(one.message))
+        if text not in said:
+            said.add(text)
+            warnings.warn(str(one.message), one.category, stacklevel=3)
+
+
+def _no_sample(path: Path, sample: str, names: list[str]) -> InputError:
+    return InputError(
+        f"{path} has no sample {sample!r}, as --sample asks for; it has {listed(names)}."
+    )
+
+
+def _refuse_text(path: Path, names: list[str], known: set[str]) -> None:
+    """Refuse columns of text that are features of the model."""
+    for name in names:
+        if name in known:
+            raise InputError(
+                f"{path}, column {name!r} is a feature of the model but holds text: mend its "
+                "cells, or leave the column out to have it treated as missing."
+            )
 
 
 def read_new(path: Path, options: dict[str, Any], posterior: Posterior) -> Table:
@@ -45,25 +250,20 @@ def read_new(path: Path, options: dict[str, Any], posterior: Posterior) -> Table
         said.append(f"{orient.replace('-', ' ')} (by the names of the model's features)")
         table = replace(table, notes=tuple(said))
     words = [name for name in posterior.word_columns if name in table.annotations.columns]
-    for name in table.annotations.columns:
-        if name in known and name not in words:
-            raise InputError(
-                f"{path}, column {name!r} is a feature of the model but holds text: mend its "
-                "cells, or leave the column out to have it treated as missing."
-            )
+    _refuse_text(path, [name for name in table.annotations.columns if name not in words], known)
     numbers = table.values.drop(columns=words, errors="ignore")
     return replace(table, values=numbers.join(table.annotations[words]))
 
 
-def matched(
-    posterior: Posterior, table: Table, frame: pd.DataFrame, missing_features: str
-) -> tuple[Any, list[str]]:
-    """Values in the columns of training, and the names of the features that were not found."""
+def lacking(
+    posterior: Posterior, table: pd.DataFrame, source: str, missing_features: str
+) -> list[str]:
+    """Features of the model that a table lacks; too many are refused, others warned of."""
     if not posterior.named_features:
-        return posterior.match(frame.to_numpy(), missing_features), []
-    missing, n_features = posterior.plan.lacking(table.values), len(posterior.table_features)
+        return []
+    missing, n_features = posterior.plan.lacking(table), len(posterior.table_features)
     share = len(missing) / n_features
-    lacks = f"{table.source} lacks {len(missing)} of the model's {counted(n_features, 'feature')}"
+    lacks = f"{source} lacks {len(missing)} of the model's {counted(n_features, 'feature')}"
     if missing and missing_features == "error":
         raise InputError(
             f"{lacks}: {listed(missing)}; add them, or leave out --missing-features error to treat "
@@ -74,11 +274,10 @@ def matched(
             f"{lacks} ({share:.0%}), too many to predict from: check that the names are of the "
             f"same kind ({listed(missing)} are missing)."
         )
-    values = posterior.match(frame, missing_features)
-    if missing:
+    if 0 < len(missing) < n_features:  # the model itself refuses a table that has none
         warnings.warn(
             f"{lacks} ({share:.1%}), which are treated as missing values: {listed(missing)}.",
             UserWarning,
             stacklevel=2,
         )
-    return values, missing
+    return missing

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rankfactor.cli.frame_files import PARQUET, ZARR
 from rankfactor.errors import InputError
 from rankfactor.storage.files import check_destinations, check_folder, same_file
 
@@ -59,7 +60,9 @@ def check_outputs(
     for number, (option, path, kind, in_new_folder) in enumerate(outputs):
         if in_new_folder:
             check_folder(path.parent)
-        if not in_new_folder or path.parent.is_dir():
+        if path.suffix.lower() == ZARR and path.is_dir():
+            check_destinations(path.with_name(f"{path.name}.zip"))  # whether one can write beside
+        elif not in_new_folder or path.parent.is_dir():
             check_destinations(path)
         for source in read:
             if same_file(path, source):
@@ -146,7 +149,14 @@ def _is_scores(path: Path) -> bool:
 
 
 def _header(path: Path) -> list[str]:
-    """Column names of a CSV file."""
+    """Column names of a CSV or Parquet file, or of a Zarr group that has them as an attribute."""
+    if path.is_dir():
+        found = json.loads((path / "zarr.json").read_text("utf-8"))
+        return list(found.get("attributes", {}).get("columns", []))
+    if path.suffix.lower() in PARQUET:
+        from rankfactor.data.opening import need
+
+        return list(need("pyarrow.parquet", extra="parquet", path=path).read_schema(path).names)
     with path.open(encoding="utf-8-sig", newline="") as file:
         return next(csv.reader(file), [])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,10 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import compile_notice, note, result
-from rankfactor.cli.new_samples import OPTIONS, matched, read_new
+from rankfactor.cli.frame_files import frame_files
+from rankfactor.cli.new_samples import OPTIONS, open_new
 from rankfactor.cli.outputs import PREDICTIONS, SCORES, asked, check_outputs, files_of
-from rankfactor.cli.reading import new_table
 from rankfactor.errors import InputError, counted
-from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
     from rankfactor.posterior import Posterior
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     OPTIONS,
     after="scores",
     table=typer.Argument(help="Table of new samples; columns are matched by name."),
-    out="The CSV file to write.",
-    scores="Also write the factor scores, as CSV.",
+    out="The file to write: .csv, .parquet or .zarr.",
+    scores="Also write the factor scores: .csv, .parquet or .zarr.",
     level=typer.Option(
         min=0.01, max=0.99, help="Probability of the intervals, after Gibbs sampling."
     ),
@@ -43,11 +41,10 @@ def predict(
     as_json: bool = False,
     **_: Any,
 ) -> None:
-    """Predict the classes of new samples, and write them to a CSV file."""
+    """Predict the classes of new samples, and write them to a file."""
     import pandas as pd
 
     from rankfactor.steps.workers import workers
-    from rankfactor.storage.files import written_together
     from rankfactor.storage.model_file import load_model
 
     posterior = load_model(model)
@@ -60,41 +57,43 @@ def predict(
     predicted = out if tasks else None
     outputs = asked(("--out", predicted, PREDICTIONS), ("--scores", scores, SCORES))
     check_outputs([model, table, *files_of(covariates)], outputs, force=force)
-    given = read_new(table, ctx.params, posterior)
-    for text in given.notes:
+    new = open_new(table, ctx.params, posterior)
+    for text in new.notes:
         note(text)
-    frame = new_table(given, table, ctx.params, posterior.covariate_names)
-    values, missing = matched(posterior, given, frame, ctx.params["missing_features"])
-    n_features = len(posterior.table_features)
-    frames = []
-    with compile_notice(as_json), workers(n_threads, math.prod(values.shape)) as pool:
-        if tasks:
-            frames.append(_predictions(posterior, posterior.decide(values, pool), level))
-        if scores is not None:
-            encoded = posterior.encode(values, pool).mean
-            frames.append({f"factor{k + 1}": column for k, column in enumerate(encoded.T)})
-    samples = given.values.index.astype(str)
-    with written_together(*(one.path for one in outputs)) as parts:
-        for part, columns in zip(parts, frames, strict=True):
-            csv_of(pd.DataFrame({"sample": samples, **columns}), part)
-    counts = {}
-    for task in tasks:
-        found = frames[0][f"{task.name}_predicted"]
-        counts[task.name] = {str(one): int((found == one).sum()) for one in task.classes}
+    counts = {task.name: {str(one): 0 for one in task.classes} for task in tasks}
+    n_samples = 0
+    with (
+        compile_notice(as_json),
+        workers(n_threads, new.entries) as pool,
+        frame_files(*(one.path for one in outputs)) as files,
+    ):
+        for samples, values in new.chunks("Predicting"):
+            frames = []
+            if tasks:
+                frames.append(_predictions(posterior, posterior.decide(values, pool), level))
+            if scores is not None:
+                encoded = posterior.encode(values, pool).mean
+                frames.append({f"factor{k + 1}": column for k, column in enumerate(encoded.T)})
+            for file, columns in zip(files, frames, strict=True):
+                file.append(pd.DataFrame({"sample": samples, **columns}))
+            for task in tasks:
+                found = frames[0][f"{task.name}_predicted"]
+                for one in task.classes:
+                    counts[task.name][str(one)] += int((found == one).sum())
+            n_samples += len(samples)
     content = {
         "predictions": predicted,
         "scores": scores,
-        "n_samples": len(values),
-        "n_features": n_features,
-        "n_features_found": n_features - len(missing),
-        "n_features_missing": len(missing),
-        "missing_features": missing,
+        "n_samples": n_samples,
+        "n_features": new.n_features,
+        "n_features_found": new.n_features - len(new.missing),
+        "n_features_missing": len(new.missing),
+        "missing_features": new.missing,
         "predicted": counts,
-        "notes": list(given.notes),
+        "notes": list(new.notes),
     }
     lines = [
-        f"{counted(len(values), 'sample')} {'predicted' if tasks else 'encoded'}; "
-        f"{n_features - len(missing)} of {counted(n_features, 'feature')} found.",
+        f"{counted(n_samples, 'sample')} {'predicted' if tasks else 'encoded'}; {new.found}.",
         *([f"Predictions: {out}"] if tasks else []),
         *([] if scores is None else [f"Scores: {scores}"]),
     ]

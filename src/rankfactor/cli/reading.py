@@ -132,6 +132,54 @@ def read_labelled(path: Path, options: Options) -> Labelled:
 def new_table(table: Table, path: Path, options: Options, wanted: Sequence[str]) -> pd.DataFrame:
     """Values of a new table with the covariates that a model wants, from options or its columns."""
     header = {str(name) for name in (*table.values.columns, *table.annotations.columns)}
+    given = _covariate_places(path, options, wanted, header)
+    # Those that are nowhere are told by whoever matches the table to the model.
+    places = {name: Place(None, name) for name in wanted if name in table.annotations.columns}
+    places |= {place.column: place for place in given}
+    sources = _Sources(table, _describing(given, options))
+    return sources.with_covariates(
+        table.values, [places[name] for name in wanted if name in places]
+    )
+
+
+def covariate_table(
+    path: Path,
+    options: Options,
+    wanted: Sequence[str],
+    header: set[str],
+    annotations: pd.DataFrame | None,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Covariates of a table that is read chunk by chunk.
+
+    Returns
+    -------
+    frame : DataFrame
+        Those from other files and from annotations that the file keeps apart from its rows, with
+        the samples that are found there.
+    own : list of str
+        Those that are columns of the table itself.
+    """
+    import pandas as pd
+
+    given = {place.column: place.file for place in _covariate_places(path, options, wanted, header)}
+    files = _describing([Place(file, name) for name, file in given.items()], options)
+    columns, own = {}, []
+    for name in wanted:
+        file = given.get(name)
+        source = annotations if file is None else files[file]
+        if source is not None and name in source.columns:
+            columns[name] = _as_numbers(source[name])
+        elif file is not None:
+            raise _no_column(file, name, "covariate", files[file].columns)
+        elif name in header:
+            own.append(name)
+    return pd.DataFrame(columns), own
+
+
+def _covariate_places(
+    path: Path, options: Options, wanted: Sequence[str], header: set[str]
+) -> list[Place]:
+    """Covariates that the options name, all of which the model has to have."""
     given = [_place(path, header, text, "--covariates") for text in options.get("covariates") or ()]
     for _, column in given:
         if column not in wanted:
@@ -139,12 +187,24 @@ def new_table(table: Table, path: Path, options: Options, wanted: Sequence[str])
                 f"{column!r} is not a covariate of the model, which has "
                 f"{listed(list(wanted), 3) or 'none'}.{did_you_mean(column, wanted)}"
             )
-    # Those that are nowhere are told by whoever matches the table to the model.
-    places = {name: Place(None, name) for name in wanted if name in table.annotations.columns}
-    places |= {place.column: place for place in given}
-    sources = _Sources(table, _describing(given, options))
-    return sources.with_covariates(
-        table.values, [places[name] for name in wanted if name in places]
+    return given
+
+
+def _as_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers, be they with commas, where all cells of a column are; else the cells."""
+    import pandas as pd
+
+    from rankfactor.data import as_numbers
+
+    numbers = as_numbers(cells)
+    return cells if numbers is None else pd.Series(numbers, cells.index, dtype=float)
+
+
+def _no_column(source: object, column: str, kind: str, known: Iterable[Any]) -> InputError:
+    known = list(known)
+    return InputError(
+        f"{source} has no column {column!r} to take as {kind}; the columns beside its features "
+        f"are {listed(known, 3) or 'none'}.{did_you_mean(column, known)}"
     )
 
 
@@ -164,11 +224,7 @@ class _Sources:
         (file, column), table = place, self.table
         frame = table.annotations if file is None else self.files[file]
         if column not in frame.columns:
-            raise InputError(
-                f"{file or table.source} has no column {column!r} to take as {kind}; the columns "
-                f"beside its features are {listed(frame.columns, 3) or 'none'}."
-                f"{did_you_mean(column, frame.columns)}"
-            )
+            raise _no_column(file or table.source, column, kind, frame.columns)
         if file is not None and column in table.values.columns and kind == "label":
             warnings.warn(
                 f"{table.source} has a feature called {column!r}, as the label is: if it is the "
@@ -185,18 +241,11 @@ class _Sources:
         """Features with the covariates among their columns."""
         import pandas as pd
 
-        from rankfactor.data import as_numbers
-
         more = {}
         for place in places:
             if place.file is None and place.column in features.columns:
                 continue
-            cells = self.column(place, "covariate")
-            # A column of numbers in a file of text is a column of numbers, be they with commas.
-            numbers = as_numbers(cells)
-            if numbers is not None:
-                cells = pd.Series(numbers, cells.index, dtype=float)
-            more[place.column] = cells
+            more[place.column] = _as_numbers(self.column(place, "covariate"))
         if not more:
             return features
         kept = features.drop(columns=list(more), errors="ignore")

@@ -54,6 +54,8 @@ class Records:
     names: list[str]  # the heading of every column, stripped
     rows: Iterator[list[str]]  # each to be checked against the header
     header_row: int = 1  # the number of the header's row in the file
+    # Lines of text below the first row, from which `rows` are parsed.
+    lines: Iterator[str] = field(default_factory=lambda: iter(()))
 
     def checked(self) -> Iterator[tuple[int, list[str]]]:
         """Give every row with its number, without blank ones at the end."""
@@ -130,12 +132,13 @@ def open_records(file: IO[str], path: Path) -> Records:
         )
     sample = [line, *islice(file, _SAMPLED_ROWS)]
     separator = forced or _find_separator(sample, name_suffixes(path)[0])
-    rows = csv.reader(chain(sample, file), delimiter=separator, skipinitialspace=separator == " ")
+    lines = chain(sample, file)
+    rows = csv.reader(lines, delimiter=separator, skipinitialspace=separator == " ")
     names = [unescaped(name.strip()) for name in next(rows)]
     first = next(rows, [])
     if len(first) == len(names) + 1 and (first[-1].strip() or not first[0].strip()):
         names = ["", *names]
-    return Records(str(path), separator, names, chain([first], rows), skipped + 1)
+    return Records(str(path), separator, names, chain([first], rows), skipped + 1, lines)
 
 
 def _is_header(line: str) -> bool:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from rankfactor.data.geo import is_series_matrix
 from rankfactor.data.grid import Grid
 from rankfactor.data.opening import TextStream
 from rankfactor.data.streams.grids import GridStream, head_rows
-from rankfactor.data.textfile import Records, TextTable, grid_of_rows, id_position, open_records
+from rankfactor.data.textblocks import Blocks
+from rankfactor.data.textfile import TextTable, id_position, open_records
 from rankfactor.errors import InputError
 
 
@@ -51,16 +50,7 @@ class TextRows(GridStream):
         return type(self)(self._path, **{**self._options, "text_columns": text_columns})
 
     def _grids(self, rows: int) -> Iterator[Grid]:
-        records: list[Records] = []  # of the header in the encoding that the file has
-
-        def start(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
-            records[:] = [open_records(file, self._path)]
-            return records[0].checked()
-
-        read = partial(
-            grid_of_rows, lead=self._lead, text_columns=set(self.words), style=self.layout.style
-        )
+        layout = self.layout
+        blocks = Blocks(self._lead, layout.numbers, layout.text, layout.style)
         with closing(TextStream(self._path)) as stream:
-            all_rows = stream.walk(start)
-            while some := list(islice(all_rows, rows)):
-                yield read(records[0], some)
+            yield from stream.walk(lambda file: blocks.grids(open_records(file, self._path), rows))

@@ -1,0 +1,158 @@
+"""Tables that commands write chunk by chunk, as CSV, Parquet or Zarr by the name of the file.
+
+A Zarr group has an array ``values`` (rows x columns of numbers) and one array for every column of
+text. Its attribute ``columns`` has the names of all columns in order, and that of ``values`` those
+of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import secrets
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankfactor.errors import InputError
+from rankfactor.storage.files import written_together
+from rankfactor.storage.spreadsheet import csv_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARQUET = (".parquet", ".pq")
+ZARR = ".zarr"
+_ROWS = 4096  # of a chunk of a Zarr array
+
+
+class FrameFile(ABC):
+    """A table that rows are appended to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @abstractmethod
+    def append(self, frame: pd.DataFrame) -> None:
+        """Write some rows below those before."""
+
+    def close(self) -> None:  # noqa: B027 (not every file needs it)
+        """Complete the file."""
+
+
+class _Csv(FrameFile):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._file = path.open("w", encoding="utf-8", newline="")
+
+    def append(self, frame: pd.DataFrame) -> None:
+        text = io.StringIO(csv_of(frame), newline="")
+        if self._file.tell():
+            next(csv.reader(iter(text.readline, "")))  # the header, whose names may have line ends
+        self._file.write(text.read())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Parquet(FrameFile):
+    _writer: Any = None
+
+    def append(self, frame: pd.DataFrame) -> None:
+        from rankfactor.data.opening import need
+
+        arrow = need("pyarrow", extra="parquet", path=self._path)
+        parquet = need("pyarrow.parquet", extra="parquet", path=self._path)
+        schema = None if self._writer is None else self._writer.schema
+        table = arrow.Table.from_pandas(frame, schema, preserve_index=False)
+        if self._writer is None:
+            self._writer = parquet.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _Zarr(FrameFile):
+    _group: Any = None
+
+    def append(self, frame: pd.DataFrame) -> None:
+        import numpy as np
+
+        numbers = frame.select_dtypes("number")
+        text = [name for name in frame.columns if name not in numbers.columns]
+        if self._group is None:
+            self._group = self._begun(list(frame.columns), list(numbers.columns), text)
+        self._group["values"].append(numbers.to_numpy(dtype=np.float64))
+        for name in text:
+            self._group[_safe(name)].append(frame[name].to_numpy(dtype=object))
+
+    def _begun(self, columns: list[str], numbers: list[str], text: list[str]) -> Any:
+        from rankfactor.data.opening import need
+
+        zarr = need("zarr", extra="zarr", path=self._path)
+        group = zarr.open_group(self._path, mode="w", attributes={"columns": columns})
+        shape = (0, len(numbers))
+        chunks = (_ROWS, max(1, min(len(numbers), 256)))
+        values = group.create_array("values", shape=shape, chunks=chunks, dtype="float64")
+        values.attrs["columns"] = numbers
+        for name in text:
+            group.create_array(_safe(name), shape=(0,), chunks=(_ROWS,), dtype=str)
+        return group
+
+
+def _safe(name: str) -> str:
+    """A column's name as the name of an array: a slash would be a group in a group."""
+    return name.replace("/", "_")
+
+
+@contextmanager
+def frame_files(*paths: Path) -> Iterator[list[FrameFile]]:
+    """Files that rows are appended to, renamed to their paths at the end.
+
+    If the block fails, nothing is left of them, and older ones stay as they were.
+    """
+    folders = [path for path in paths if path.suffix.lower() == ZARR]
+    files = [path for path in paths if path not in folders]
+    with ExitStack() as stack:
+        parts = dict(zip(files, stack.enter_context(written_together(*files)), strict=True))
+        parts |= {path: stack.enter_context(_folder_beside(path)) for path in folders}
+        opened = []
+        for path in paths:
+            file = _kind(path)(parts[path])
+            stack.callback(file.close)
+            opened.append(file)
+        yield opened
+
+
+def _kind(path: Path) -> type[FrameFile]:
+    suffix = path.suffix.lower()
+    return _Zarr if suffix == ZARR else _Parquet if suffix in PARQUET else _Csv
+
+
+@contextmanager
+def _folder_beside(path: Path) -> Iterator[Path]:
+    """A folder beside the one asked for, which takes its place at the end."""
+    target = Path(os.path.realpath(path))
+    mark = secrets.token_hex(4)
+    part, old = (target.with_name(f".{target.stem[:40]}.{mark}{end}") for end in (ZARR, ".old"))
+    try:
+        yield part
+        if target.exists():
+            os.replace(target, old)
+        os.replace(part, target)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written ({error.strerror or error}): free some space, or choose "
+            "another place."
+        ) from error
+    finally:
+        if old.exists() and not target.exists():
+            os.replace(old, target)
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
