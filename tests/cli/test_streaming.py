@@ -193,3 +193,38 @@ def test_bad_input(large: pd.DataFrame) -> None:
     large.T.to_csv("large.csv", index_label="gene")
     fails("large.csv has features in rows (the first column is headed 'gene')", *predict)
     fails("--memory must be an amount", *predict[:3], "--memory", "much")
+
+
+def test_inspect_reads_the_first_rows(large: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    anndata = pytest.importorskip("anndata")
+    monkeypatch.setattr("rankfactor.cli.reading.WHOLE_CELLS", 10_000)
+    monkeypatch.setattr("rankfactor.data.streams.grids.HEAD_ROWS", 2000)
+    status = np.where(np.arange(ROWS) % 4, "ill", "well")
+    both = large.assign(status=status)
+    both.to_csv("large.csv")
+    both.to_csv("large.csv.gz")
+    both.to_parquet("large.parquet")
+    np.save("large.npy", large)
+    obs = pd.DataFrame({"status": status}, large.index)
+    var = pd.DataFrame(index=large.columns)
+    anndata.AnnData(sparse.csr_matrix(large.to_numpy()), obs=obs, var=var).write_h5ad("large.h5ad")
+    for table in ("large.csv", "large.csv.gz", "large.parquet", "large.npy", "large.h5ad"):
+        told = answer("inspect", table)
+        exact = "csv" not in table
+        assert told["n_samples_exact"] is exact
+        assert told["n_samples_read"] == 2000
+        assert told["n_features"] == 5
+        assert abs(told["n_samples"] / ROWS - 1) < (1e-9 if exact else 0.2)
+        said = works("inspect", table).stdout.splitlines()
+        assert said[0].startswith(f"{table}: {'8,700' if exact else 'about '}")
+        assert said[1].startswith("  all that follows is from the first 2,000 of ")
+        if table != "large.npy":
+            assert told["label_columns"]["status"]["classes"] == {"ill": 1500, "well": 500}
+    pd.DataFrame({"kind": status}, large.index).to_csv("kinds.csv")
+    result = works("inspect", "large.parquet", "--labels", "kinds.csv:kind")
+    assert "left out" not in result.stderr
+    # The whole table, where it is small or features are its rows.
+    assert "n_samples_read" not in answer("inspect", "table.csv")
+    large.T.to_csv("turned.csv", index_label="gene")
+    told = answer("inspect", "turned.csv")
+    assert (told["n_samples"], told["n_features"]) == (ROWS, 5)

@@ -11,7 +11,7 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import OPTIONS, in_options, one_line, result
-from rankfactor.cli.reading import read, read_labelled
+from rankfactor.cli.reading import read, read_first, read_labelled
 from rankfactor.errors import InputError, counted
 
 
@@ -42,11 +42,18 @@ def inspect(
         content, lines = _model(path)
     else:
         from rankfactor.cli.describe import describe
+        from rankfactor.data.opening import name_suffixes
+        from rankfactor.data.streams.opening import TEXT
 
-        data = read_labelled(path, ctx.params) if labels else None
-        table = read(path, ctx.params)
+        first = read_first(path, ctx.params)
+        table, n_samples = (read(path, ctx.params), None) if first is None else first
+        rows = None if first is None else len(table.values)
+        data = read_labelled(path, {**ctx.params, "first_rows": rows}) if labels else None
         own = None if data is None else (data.values, data.labels)
         content = {"file": str(path), "kind": "table", **describe(table, own)}
+        if n_samples is not None:
+            exact = name_suffixes(path)[0] not in TEXT
+            content |= {"n_samples": n_samples, "n_samples_read": rows, "n_samples_exact": exact}
         lines = _table_lines(content)
     result(as_json, content, lines)
 
@@ -126,7 +133,15 @@ def _model_lines(content: dict[str, Any], convergence: str) -> Iterator[str]:
 
 def _table_lines(content: dict[str, Any]) -> Iterator[str]:
     samples, features = (content["n_samples"], "sample"), (content["n_features"], "feature")
-    yield f"{content['file']}: {counted(*samples)}, {counted(*features)}"
+    read = content.get("n_samples_read")
+    about = f"{content['n_samples']:,}"
+    if read is not None and not content["n_samples_exact"]:
+        digits = f"{content['n_samples']:.3g}"
+        about = f"about {float(digits):,.0f}"
+    shown = counted(*samples) if read is None else f"{about} samples"
+    yield f"{content['file']}: {shown}, {counted(*features)}"
+    if read is not None:
+        yield f"  all that follows is from the first {read:,} of {about} rows"
     yield from (f"  {text}" for text in content["notes"])
     for kind, part in content["features"].items():
         yield f"  {part['count']} {kind}: {_some(part['names'])}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankfactor.data import Table, TableFile
 
 Options = Mapping[str, Any]
+WHOLE_CELLS = 5_000_000  # tables of no more are inspected as a whole
 
 
 class Labelled(NamedTuple):
@@ -80,7 +81,9 @@ def read_labelled(path: Path, options: Options) -> Labelled:
         files = _describing([*labels, *groups, *covariates], options)
         known = {str(name) for frame in files.values() for name in frame.index}
         table = _read(opened, options, own, sample_names=known or None)
-    notes = [*table.notes, *(text for file in files for text in _foreign(table, file, files[file]))]
+    notes = [*table.notes]
+    for file, frame in files.items():
+        notes += _foreign(table, file, frame, options.get("first_rows"))
     sources = _Sources(table, files)
     dropped: dict[str, list[str]] = {}
     for text in options.get("drop_class") or ():
@@ -255,7 +258,12 @@ class _Sources:
 def _opened(path: Path, options: Options) -> TableFile:
     from rankfactor.data import TableFile
 
-    return TableFile(path, layer=options.get("layer"), sheet=options.get("sheet"))
+    return TableFile(
+        path,
+        layer=options.get("layer"),
+        sheet=options.get("sheet"),
+        first_rows=options.get("first_rows"),
+    )
 
 
 def _read(
@@ -327,7 +335,31 @@ def _describing(places: Iterable[Place], options: Options) -> dict[Path, pd.Data
     return frames
 
 
-def _foreign(table: Table, file: Path, frame: pd.DataFrame) -> list[str]:
+def read_first(path: Path, options: Options) -> tuple[Table, int] | None:
+    """The first rows of a large table and about how many it has; None if it is read whole.
+
+    A table with features in rows is read whole.
+    """
+    from rankfactor.data.streams import can_stream
+    from rankfactor.data.streams.grids import head_rows
+    from rankfactor.data.streams.opening import about_shape
+
+    on_its_side = options.get("orient") == "features-in-rows"
+    if not can_stream(path) or on_its_side or options.get("sheet") is not None:
+        return None
+    n_rows, n_columns = about_shape(path, options.get("layer"), least_cells=WHOLE_CELLS)
+    first_rows = head_rows(n_columns)
+    if n_rows * n_columns <= WHOLE_CELLS or n_rows <= first_rows:
+        return None
+    with _opened(path, {**options, "first_rows": first_rows}) as file:
+        table = _read(file, options)
+        n_rows = file.about_n_rows or len(table.values)
+    if any(text.startswith("features in rows") for text in table.notes):
+        return None
+    return table, n_rows
+
+
+def _foreign(table: Table, file: Path, frame: pd.DataFrame, first_rows: int | None) -> list[str]:
     """Say which samples of a file the table does not have."""
     index, given = table.values.index, frame.index
     foreign = given[~given.isin(index)]
@@ -337,6 +369,8 @@ def _foreign(table: Table, file: Path, frame: pd.DataFrame) -> list[str]:
             f"{listed(given, 3)} and the table's are {listed(index, 3)}; check the column of "
             "sample names in both (--id-column), and which way the table lies (--orient)."
         )
+    if first_rows:  # others may be further down
+        return []
     out = "not in the table and left out"
     whose = counted(len(foreign), f"sample of {file} is {out}", f"samples of {file} are {out}")
     return [f"{whose}: {listed(foreign, 3)}."] if len(foreign) else []

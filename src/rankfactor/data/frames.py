@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,20 @@ def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
 class ParquetTable:
     """A Parquet file or a folder of parts; the index that pandas saved is restored."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, first_rows: int | None = None) -> None:
         parquet = need("pyarrow.parquet", extra="parquet", path=path)
-        self._path = path
+        self._path, self.n_rows = path, 0
         frames: list[pd.DataFrame] = []
         for part in parts_of(path):
-            with foreign_reader(part, "is not a whole Parquet file; copy or write it again."):
-                table = parquet.read_table(part)
+            with (
+                foreign_reader(part, "is not a whole Parquet file; copy or write it again."),
+                parquet.ParquetFile(part) as file,
+            ):
+                self.n_rows += file.metadata.num_rows
+                wanted = None if first_rows is None else first_rows - sum(map(len, frames))
+                if frames and wanted is not None and wanted <= 0:
+                    continue
+                table = file.read() if wanted is None else _first_batch(file, wanted)
                 frames.append(table.to_pandas())
             if not frames[0].columns.sort_values().equals(frames[-1].columns.sort_values()):
                 raise InputError(
@@ -77,6 +85,14 @@ class ParquetTable:
             raise InputError(f"{source} has no rows or no columns; add one row per sample.")
         position = name_position(frame, source, id_column, text_columns)
         return grid_of_frame(frame, position, source, text_columns)
+
+
+def _first_batch(file: Any, rows: int) -> Any:
+    """At most so many of the first rows of a Parquet file, as an arrow table."""
+    from pyarrow import Table
+
+    batches = list(islice(file.iter_batches(batch_size=rows), 1))
+    return Table.from_batches(batches, file.schema_arrow)
 
 
 def name_position(

@@ -33,14 +33,15 @@ from rankfactor.data.labels import as_classes, classes_of_frame
 from rankfactor.data.names import check_unique, no_id_column
 from rankfactor.data.npz import Archive
 from rankfactor.data.opening import TextStream, name_suffixes
-from rankfactor.data.streams.arrays import ArrayFile
+from rankfactor.data.streams.annotated import h5ad_stream
+from rankfactor.data.streams.arrays import npy_stream, zarr_stream
+from rankfactor.data.streams.whole import StreamedTable
 from rankfactor.data.textfile import TextTable
 from rankfactor.errors import InputError, did_you_mean, listed
 
 _Cells = TextTable | Sheet | ParquetTable  # of which a table has to be made
-_Described = (
-    SeriesMatrix | Archive | AnnotatedTable | ArrayFile
-)  # a table and annotations of its samples
+# A table and annotations of its samples.
+_Described = SeriesMatrix | Archive | AnnotatedTable | StreamedTable
 _TEXT = frozenset({".csv", ".tsv", ".tab", ".txt"})
 _OTHERS: dict[str, type[Any]] = {
     ".xlsx": Sheet,
@@ -48,8 +49,8 @@ _OTHERS: dict[str, type[Any]] = {
     ".parquet": ParquetTable,
     ".pq": ParquetTable,
     ".npz": Archive,
-    ".npy": ArrayFile,
-    ".zarr": ArrayFile,
+    ".npy": StreamedTable,
+    ".zarr": StreamedTable,
     ".h5ad": AnnotatedTable,
     ".h5mu": AnnotatedTable,
 }
@@ -66,6 +67,9 @@ class TableFile:
         The layer of an AnnData file to take in place of ``X``.
     sheet : str, optional
         The sheet of an Excel workbook; by default the first.
+    first_rows : int, optional
+        Read no more than so many rows of a text, Parquet, ``.npy``, Zarr or ``.h5ad`` file. Other
+        formats are read whole.
 
     Attributes
     ----------
@@ -73,7 +77,12 @@ class TableFile:
     """
 
     def __init__(
-        self, path: str | Path, *, layer: str | None = None, sheet: str | None = None
+        self,
+        path: str | Path,
+        *,
+        layer: str | None = None,
+        sheet: str | None = None,
+        first_rows: int | None = None,
     ) -> None:
         self.path = path = Path(path)
         self._stream = TextStream(path) if _is_text(path) else None
@@ -83,7 +92,7 @@ class TableFile:
             reader = ParquetTable if folder else _OTHERS[path.suffix.lower()]
         else:
             reader = SeriesMatrix if is_series_matrix(self._stream.head) else TextTable
-        options: dict[str, str] = {}
+        options: dict[str, Any] = {}
         for name, value, of in (("layer", layer, AnnotatedTable), ("sheet", sheet, Sheet)):
             if value is not None and reader is not of:
                 self.close()
@@ -91,7 +100,17 @@ class TableFile:
                     f"{name} means nothing for {path}, by the format of the file: drop it."
                 )
             options |= {} if value is None else {name: value}
-        self._source: _Cells | _Described = reader(self._stream or path, **options)
+        self._first_rows = first_rows
+        self._source: _Cells | _Described
+        if reader is StreamedTable:
+            stream = npy_stream(path) if path.suffix.lower() == ".npy" else zarr_stream(path)
+            self._source = StreamedTable(stream, first_rows)
+        elif first_rows is not None and path.suffix.lower() == ".h5ad":
+            self._source = StreamedTable(h5ad_stream(path, layer), first_rows)
+        elif reader in (ParquetTable, TextTable):
+            self._source = reader(self._stream or path, first_rows)
+        else:
+            self._source = reader(self._stream or path, **options)
 
     def close(self) -> None:
         """Close the file."""
@@ -108,6 +127,16 @@ class TableFile:
     def names(self) -> list[str]:
         """Names of the columns, as `column_names` gives them."""
         return self._source.names
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """Number of all rows, estimated for text once its first rows are read; None if unknown."""
+        if isinstance(self._source, ParquetTable | StreamedTable):
+            return self._source.n_rows
+        if self._first_rows is None or not isinstance(self._source, TextTable):
+            return None
+        assert self._stream is not None
+        return round(self._first_rows / self._stream.share_read)
 
     def table(
         self,

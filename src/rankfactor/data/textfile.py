@@ -77,10 +77,10 @@ class Records:
 
 
 class TextTable:
-    """A text table in an open file: its header, then its cells."""
+    """A text table in an open file: its header, then its cells, or those of its first rows."""
 
-    def __init__(self, stream: TextStream) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextStream, first_rows: int | None = None) -> None:
+        self._stream, self._first_rows = stream, first_rows
         self._start = partial(open_records, path=stream.path)
 
     @property
@@ -88,16 +88,11 @@ class TextTable:
         """Headings of all columns."""
         return self._stream.begin(self._start).names
 
-    def grid(
-        self,
-        id_column: str | int | None,
-        text_columns: Collection[str] | None,
-        n_rows: int | None = None,
-    ) -> Grid:
-        """Read all cells, or those of the first rows, as `grid_of_records` does."""
+    def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
+        """Read the cells, as `grid_of_records` does."""
 
         def read(records: Records, style: Style | None = None) -> tuple[Grid, Style]:
-            records = replace(records, rows=islice(records.rows, n_rows))
+            records = replace(records, rows=islice(records.rows, self._first_rows))
             return grid_of_records(
                 records, id_column=id_column, text_columns=text_columns, style=style
             )

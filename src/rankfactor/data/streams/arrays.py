@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from rankfactor.data.grid import Table
 from rankfactor.data.opening import foreign_reader, need
-from rankfactor.data.streams.base import TableStream, joined, named, refuse_infinite
+from rankfactor.data.streams.base import TableStream, refuse_infinite
 from rankfactor.errors import InputError
 
 
@@ -86,31 +84,6 @@ def zarr_stream(path: Path) -> ArrayStream:
             f"{path} is not a Zarr array; give the path of an array, not of a group of them."
         ) from error
     return ArrayStream(array, str(path))
-
-
-class ArrayFile:
-    """A ``.npy`` file or a Zarr array as a whole, its samples and features numbered from 1."""
-
-    def __init__(self, path: Path) -> None:
-        stream = npy_stream(path) if path.suffix.lower() == ".npy" else zarr_stream(path)
-        self._stream = named(stream)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the features."""
-        return [] if self._stream.columns is None else self._stream.columns.tolist()
-
-    @cached_property
-    def table(self) -> Table:
-        """The table."""
-        stream = self._stream
-        values = joined([chunk.table for chunk in stream.chunks(stream.rows_within(2**26))])
-        return Table(values, pd.DataFrame(index=values.index, dtype=object), stream.name)
-
-    @property
-    def annotations(self) -> pd.DataFrame:
-        """Nothing: an array says nothing about its samples."""
-        return self.table.annotations
 
 
 def is_array_on_disk(source: Any) -> bool:

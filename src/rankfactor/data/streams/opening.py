@@ -13,6 +13,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from rankfactor.data.frames import PARQUET
-from rankfactor.data.opening import name_suffixes
+from rankfactor.data.opening import TextStream, name_suffixes
 from rankfactor.data.streams.annotated import h5ad_stream, object_stream
 from rankfactor.data.streams.arrays import (
     ArrayStream,
@@ -33,10 +35,12 @@ from rankfactor.data.streams.arrays import (
 from rankfactor.data.streams.base import TableStream
 from rankfactor.data.streams.parquet import ParquetRows
 from rankfactor.data.streams.text import TextRows
+from rankfactor.data.textfile import open_records
 from rankfactor.errors import InputError
 
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 ZARR = (".zarr",)
+_PACKED = 5  # how much larger text may be than its compressed file
 _ZARR_FILES = ("zarr.json", ".zarray")
 
 
@@ -133,3 +137,24 @@ def _kind(path: Path) -> str:
         f"{path} cannot be read chunk by chunk; that needs .csv, .tsv or .txt, .parquet (or a "
         "folder of parts), .npy, .zarr or .h5ad."
     )
+
+
+def about_shape(path: Path, layer: str | None = None, *, least_cells: int = 0) -> tuple[int, int]:
+    """Rows and columns of a table, estimated for text; (0, 0) if it cannot be read chunk by chunk.
+
+    Of text, only the header and the first lines are read. A text file that is too small for
+    ``least_cells`` is not opened, and counts as (0, 0).
+    """
+    try:
+        if _kind(path) not in TEXT:
+            stream = open_stream(path, layer=layer)
+            return stream.count(), stream.n_columns
+        size = path.stat().st_size * (_PACKED if name_suffixes(path)[1] else 1)
+        if size < 2 * least_cells:  # a cell takes a character and a separator
+            return 0, 0
+        with closing(TextStream(path)) as text:
+            names = text.begin(partial(open_records, path=path)).names
+            line = max(len(text.head) // max(text.head.count(b"\n"), 1), 1)
+            return size // line, len(names)
+    except InputError:
+        return 0, 0

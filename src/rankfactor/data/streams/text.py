@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
@@ -35,10 +35,9 @@ class TextRows(GridStream):
                     f"{self._path} is a GEO series matrix, which has features in rows, so it "
                     "cannot be read chunk by chunk; read it whole."
                 )
-            table = TextTable(stream)
-            n_rows, names = head_rows(len(table.names)), table.names
-            text_columns: Collection[str] = self._text_columns
-            grid = table.grid(self._id_column, text_columns, n_rows)
+            names = TextTable(stream).names
+            n_rows = head_rows(len(names))
+            grid = TextTable(stream, n_rows).grid(self._id_column, self._text_columns)
             whole = len(grid.values) < n_rows
             self._about = len(grid.values) if whole else round(n_rows / stream.share_read)
             self._lead = None
