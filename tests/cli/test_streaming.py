@@ -197,7 +197,7 @@ def test_bad_input(large: pd.DataFrame) -> None:
 
 def test_inspect_reads_the_first_rows(large: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     anndata = pytest.importorskip("anndata")
-    monkeypatch.setattr("rankfactor.cli.reading.WHOLE_CELLS", 10_000)
+    monkeypatch.setattr("rankfactor.cli.first_rows.WHOLE_CELLS", 10_000)
     monkeypatch.setattr("rankfactor.data.streams.grids.HEAD_ROWS", 2000)
     status = np.where(np.arange(ROWS) % 4, "ill", "well")
     both = large.assign(status=status)

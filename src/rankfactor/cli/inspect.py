@@ -11,7 +11,8 @@ import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import OPTIONS, in_options, one_line, result
-from rankfactor.cli.reading import read, read_first, read_labelled
+from rankfactor.cli.first_rows import read_first
+from rankfactor.cli.reading import read, read_labelled
 from rankfactor.errors import InputError, counted
 
 

@@ -50,8 +50,8 @@ LABELS = "Label column, of the table or of another file; once for every task."
 # What is told of arguments that several commands have.
 _SHARED = {
     "table": typer.Argument(
-        help="Table of samples x features: .csv, .tsv or .txt (also .gz, .xz, .zst), .parquet, "
-        ".xlsx, .npz, .h5ad, .h5mu or a GEO series matrix."
+        help="Table of samples x features: .csv, .tsv or .txt (also .gz, .xz, .zst), .parquet "
+        "(or a folder of parts), .xlsx, .npz, .npy, .zarr, .h5ad, .h5mu or a GEO series matrix."
     ),
     "model": typer.Argument(help="Model file that `rankfactor fit` wrote."),
     "labels": typer.Option(metavar=_PLACE, help=LABELS),

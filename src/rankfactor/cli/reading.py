@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rankfactor.data import Table, TableFile
 
 Options = Mapping[str, Any]
-WHOLE_CELLS = 5_000_000  # tables of no more are inspected as a whole
 
 
 class Labelled(NamedTuple):
@@ -51,8 +50,8 @@ class Place(NamedTuple):
 
 def read(path: Path, options: Options) -> Table:
     """Read a table, without what is excluded by name or pattern."""
-    with _opened(path, options) as file:
-        return _read(file, options)
+    with opened_table(path, options) as file:
+        return read_opened(file, options)
 
 
 def read_labelled(path: Path, options: Options) -> Labelled:
@@ -61,7 +60,7 @@ def read_labelled(path: Path, options: Options) -> Labelled:
 
     from rankfactor.tasks import encode_labels, positive_classes
 
-    with _opened(path, options) as opened:
+    with opened_table(path, options) as opened:
         header = set(opened.names)
 
         def places(name: str, given: Iterable[str] | None) -> list[Place]:
@@ -80,7 +79,7 @@ def read_labelled(path: Path, options: Options) -> Labelled:
         asked = {column: file for file, column in (*labels, *groups, *covariates)}
         files = _describing([*labels, *groups, *covariates], options)
         known = {str(name) for frame in files.values() for name in frame.index}
-        table = _read(opened, options, own, sample_names=known or None)
+        table = read_opened(opened, options, own, sample_names=known or None)
     notes = [*table.notes]
     for file, frame in files.items():
         notes += _foreign(table, file, frame, options.get("first_rows"))
@@ -255,7 +254,8 @@ class _Sources:
         return pd.concat([kept, pd.DataFrame(more, index=kept.index)], axis=1)
 
 
-def _opened(path: Path, options: Options) -> TableFile:
+def opened_table(path: Path, options: Options) -> TableFile:
+    """Open a table, as the options say."""
     from rankfactor.data import TableFile
 
     return TableFile(
@@ -266,7 +266,7 @@ def _opened(path: Path, options: Options) -> TableFile:
     )
 
 
-def _read(
+def read_opened(
     file: TableFile,
     options: Options,
     text_columns: Sequence[str] = (),
@@ -333,30 +333,6 @@ def _describing(places: Iterable[Place], options: Options) -> dict[Path, pd.Data
             name = options.get("id_column")
             frames[path] = opened.annotations(name if name in opened.names else None)
     return frames
-
-
-def read_first(path: Path, options: Options) -> tuple[Table, int] | None:
-    """The first rows of a large table and about how many it has; None if it is read whole.
-
-    A table with features in rows is read whole.
-    """
-    from rankfactor.data.streams import can_stream
-    from rankfactor.data.streams.grids import head_rows
-    from rankfactor.data.streams.opening import about_shape
-
-    on_its_side = options.get("orient") == "features-in-rows"
-    if not can_stream(path) or on_its_side or options.get("sheet") is not None:
-        return None
-    n_rows, n_columns = about_shape(path, options.get("layer"), least_cells=WHOLE_CELLS)
-    first_rows = head_rows(n_columns)
-    if n_rows * n_columns <= WHOLE_CELLS or n_rows <= first_rows:
-        return None
-    with _opened(path, {**options, "first_rows": first_rows}) as file:
-        table = _read(file, options)
-        n_rows = file.about_n_rows or len(table.values)
-    if any(text.startswith("features in rows") for text in table.notes):
-        return None
-    return table, n_rows
 
 
 def _foreign(table: Table, file: Path, frame: pd.DataFrame, first_rows: int | None) -> list[str]:
