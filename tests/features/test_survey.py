@@ -167,6 +167,22 @@ def test_values_of_sparse_chunks() -> None:
     np.testing.assert_array_equal(np.concatenate(parts), learned.values.toarray())
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_covariates_of_annotated(kind: Any) -> None:
+    anndata = pytest.importorskip("anndata")
+    rng = np.random.default_rng(2)
+    names = [f"s{n}" for n in range(40)]
+    obs = pd.DataFrame({"age": rng.integers(20, 80, 40), "sex": ["m", "f"] * 20}, names)
+    matrix = kind(rng.poisson(0.5, (40, 3)).astype(float))
+    adata = anndata.AnnData(matrix, obs=obs, var=pd.DataFrame(index=["a", "b", "c"]))
+    plan, learned = FeaturePlan.learn(adata, covariates=["age", "sex"], sparse=False)
+    stream = open_stream(adata).with_covariates(["age", "sex"])
+    parts = [values for _, values in streamed_values(plan, stream, 9, sparse=False)]
+    np.testing.assert_array_equal(np.concatenate(parts), learned.values)
+    with pytest.raises(InputError, match=r"has no column 'aeg' in obs.*Did you mean 'age'"):
+        stream.with_covariates(["aeg"])
+
+
 def test_words_that_the_sample_does_not_have(frame: pd.DataFrame) -> None:
     plan, _ = FeaturePlan.learn(frame)
     other = frame.copy()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ class AnnotatedRows(TableStream):
         name: str,
         what: str,
     ) -> None:
-        self._matrix, self.name = matrix, name
+        self._matrix, self._obs, self.name = matrix, obs, name
+        self._covariates: list[str] = []
         index = [str(one) for one in obs.index]
         check_unique(index, "sample name", name)
         check_unique(map(str, features), "feature name", name)
@@ -52,10 +54,25 @@ class AnnotatedRows(TableStream):
         sparse = ", sparse: its zeros are values" if storage else ""
         self.notes = (f"the table is {what}{sparse}",)
 
+    def with_covariates(self, names: Sequence[str]) -> TableStream:
+        """The same table with columns of obs as covariates: `NamedSparse.extra` if it is sparse."""
+        assert self.columns is not None
+        own = [name for name in names if name not in self.columns]
+        for name in own:
+            if name not in self._obs.columns:
+                raise InputError(
+                    f"{self.name} has no column {name!r} in obs; it has "
+                    f"{listed(self._obs.columns, 3) or 'none'}."
+                    f"{did_you_mean(name, self._obs.columns)}"
+                )
+        stream = copy(self)
+        stream._covariates = own
+        return stream
+
     def _pieces(self, rows: int) -> Iterator[Any]:
         assert self.sample_names is not None
         assert self.columns is not None
-        nothing = pd.DataFrame(index=self.sample_names)
+        obs = self._obs[self._covariates].set_axis(self.sample_names, axis=0)
         with self._matrix() as matrix:
             for first in range(0, self.n_rows or 0, rows):
                 values, index = (
@@ -64,11 +81,12 @@ class AnnotatedRows(TableStream):
                 )
                 # As from AnnData in memory, samples are counted from 1.
                 refuse_infinite(values, self.name, first + 1, self.columns)
+                extra = obs.iloc[first : first + rows]
                 if issparse(values):
-                    extra = nothing.iloc[first : first + rows]
                     yield NamedSparse(csr_matrix(values), index, self.columns, extra)
                 else:
-                    yield pd.DataFrame(np.asarray(values), index, self.columns)
+                    frame = pd.DataFrame(np.asarray(values), index, self.columns)
+                    yield pd.concat([frame, extra], axis=1) if self._covariates else frame
 
 
 def h5ad_stream(path: Path, layer: str | None = None) -> AnnotatedRows:

@@ -102,6 +102,11 @@ class TableStream(ABC):
         self.require(names)
         return self
 
+    def with_covariates(self, names: Sequence[str]) -> TableStream:
+        """The same table, with columns of these names from its annotations if it has them there."""
+        self.require(names)
+        return self
+
     def without(self, names: Sequence[str]) -> TableStream:
         """The same table without some of its columns."""
         self.require(names)
@@ -141,6 +146,9 @@ class _Without(TableStream):
 
     def as_text(self, names: Sequence[str]) -> TableStream:
         return self._stream.as_text(names).without(self._names)
+
+    def with_covariates(self, names: Sequence[str]) -> TableStream:
+        return self._stream.with_covariates(names).without(self._names)
 
     def _pieces(self, rows: int) -> Iterator[Any]:
         for chunk in self._stream.chunks(rows):
