@@ -50,8 +50,8 @@ class LocalPlacement:
         pool: Workers,
     ) -> LocalShards:
         """Code all samples; ``signed`` (R, N) and ``withheld`` (N,) are theirs."""
-        per_sample = len(coding.columns) + 8 * (n_factors + 1) + 4 * packed_size(n_factors)
-        inside = self.memory is None or per_sample * len(withheld) <= self.memory // 2
+        need = bytes_per_sample(coding, n_factors) * len(withheld)
+        inside = self.memory is None or need <= self.memory // 2
         scratch = None if inside else Scratch(self.scratch)
         whole = empty_scores(len(withheld), n_factors) if inside else None
         shards = []
@@ -66,6 +66,11 @@ class LocalPlacement:
                 release(shard)
             shards.append(shard)
         return LocalShards(shards, pool, whole, None if scratch is None else release)
+
+
+def bytes_per_sample(coding: Coding, n_factors: int) -> int:
+    """Bytes that codes and scores of a sample take."""
+    return len(coding.columns) + 8 * (n_factors + 1) + 4 * packed_size(n_factors)
 
 
 def empty_scores(n: int, n_factors: int, scratch: Scratch | None = None) -> Normal:

@@ -1,0 +1,128 @@
+"""The link from a fit to the workers of a Dask cluster, any of which may die.
+
+`distributed` moves a task whose worker died to another one. Ours are bound to the worker that has
+their shards, so they would wait for ever: `Link.wait` asks the scheduler twice a second which
+workers live, and raises `LostError` when one that matters does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import Any
+
+from rankfactor.errors import InputError
+
+POLL = 0.5  # seconds between looks at which workers are alive
+SMALL = 2**16  # bytes of arguments that travel with a task
+LOST = ("cancelled", "lost")  # states of a future that nothing comes of any more
+
+
+class LostError(Exception):
+    """Something on a worker is not there any more; what needs it has to be done again."""
+
+
+class Link:
+    """What a fit asks of a client.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.address = str(client.scheduler.address)
+
+    def threads(self) -> dict[str, int]:
+        """Number of threads of all living workers, by address."""
+        try:
+            return dict(self.client.nthreads())
+        except (OSError, TimeoutError, RuntimeError, *_cancelled()) as problem:
+            raise InputError(
+                f"the scheduler at {self.address} does not answer any more: check that it runs, "
+                "and fit again."
+            ) from problem
+
+    def submit(self, address: str, task: Any, *arguments: Any, **options: Any) -> Any:
+        """Future of a task on one worker."""
+        options |= {"workers": [address], "allow_other_workers": False, "pure": False}
+        return self.client.submit(task, *arguments, **options)
+
+    def sender(self, packed: bytes) -> Callable[[], Any]:
+        """From bytes to what tasks take as an argument; many bytes go once to every worker."""
+        if len(packed) <= SMALL:
+            return lambda: packed
+        there: Any = None
+
+        def send() -> Any:
+            nonlocal there
+            if there is None or there.status in LOST:
+                there = self.wait(
+                    lambda: self.client.scatter(packed, broadcast=True, hash=False), ()
+                )
+            return there
+
+        return send
+
+    def wait(self, call: Callable[[], Any], addresses: Collection[str]) -> Any:
+        """Result of a call that may block.
+
+        Raises
+        ------
+        LostError
+            If a worker at one of the addresses dies before, or the call finds something lost.
+        """
+        waiting: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+        def work() -> None:
+            try:
+                waiting.set_result(call())
+            except BaseException as problem:
+                waiting.set_exception(problem)
+
+        threading.Thread(target=work, daemon=True).start()
+        while not concurrent.futures.wait([waiting], POLL).done:
+            if not set(addresses) <= set(self.threads()):
+                raise LostError
+        problem = waiting.exception()
+        if isinstance(problem, (OSError, TimeoutError, KeyError, *_cancelled())):
+            time.sleep(POLL)  # for the scheduler to take note of a worker that died
+            raise LostError from problem
+        return waiting.result()
+
+    def settle(self, futures: Sequence[Any], addresses: Collection[str]) -> None:
+        """Wait for futures to end, well or with an error."""
+        from distributed import wait
+
+        self.wait(lambda: wait(futures), addresses)
+        if any(future.status in LOST for future in futures):
+            raise LostError
+
+    def raise_problem(self, problem: BaseException, address: str) -> None:
+        """Raise what a task on a worker raised, in words that help."""
+        from distributed import KilledWorker
+
+        if isinstance(problem, (KilledWorker, *_cancelled())):
+            raise LostError from problem
+        if isinstance(problem, MemoryError):
+            raise InputError(
+                f"the worker at {address} has no memory left: use more workers, or workers with "
+                "more memory."
+            ) from problem
+        raise problem
+
+    def drop(self, futures: Collection[Any]) -> None:
+        """Cancel futures, and let workers let go of their results."""
+        some = [future for future in futures if future is not None]
+        with suppress(Exception):  # the cluster may be gone
+            if some:
+                self.client.cancel(some, force=True)
+
+
+def _cancelled() -> tuple[type[BaseException], ...]:
+    return concurrent.futures.CancelledError, asyncio.CancelledError
