@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from rankfactor.errors import InputError, listed
 
@@ -61,7 +63,7 @@ def connect(cluster: Any) -> Iterator[Any]:
             client = open_ones.enter_context(
                 distributed.Client(open_ones.enter_context(local), set_as_default=False)
             )
-        elif re.match(r"[a-z]+://.", cluster):
+        elif re.match(r"(tcp|tls|ucx|wss?|inproc)://.", cluster):
             client = open_ones.enter_context(_reached(distributed, cluster))
         else:
             raise InputError(
@@ -73,12 +75,15 @@ def connect(cluster: Any) -> Iterator[Any]:
 
 
 def _reached(distributed: Any, address: str) -> Any:
+    where = urlsplit(address)
     try:
+        if where.scheme in ("tcp", "tls"):
+            # A client that found nobody goes on trying for a while when it is closed.
+            socket.create_connection((where.hostname, where.port or 8786), TIMEOUT).close()
         return distributed.Client(address, timeout=TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, asyncio.CancelledError) as problem:
         raise InputError(
-            f"no scheduler answers at {address} within {TIMEOUT} seconds: check the address, and "
-            "that the scheduler runs."
+            f"no scheduler answers at {address}: check the address, and that the scheduler runs."
         ) from problem
 
 
