@@ -142,7 +142,7 @@ def survey(
         if sample is None or levels is None:
             if not _is_sparse(table):
                 size = min(size, max(1024, stream.rows_within(sampled_bytes)))
-            sample, levels = _Sample(seed, size), _Levels(table, most_levels)
+            sample, levels = _Sample(seed, size), Levels(table, most_levels)
         sample.add(chunk.first, table)
         levels.add(table)
         if isinstance(table, pd.DataFrame | NamedSparse):
@@ -170,11 +170,18 @@ def streamed_values(
         yield chunk.first, plan.apply(chunk.table, **options)
 
 
+def row_priorities(seed: int, first: int, count: int) -> Floats:
+    """Priorities of consecutive rows, of which the smallest are sampled."""
+    priorities = np.empty(count)
+    fill_uniform(Stream.from_seed(seed).child("sample of rows").word, first, 0, priorities)
+    return priorities
+
+
 class _Sample:
     """The rows of the smallest priorities so far."""
 
     def __init__(self, seed: int, size: int) -> None:
-        self._stream, self._size = Stream.from_seed(seed).child("sample of rows"), size
+        self._seed, self._size = seed, size
         self._limit = math.inf  # rows of a greater priority are not among the smallest
         self._priorities: list[Floats] = []
         self._rows: list[Integers] = []
@@ -182,8 +189,7 @@ class _Sample:
 
     def add(self, first: int, table: Any) -> None:
         """Enter a chunk."""
-        priorities = np.empty(n_rows_of(table))
-        fill_uniform(self._stream.word, first, 0, priorities)
+        priorities = row_priorities(self._seed, first, n_rows_of(table))
         chosen = np.flatnonzero(priorities < self._limit)
         if not len(chosen):
             return
@@ -217,7 +223,7 @@ class _Sample:
             self._tables[place] = rows_of(self._tables[place], some)
 
 
-class _Levels:
+class Levels:
     """Values of the columns of numbers, as long as they are few, and missing values of all."""
 
     def __init__(self, table: Any, most: int) -> None:

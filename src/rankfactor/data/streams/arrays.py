@@ -55,14 +55,19 @@ class ArrayStream(TableStream):
         if on_disk and array.chunks:
             step = max(rows // array.chunks[0], 1) * array.chunks[0]
         for first in range(0, array.shape[0], step):
-            values = array[first : first + step]
-            if isinstance(array, np.memmap):
-                values = np.array(values)
-                _release(array)
-            elif on_disk:
-                values = np.asarray(values)
-            refuse_infinite(values, self.name, first, None)
-            yield values
+            yield self.rows(first, first + step)
+
+    def rows(self, first: int, stop: int) -> Any:
+        """Consecutive rows."""
+        array = self._array
+        values = array[first:stop]
+        if isinstance(array, np.memmap):
+            values = np.array(values)
+            _release(array)
+        elif not isinstance(array, np.ndarray | csr_array):
+            values = np.asarray(values)
+        refuse_infinite(values, self.name, first, None)
+        return values
 
 
 def npy_stream(path: Path) -> ArrayStream:

@@ -36,6 +36,7 @@ from rankfactor.engine.large.on_worker import (
     add_up,
     apply,
     build_shard,
+    go_over,
     merged,
     open_store,
     refresh_scores,
@@ -182,6 +183,14 @@ class DaskShards(Shards):
 
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
         """The sums of what the step returns."""
+        return self._totals(add_up, step, arguments).values()
+
+    def run(self, step: Step, *arguments: Any) -> None:
+        """The step at every shard, whatever it returns."""
+        self._totals(go_over, step, arguments)
+
+    def _totals(self, task: Step, step: Step, arguments: tuple[Any, ...]) -> Totals:
+        """The sums of what a task returns that takes all shards of a thread."""
         call, packed = self._begin(step, arguments)
         arguments_there = self._link.sender(packed)
         by_slot: dict[Slot, list[int]] = {}
@@ -191,19 +200,16 @@ class DaskShards(Shards):
 
         def reduce() -> tuple[Totals, int]:
             self._reassign(jobs)
-            self._finish(jobs, jobs, lambda job: (add_up, call, arguments_there(), job.numbers))
+            self._finish(jobs, jobs, lambda job: (task, call, arguments_there(), job.numbers))
             return self._reduced(jobs)
 
         try:
+            totals: Totals
             totals, received = self._persist(reduce)
         finally:
             self._link.drop([job.future for job in jobs])
         self._end(step, arguments, len(packed), received)
-        return totals.values()
-
-    def run(self, step: Step, *arguments: Any) -> None:
-        """The step at every shard, for steps that return nothing."""
-        self.sum(step, *arguments)
+        return totals
 
     def stream(self, step: Step, *arguments: Any) -> Iterator[Any]:
         """``step(shard, *arguments)`` of every shard, in the order of the samples."""

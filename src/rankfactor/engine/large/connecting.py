@@ -107,10 +107,12 @@ def check_versions(client: Any) -> None:
             )
     differing = [name for name in WELCOME if any(one[name] != own[name] for one in found.values())]
     if differing:
-        places = [place for place, one in found.items() if _said(differing, one) != _said(differing, own)]
+        places = [
+            place for place, one in found.items() if _said(differing, one) != _said(differing, own)
+        ]
         warnings.warn(
-            f"workers ({listed(places, 3)}) have {_said(differing, found[places[0]])}, this process "
-            f"{_said(differing, own)}: results may differ in the last digits.",
+            f"workers ({listed(places, 3)}) have {_said(differing, found[places[0]])}, this "
+            f"process {_said(differing, own)}: results may differ in the last digits.",
             UserWarning,
             stacklevel=4,
         )

@@ -20,6 +20,8 @@ from rankfactor.errors import InputError
 POLL = 0.5  # seconds between looks at which workers are alive
 SMALL = 2**16  # bytes of arguments that travel with a task
 LOST = ("cancelled", "lost")  # states of a future that nothing comes of any more
+CANCELLED = (concurrent.futures.CancelledError, asyncio.CancelledError)
+UNREACHABLE = (OSError, TimeoutError, *CANCELLED)
 
 
 class LostError(Exception):
@@ -42,7 +44,7 @@ class Link:
         """Number of threads of all living workers, by address."""
         try:
             return dict(self.client.nthreads())
-        except (OSError, TimeoutError, RuntimeError, *_cancelled()) as problem:
+        except (RuntimeError, *UNREACHABLE) as problem:
             raise InputError(
                 f"the scheduler at {self.address} does not answer any more: check that it runs, "
                 "and fit again."
@@ -90,16 +92,16 @@ class Link:
             if not set(addresses) <= set(self.threads()):
                 raise LostError
         problem = waiting.exception()
-        if isinstance(problem, (OSError, TimeoutError, KeyError, *_cancelled())):
+        if isinstance(problem, (KeyError, *UNREACHABLE)):
             time.sleep(POLL)  # for the scheduler to take note of a worker that died
             raise LostError from problem
         return waiting.result()
 
     def settle(self, futures: Sequence[Any], addresses: Collection[str]) -> None:
         """Wait for futures to end, well or with an error."""
-        from distributed import wait
+        import distributed
 
-        self.wait(lambda: wait(futures), addresses)
+        self.wait(lambda: distributed.wait(futures), addresses)  # type: ignore[no-untyped-call]
         if any(future.status in LOST for future in futures):
             raise LostError
 
@@ -107,13 +109,15 @@ class Link:
         """Raise what a task on a worker raised, in words that help."""
         from distributed import KilledWorker
 
-        if isinstance(problem, (KilledWorker, *_cancelled())):
+        if isinstance(problem, (KilledWorker, *CANCELLED)):
             raise LostError from problem
         if isinstance(problem, MemoryError):
             raise InputError(
                 f"the worker at {address} has no memory left: use more workers, or workers with "
                 "more memory."
             ) from problem
+        if isinstance(problem, InputError):
+            raise InputError(f"{problem} (found by the worker at {address})") from problem
         raise problem
 
     def drop(self, futures: Collection[Any]) -> None:
@@ -122,7 +126,3 @@ class Link:
         with suppress(Exception):  # the cluster may be gone
             if some:
                 self.client.cancel(some, force=True)
-
-
-def _cancelled() -> tuple[type[BaseException], ...]:
-    return concurrent.futures.CancelledError, asyncio.CancelledError

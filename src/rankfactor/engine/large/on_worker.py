@@ -3,8 +3,9 @@
 Every worker has one `Store` for a fit. It is the result of a task, so the worker lets go of it when
 the client does, also if the client dies. The client names shards by number and says which pass
 their scores must come from. A worker that lacks a shard, because it has just joined or has been
-restarted, or that has its scores from another pass, raises `LackingError` before it does anything;
-the client then has the shards built or their scores found again (`rankfactor.engine.large.cluster`).
+restarted, or that has its scores from another pass, raises `LackingError` before it does anything.
+The client then has the shards built or their scores found again, as `rankfactor.engine.large.cluster`
+describes.
 """
 
 from __future__ import annotations
@@ -148,8 +149,8 @@ class Call:
     number: int
     version: int
 
-    def check(self, store: Store, numbers: Sequence[int]) -> None:
-        """Refuse shards that are not there or not ready."""
+    def begin(self, store: Store, numbers: Sequence[int]) -> None:
+        """Refuse shards that are not there or not ready; end passes before this one."""
         missing = [one for one in numbers if one not in store.held]
         stale = [
             one
@@ -161,6 +162,7 @@ class Call:
         ]
         if missing or stale:
             raise LackingError(missing, stale)
+        store.newest = max(store.newest, self.number)
 
     def at(self, store: Store, number: int, arguments: Any) -> Any:
         """The step at one shard."""
@@ -177,18 +179,25 @@ class Call:
 
 def add_up(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) -> Totals:
     """Sums of what a step returns over shards."""
-    call.check(store, numbers)
-    store.newest = max(store.newest, call.number)
+    call.begin(store, numbers)
     given, totals = pickle.loads(arguments), Totals()
     for number in numbers:
-        totals.add(call.at(store, number, given) or {})
+        totals.add(call.at(store, number, given))
     return totals
+
+
+def go_over(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) -> Totals:
+    """A step at shards; no sums."""
+    call.begin(store, numbers)
+    given = pickle.loads(arguments)
+    for number in numbers:
+        call.at(store, number, given)
+    return Totals()
 
 
 def apply(store: Store, call: Call, arguments: bytes, number: int) -> Any:
     """What a step returns at one shard."""
-    call.check(store, [number])
-    store.newest = max(store.newest, call.number)
+    call.begin(store, [number])
     return call.at(store, number, pickle.loads(arguments))
 
 

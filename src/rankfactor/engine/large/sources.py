@@ -3,7 +3,7 @@
 | source | who reads | what travels to a worker |
 |---|---|---|
 | `SentRows`: a table that is read in order | the client, which codes it | codes, one byte a value |
-| `ReadRows`: files that every worker can read | the worker | nothing |
+| `ReadRows`: a file that every worker can read | the worker | nothing |
 | `DaskRows`: a Dask array or dataframe | any worker, by Dask | values between workers |
 """
 
@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rankfactor.data.streams import open_stream
+from rankfactor.data.streams.arrays import ArrayStream
+from rankfactor.data.streams.collections import DaskStream
 from rankfactor.engine.large.placement import Chunks
 from rankfactor.engine.large.shard import SHARD
 from rankfactor.likelihoods import Coding
@@ -61,12 +64,19 @@ class SentRows:
 
 @dataclass(frozen=True)
 class ReadRows:
-    """A table that workers read: ``read(first, stop)`` gives the values of consecutive rows.
+    """A table that workers read.
 
-    The function is pickled, so it names files by paths that are the same on all workers.
+    Attributes
+    ----------
+    read : callable
+        ``read(first, stop)`` gives consecutive rows. It is pickled, so it names files by paths
+        that hold on all workers.
+    prepare : callable
+        From rows as given to values in the features of the model.
     """
 
     read: Callable[[int, int], Any]
+    prepare: Callable[[Any], Any]
     is_here = False
 
     @property
@@ -75,10 +85,49 @@ class ReadRows:
         return self._values
 
     def _values(self, number: int) -> Any:
-        return self.read(number * SHARD, (number + 1) * SHARD)
+        return self.prepare(self.read(number * SHARD, (number + 1) * SHARD))
 
     def give(
         self, client: Any, coding: Coding, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Any]]:
-        """Numbers of shards, twice: a worker needs no more than that."""
+        """Numbers of shards, which are all that a worker needs."""
         return ((number, number) for number in numbers)
+
+
+class DaskRows:
+    """A Dask array or dataframe, computed on the workers.
+
+    Parameters
+    ----------
+    stream : DaskStream
+    prepare : callable
+        From rows as given to values in the features of the model.
+    """
+
+    is_here = False
+
+    def __init__(self, stream: DaskStream, prepare: Callable[[Any], Any]) -> None:
+        self._stream, self.make = stream, prepare
+
+    def give(
+        self, client: Any, coding: Coding, numbers: Sequence[int]
+    ) -> Iterator[tuple[int, Any]]:
+        """Numbers of shards and futures of their rows."""
+        numbers = list(numbers)
+        lazy = [self._stream.lazy_rows(one * SHARD, (one + 1) * SHARD) for one in numbers]
+        futures = client.compute(lazy)[::-1]
+        for number in numbers:
+            yield number, futures.pop()  # none is held once it is handed on
+
+
+@dataclass(frozen=True)
+class ArrayRows:
+    """Reads consecutive rows of a ``.npy`` file or a Zarr array, for `ReadRows`."""
+
+    path: str
+
+    def __call__(self, first: int, stop: int) -> Any:
+        """Rows as an array of their own."""
+        stream = open_stream(self.path)
+        assert isinstance(stream, ArrayStream)
+        return stream.rows(first, stop)
