@@ -102,6 +102,11 @@ class DaskPlacement:
         By default half of what the worker may use.
     scratch : str, optional
         Folder of these files on the workers; by default that for temporary files.
+
+    Attributes
+    ----------
+    shards : list of DaskShards
+        What was placed.
     """
 
     def __init__(
@@ -109,7 +114,7 @@ class DaskPlacement:
     ) -> None:
         self._source, self._client = source, client
         self._memory, self._scratch = memory, scratch
-        self._placed: list[DaskShards] = []
+        self.shards: list[DaskShards] = []
 
     def __call__(
         self,
@@ -127,7 +132,7 @@ class DaskPlacement:
             memory = min(limits, default=None)
         recipe = Recipe(coding, n_factors, self._source.make, memory, self._scratch)
         shards = DaskShards(Link(self._client), self._source, recipe, signed, withheld)
-        self._placed.append(shards)
+        self.shards.append(shards)
         shards.place()
         return shards
 
@@ -135,8 +140,8 @@ class DaskPlacement:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        while self._placed:
-            self._placed.pop().close()
+        while self.shards:
+            self.shards.pop().close()
 
 
 class DaskShards(Shards):

@@ -58,7 +58,7 @@ def connect(cluster: Any) -> Iterator[Any]:
                 n_workers=int(cluster.partition(":")[2]),
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=":0",
             )
             client = open_ones.enter_context(
                 distributed.Client(open_ones.enter_context(local), set_as_default=False)

@@ -101,7 +101,11 @@ class Link:
         """Wait for futures to end, well or with an error."""
         import distributed
 
-        self.wait(lambda: distributed.wait(futures), addresses)  # type: ignore[no-untyped-call]
+        def ended() -> None:
+            with self.client.as_current():
+                distributed.wait(futures)  # type: ignore[no-untyped-call]
+
+        self.wait(ended, addresses)
         if any(future.status in LOST for future in futures):
             raise LostError
 

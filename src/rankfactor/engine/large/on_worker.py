@@ -4,8 +4,8 @@ Every worker has one `Store` for a fit. It is the result of a task, so the worke
 the client does, also if the client dies. The client names shards by number and says which pass
 their scores must come from. A worker that lacks a shard, because it has just joined or has been
 restarted, or that has its scores from another pass, raises `LackingError` before it does anything.
-The client then has the shards built or their scores found again, as `rankfactor.engine.large.cluster`
-describes.
+The client then has the shards built or their scores found again: see
+`rankfactor.engine.large.cluster`.
 """
 
 from __future__ import annotations

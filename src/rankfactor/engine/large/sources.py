@@ -84,14 +84,14 @@ class ReadRows:
         """Reads the rows of a shard."""
         return self._values
 
-    def _values(self, number: int) -> Any:
-        return self.prepare(self.read(number * SHARD, (number + 1) * SHARD))
+    def _values(self, rows: tuple[int, int]) -> Any:
+        return self.prepare(self.read(*rows))
 
     def give(
         self, client: Any, coding: Coding, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Any]]:
-        """Numbers of shards, which are all that a worker needs."""
-        return ((number, number) for number in numbers)
+        """Numbers of shards, and the numbers of their rows."""
+        return ((one, (one * SHARD, (one + 1) * SHARD)) for one in numbers)
 
 
 class DaskRows:
