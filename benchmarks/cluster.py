@@ -113,7 +113,7 @@ def measure(path: Path, y: np.ndarray, n_workers: int, training: str, kill: bool
         f"{n} x {table.shape[1]}, {n_workers} workers{', one killed' if kill else ''}: "
         f"{ended - begun:.1f} s = core {core:.1f} + placing {placed:.1f} + "
         f"{len(shards.moved)} passes {passes:.1f} + rest "
-        f"{ended - begun - core - placed - passes:.1f}; {posterior.convergence.reason}; "
+        f"{ended - begun - core - placed - passes:.1f}; {posterior.convergence}; "
         f"{shards.rebuilt} shards built again"
     )
     steps = Counter(one.step for one in shards.moved)

@@ -30,7 +30,9 @@ def test_no_cluster_is_one_sentence(cluster, sentence):
 def test_a_missing_package_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(InputError, match=r"needs the package distributed: pip install 'rankfactor\["),
+        pytest.raises(
+            InputError, match=r"needs the package distributed: pip install 'rankfactor\["
+        ),
         connect("local:2"),
     ):
         pass
@@ -77,7 +79,7 @@ def test_other_versions_are_refused(changed, sentence):
 
 @pytest.mark.usefixtures("_own")
 def test_a_scheduler_of_another_python_is_refused():
-    with pytest.raises(InputError, match="the scheduler at tcp://far:8786 has Python 3.12"):
+    with pytest.raises(InputError, match=r"the scheduler at tcp://far:8786 has Python 3\.12"):
         check_versions(_client({"tcp://a:1": OWN}, "3.12.0.final.0"))
 
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from rankfactor.engine.large.link import LOST, POLL, Link, LostError
 from rankfactor.engine.large.on_worker import (
     Call,
-    LackingError,
+    Lacking,
     Recipe,
     add_up,
     apply,
@@ -64,7 +64,7 @@ Slot = tuple[str, int]  # address of a worker, and one of its threads
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes that one pass moved.
+    """What one pass took.
 
     Attributes
     ----------
@@ -73,11 +73,14 @@ class Moved:
         Bytes of the arguments, times workers.
     received : int
         Bytes of the sums, those between workers included; 0 for results that are not sums.
+    seconds : float
+        How long it took.
     """
 
     step: str
     sent: int
     received: int
+    seconds: float
 
 
 @dataclass
@@ -206,7 +209,8 @@ class DaskShards(Shards):
         def reduce() -> tuple[Totals, int]:
             self._reassign(jobs)
             self._finish(jobs, jobs, lambda job: (task, call, arguments_there(), job.numbers))
-            return self._reduced(jobs)
+            found, received = self._reduced(jobs)
+            return self._mended(found, jobs), received
 
         try:
             totals: Totals
@@ -232,7 +236,8 @@ class DaskShards(Shards):
                 *(ahead, [ahead[0]]),
                 lambda job: (apply, call, arguments_there(), job.numbers[0]),
             )
-            return self._link.wait(ahead[0].future.result, [ahead[0].slot[0]])
+            found = self._link.wait(ahead[0].future.result, [ahead[0].slot[0]])
+            return self._mended(found, ahead)
 
         try:
             while waiting or ahead:
@@ -253,6 +258,7 @@ class DaskShards(Shards):
     def _begin(self, step: Step, arguments: tuple[Any, ...]) -> tuple[Call, bytes]:
         """The pass that begins, and its arguments in bytes."""
         self._begun += 1
+        self._begun_at = time.perf_counter()
         return Call(step, self._begun, self._done), _packed(arguments)
 
     def _end(self, step: Step, arguments: tuple[Any, ...], size: int, received: int) -> None:
@@ -262,10 +268,14 @@ class DaskShards(Shards):
             if isinstance(one, Shared):
                 self._followed = _packed(one)
         n_workers = len({address for address, _ in self._owners.values()})
-        self.moved.append(Moved(step.__name__, size * n_workers, received))
+        moved = Moved(
+            step.__name__, size * n_workers, received, time.perf_counter() - self._begun_at
+        )
+        self.moved.append(moved)
         logger.debug(
-            "%s: %.3f MB sent to %s, %.3f MB received",
-            *(step.__name__, size * n_workers / 1e6, counted(n_workers, "worker"), received / 1e6),
+            "%s: %.3f MB sent to %s, %.3f MB received, %.2f s",
+            *(moved.step, moved.sent / 1e6, counted(n_workers, "worker"), moved.received / 1e6),
+            moved.seconds,
         )
 
     def _finish(
@@ -280,17 +290,9 @@ class DaskShards(Shards):
                 task, *arguments = task_of(job)
                 address = job.slot[0]
                 job.future = self._link.submit(address, task, self._store(address), *arguments)
-        self._settle(wanted)
-        for job in wanted:
-            problem = job.future.exception()
-            if isinstance(problem, LackingError):
-                job.future = None
-                self._mend(job, problem)
-                raise LostError
-            if problem is not None:
-                self._link.raise_problem(problem, job.slot[0])
+        self._check(wanted)
 
-    def _reduced(self, jobs: Sequence[_Job]) -> tuple[Totals, int]:
+    def _reduced(self, jobs: Sequence[_Job]) -> tuple[Any, int]:
         """The sums of all jobs, and the bytes of those that travelled."""
         futures, travelled = [job.future for job in jobs], 0
         while len(futures) > FAN_IN:
@@ -300,32 +302,41 @@ class DaskShards(Shards):
                 for some in slices(len(futures), FAN_IN)
             ]
         travelled += len(futures)
-        try:
-            parts = self._link.wait(
-                lambda: self._link.client.gather(futures), {job.slot[0] for job in jobs}
-            )
-        except LackingError as problem:  # a worker was restarted and has none of its shards
-            raise LostError from problem
+        parts = self._link.wait(
+            lambda: self._link.client.gather(futures), {job.slot[0] for job in jobs}
+        )
         totals = merged(*parts)
-        return totals, travelled * totals.nbytes
-
-    def _settle(self, jobs: Sequence[_Job]) -> None:
-        self._link.settle([job.future for job in jobs], {job.slot[0] for job in jobs})
+        return totals, 0 if isinstance(totals, Lacking) else travelled * totals.nbytes
 
     # Where shards are.
 
-    def _mend(self, job: _Job, lacking: LackingError) -> None:
-        """Build what a worker lacks, or find its scores as they were after the last pass."""
-        if lacking.missing:
-            logger.info("building %s again", counted(len(lacking.missing), "shard"))
-            self.rebuilt += len(lacking.missing)
-            self._build(lacking.missing)
-        if lacking.stale:
-            address = job.slot[0]
-            rows = None if self._followed is None else self._link.sender(self._followed)()
-            arguments = self._store(address), lacking.stale, self._done, rows
-            future = self._link.submit(address, refresh_scores, *arguments)
-            self._check([_Job(job.slot, list(lacking.stale), future)])
+    def _mended(self, found: Any, jobs: Sequence[_Job]) -> Any:
+        """What was found, unless it is that workers lack shards: these are made good first."""
+        if not isinstance(found, Lacking):
+            return found
+        lacking = {*found.missing, *found.stale}
+        for job in jobs:
+            if lacking.intersection(job.numbers):
+                job.future = None
+        if found.missing:
+            logger.info("building %s again", counted(len(found.missing), "shard"))
+            self.rebuilt += len(found.missing)
+            self._build(found.missing)
+        if found.stale:
+            self._refresh(found.stale)
+        raise LostError
+
+    def _refresh(self, numbers: Sequence[int]) -> None:
+        """Find scores as they were after the last pass."""
+        rows = None if self._followed is None else self._link.sender(self._followed)
+        by_slot: dict[Slot, list[int]] = {}
+        for number in numbers:
+            by_slot.setdefault(self._owners[number], []).append(number)
+        jobs = []
+        for slot, own in by_slot.items():
+            arguments = self._store(slot[0]), own, self._done, None if rows is None else rows()
+            jobs.append(_Job(slot, own, self._link.submit(slot[0], refresh_scores, *arguments)))
+        self._check(jobs)
 
     def _build(self, numbers: Sequence[int]) -> None:
         """Build shards where they belong."""
@@ -357,11 +368,9 @@ class DaskShards(Shards):
     def _check(self, jobs: Sequence[_Job]) -> None:
         """Wait for jobs, and raise what they raised."""
         if jobs:
-            self._settle(jobs)
+            self._link.settle([job.future for job in jobs], {job.slot[0] for job in jobs})
         for job in jobs:
             problem = job.future.exception()
-            if isinstance(problem, LackingError):
-                raise LostError from problem
             if problem is not None:
                 self._link.raise_problem(problem, job.slot[0])
 
@@ -401,6 +410,9 @@ class DaskShards(Shards):
                 if deaths > DEATHS:
                     break
                 self._deal()
+            except RuntimeError as problem:
+                self._link.check(problem)
+                raise
         raise InputError(
             f"{counted(deaths, 'worker')} of the cluster at {self._link.address} died within one "
             "pass over the table: they may need more memory, or more workers."

@@ -44,11 +44,22 @@ class Link:
         """Number of threads of all living workers, by address."""
         try:
             return dict(self.client.nthreads())
-        except (RuntimeError, *UNREACHABLE) as problem:
-            raise InputError(
-                f"the scheduler at {self.address} does not answer any more: check that it runs, "
-                "and fit again."
-            ) from problem
+        except UNREACHABLE as problem:
+            raise self._away() from problem
+        except RuntimeError as problem:
+            self.check(problem)
+            raise
+
+    def check(self, problem: Exception) -> None:
+        """Say so if the client has lost the scheduler, which is then what a problem comes from."""
+        if self.client.status != "running":
+            raise self._away() from problem
+
+    def _away(self) -> InputError:
+        return InputError(
+            f"the scheduler at {self.address} does not answer any more: check that it runs, and "
+            "fit again."
+        )
 
     def submit(self, address: str, task: Any, *arguments: Any, **options: Any) -> Any:
         """Future of a task on one worker."""

@@ -3,7 +3,7 @@
 Every worker has one `Store` for a fit. It is the result of a task, so the worker lets go of it when
 the client does, also if the client dies. The client names shards by number and says which pass
 their scores must come from. A worker that lacks a shard, because it has just joined or has been
-restarted, or that has its scores from another pass, raises `LackingError` before it does anything.
+restarted, or that has its scores from another pass, answers `Lacking` before it does anything.
 The client then has the shards built or their scores found again: see
 `rankfactor.engine.large.cluster`.
 """
@@ -30,12 +30,15 @@ from rankfactor.storage.scratch import Scratch
 NEVER = -1  # pass that scores come from which have not been found
 
 
-class LackingError(Exception):
+@dataclass(frozen=True)
+class Lacking:
     """Shards that a worker does not have, and those that have the scores of another pass."""
 
-    def __init__(self, missing: Sequence[int], stale: Sequence[int]) -> None:
-        super().__init__(missing, stale)
-        self.missing, self.stale = tuple(missing), tuple(stale)
+    missing: tuple[int, ...] = ()
+    stale: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.stale)
 
 
 class AbandonedError(Exception):
@@ -128,9 +131,9 @@ def refresh_scores(store: Store, numbers: Sequence[int], version: int, rows: byt
     """
     shared: Shared | None = None if rows is None else pickle.loads(rows)
     for number in numbers:
-        if number not in store.held:
-            raise LackingError([number], [])
-        held = store.held[number]
+        held = store.held.get(number)
+        if held is None:
+            return  # the pass itself says so
         with held.lock:
             size = held.shard.size
             held.shard.z = empty_scores(size, store.recipe.n_factors, store.scratch)
@@ -149,8 +152,8 @@ class Call:
     number: int
     version: int
 
-    def begin(self, store: Store, numbers: Sequence[int]) -> None:
-        """Refuse shards that are not there or not ready; end passes before this one."""
+    def begin(self, store: Store, numbers: Sequence[int]) -> Lacking:
+        """Shards that are not there or not ready; if all are, end passes before this one."""
         missing = [one for one in numbers if one not in store.held]
         stale = [
             one
@@ -160,9 +163,10 @@ class Call:
             and one in store.held
             and store.held[one].version != self.version
         ]
-        if missing or stale:
-            raise LackingError(missing, stale)
-        store.newest = max(store.newest, self.number)
+        lacking = Lacking(tuple(missing), tuple(stale))
+        if not lacking:
+            store.newest = max(store.newest, self.number)
+        return lacking
 
     def at(self, store: Store, number: int, arguments: Any) -> Any:
         """The step at one shard."""
@@ -177,18 +181,20 @@ class Call:
         return found
 
 
-def add_up(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) -> Totals:
+def add_up(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) -> Totals | Lacking:
     """Sums of what a step returns over shards."""
-    call.begin(store, numbers)
+    if lacking := call.begin(store, numbers):
+        return lacking
     given, totals = pickle.loads(arguments), Totals()
     for number in numbers:
         totals.add(call.at(store, number, given))
     return totals
 
 
-def go_over(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) -> Totals:
+def go_over(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) -> Totals | Lacking:
     """A step at shards; no sums."""
-    call.begin(store, numbers)
+    if lacking := call.begin(store, numbers):
+        return lacking
     given = pickle.loads(arguments)
     for number in numbers:
         call.at(store, number, given)
@@ -197,16 +203,20 @@ def go_over(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) 
 
 def apply(store: Store, call: Call, arguments: bytes, number: int) -> Any:
     """What a step returns at one shard."""
-    call.begin(store, [number])
+    if lacking := call.begin(store, [number]):
+        return lacking
     return call.at(store, number, pickle.loads(arguments))
 
 
-def merged(*parts: Totals) -> Totals:
-    """The sum of sums."""
-    totals = Totals()
+def merged(*parts: Totals | Lacking) -> Totals | Lacking:
+    """The sum of sums, or all that is lacking."""
+    totals, lacking = Totals(), Lacking()
     for part in parts:
-        totals.merge(part)
-    return totals
+        if isinstance(part, Lacking):
+            lacking = Lacking(lacking.missing + part.missing, lacking.stale + part.stale)
+        else:
+            totals.merge(part)
+    return lacking or totals
 
 
 def _let_go(store: Store, held: _Held) -> None:
