@@ -3,11 +3,15 @@
 import sys
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
+from tests.simulate import simulate
 
+from rankfactor import RankFactorClassifier
 from rankfactor.engine.large import connecting
-from rankfactor.engine.large.connecting import check_versions, connect
+from rankfactor.engine.large.connecting import check_versions, connect, jobs_on
 from rankfactor.errors import InputError
+from rankfactor.evaluation import cross_validate
 
 distributed = pytest.importorskip("distributed")
 
@@ -118,3 +122,16 @@ def test_local_processes_end_with_the_block():
     assert client.status == "closed"
     with pytest.raises(InputError, match="no scheduler answers"), connect(address):
         pass
+
+
+@pytest.mark.slow
+def test_folds_are_fitted_on_a_cluster():
+    simulated = simulate(n=80, d=10)
+    table, labels = pd.DataFrame(simulated.X), pd.DataFrame({"status": simulated.y})
+    table.columns = [f"f{i}" for i in table.columns]
+    models = {"ours": RankFactorClassifier(n_factors=2, n_threads=1)}
+    here = cross_validate(models, table, labels, n_jobs=1)
+    with connect("local:2") as client, jobs_on(client) as n_jobs:
+        assert n_jobs == 2
+        there = cross_validate(models, table, labels, n_jobs=n_jobs)
+    pd.testing.assert_frame_equal(here.decisions, there.decisions)

@@ -410,7 +410,7 @@ class DaskShards(Shards):
                 if deaths > DEATHS:
                     break
                 self._deal()
-            except RuntimeError as problem:
+            except Exception as problem:  # as many kinds as there are ways to lose a scheduler
                 self._link.check(problem)
                 raise
         raise InputError(

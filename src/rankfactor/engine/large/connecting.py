@@ -74,6 +74,18 @@ def connect(cluster: Any) -> Iterator[Any]:
         yield client
 
 
+@contextmanager
+def jobs_on(client: Any) -> Iterator[int]:
+    """Let joblib run the jobs of a block on a cluster, such as folds and half-samples.
+
+    Gives the ``n_jobs`` that uses every thread of the cluster.
+    """
+    import joblib
+
+    with client.as_current(), joblib.parallel_config(backend="dask"):
+        yield max(2, sum(client.nthreads().values()))  # one job at a time would run here
+
+
 def _reached(distributed: Any, address: str) -> Any:
     where = urlsplit(address)
     try:

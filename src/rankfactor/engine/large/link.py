@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -17,7 +18,10 @@ from typing import Any
 
 from rankfactor.errors import InputError
 
+logger = logging.getLogger(__name__)
+
 POLL = 0.5  # seconds between looks at which workers are alive
+PAUSED = 60  # looks between reports of workers that wait for memory
 SMALL = 2**16  # bytes of arguments that travel with a task
 LOST = ("cancelled", "lost")  # states of a future that nothing comes of any more
 CANCELLED = (concurrent.futures.CancelledError, asyncio.CancelledError)
@@ -46,7 +50,7 @@ class Link:
             return dict(self.client.nthreads())
         except UNREACHABLE as problem:
             raise self._away() from problem
-        except RuntimeError as problem:
+        except Exception as problem:
             self.check(problem)
             raise
 
@@ -99,14 +103,27 @@ class Link:
                 waiting.set_exception(problem)
 
         threading.Thread(target=work, daemon=True).start()
+        looks = 0
         while not concurrent.futures.wait([waiting], POLL).done:
             if not set(addresses) <= set(self.threads()):
                 raise LostError
+            looks += 1
+            if looks % PAUSED == 0:
+                self._report_paused(addresses)
         problem = waiting.exception()
         if isinstance(problem, (KeyError, *UNREACHABLE)):
             time.sleep(POLL)  # for the scheduler to take note of a worker that died
             raise LostError from problem
         return waiting.result()
+
+    def _report_paused(self, addresses: Collection[str]) -> None:
+        """Say which workers take no tasks, which would look as if nothing happened."""
+        known = self.client.scheduler_info()["workers"]
+        paused = [one for one in addresses if known.get(one, {}).get("status") == "paused"]
+        if paused:
+            logger.warning(
+                "the worker at %s waits because its memory is nearly full", " and at ".join(paused)
+            )
 
     def settle(self, futures: Sequence[Any], addresses: Collection[str]) -> None:
         """Wait for futures to end, well or with an error."""
