@@ -1,12 +1,13 @@
 """What a fit gains from workers of a cluster, what it moves, and what a worker that dies costs.
 
     .venv/bin/python benchmarks/cluster.py [--samples N,...] [--features D] [--workers W,...]
-        [--training NAME] [--kill]
+        [--training NAME] [--passes N] [--kill]
 
 Simulated counts of 10 factors with labels lie in a .npy file that the workers read; K = 20. Workers
 are processes of one thread each on this machine, the client has one thread. Prints the seconds of
 the core's fit at the client, of placing the shards, of all passes and of the rest, and the bytes
-that one pass moves. `--kill` kills one worker of the largest number in the middle of the passes.
+that one pass moves. `--passes` bounds the iterations of variational Bayes. `--kill` kills a worker
+of the largest number in the middle of the passes.
 """
 
 import argparse
@@ -41,6 +42,7 @@ def main() -> None:
     options.add_argument("--features", type=int, default=500)
     options.add_argument("--workers", default="1,2")
     options.add_argument("--training", default="auto")
+    options.add_argument("--passes", type=int, default=500)
     options.add_argument("--kill", action="store_true")
     given = options.parse_args()
     warnings.simplefilter("ignore")
@@ -50,9 +52,9 @@ def main() -> None:
             path = Path(folder) / f"{n}.npy"
             labels = simulate(path, n, given.features)
             for n_workers in counts:
-                measure(path, labels, n_workers, given.training, False)
+                measure(path, labels, n_workers, given)
             if given.kill:
-                measure(path, labels, max(counts), given.training, True)
+                measure(path, labels, max(counts), given, kill=True)
             path.unlink()
 
 
@@ -78,11 +80,13 @@ def values(rows: np.ndarray) -> np.ndarray:
     return rows.astype(float)
 
 
-def measure(path: Path, y: np.ndarray, n_workers: int, training: str, kill: bool) -> None:
+def measure(path: Path, y: np.ndarray, n_workers: int, given, kill: bool = False) -> None:
     """Fit on so many workers, and print what it took."""
     table = np.load(path, mmap_mode="r")
     n = len(table)
-    estimator = RankFactorClassifier(n_factors=20, training=training, n_threads=1)
+    estimator = RankFactorClassifier(
+        n_factors=20, training=given.training, n_threads=1, max_iter=given.passes
+    )
     model = estimator._build_model()
     settings = replace(estimator._classifier_settings(model), seed=0)
     sampled = np.random.default_rng(0).permutation(n)[: fit.SAMPLE]

@@ -25,13 +25,16 @@ from tests.engine.large.simulated import (
     slow_sizes,
 )
 
+from rankfactor.data.streams import open_stream
+from rankfactor.data.streams.collections import DaskStream
 from rankfactor.engine.large import cluster
 from rankfactor.engine.large.cluster import DaskPlacement
 from rankfactor.engine.large.on_worker import Store
 from rankfactor.engine.large.placement import LocalPlacement
 from rankfactor.engine.large.shard import find_scores
-from rankfactor.engine.large.sources import ArrayRows, DaskRows, ReadRows, SentRows
+from rankfactor.engine.large.sources import ArrayRows, DaskRows, ReadRows, SentRows, source_of
 from rankfactor.errors import InputError
+from rankfactor.features.survey_parts import survey_parts
 
 distributed = pytest.importorskip("distributed")
 
@@ -214,11 +217,21 @@ def test_workers_read_arrays_in_files(here, table, tmp_path):
         same(fitted(X, y, place), local, X)
 
 
+def test_sources_of_tables(here, table, tmp_path):
+    X, _ = table
+    np.save(tmp_path / "table.npy", X)
+    chunks = chunks_of(X)
+    array = pytest.importorskip("dask.array").from_array(X)
+    for given, source in (
+        (tmp_path / "table.npy", ReadRows(ArrayRows(str(tmp_path / "table.npy")), np.asarray)),
+        (X, SentRows(chunks)),
+    ):
+        assert source_of(open_stream(given), np.asarray, chunks, here) == source
+    assert isinstance(source_of(DaskStream(array), np.asarray, chunks, here), DaskRows)
+
+
 @pytest.mark.parametrize("kind", ["array", "dataframe"])
 def test_parts_of_a_dask_collection_become_shards(kind, here, table):
-    from rankfactor.data.streams.collections import DaskStream
-    from rankfactor.features.survey_parts import survey_parts
-
     X, y = table
     if kind == "array":
         collection = pytest.importorskip("dask.array").from_array(X, chunks=(150, 5))

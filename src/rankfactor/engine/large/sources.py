@@ -9,11 +9,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
-from rankfactor.data.streams import open_stream
+from rankfactor.data.streams import TableStream, open_stream
 from rankfactor.data.streams.arrays import ArrayStream
 from rankfactor.data.streams.collections import DaskStream
 from rankfactor.engine.large.placement import Chunks
@@ -131,3 +133,27 @@ class ArrayRows:
         stream = open_stream(self.path)
         assert isinstance(stream, ArrayStream)
         return stream.rows(first, stop)
+
+
+def source_of(
+    stream: TableStream, prepare: Callable[[Any], Any], chunks: Chunks, client: Any
+) -> Source:
+    """How workers get the values of a table at least cost.
+
+    Parameters
+    ----------
+    stream : TableStream
+    prepare : callable
+        From rows as given to values in the features of the model; it is pickled.
+    chunks : callable
+        ``chunks(rows)`` gives first rows and values of consecutive chunks at the client.
+    client : distributed.Client
+    """
+    if isinstance(stream, DaskStream):
+        return DaskRows(stream, prepare)
+    path = Path(stream.name)
+    if isinstance(stream, ArrayStream) and path.exists():
+        path = path.resolve()
+        if all(client.run(os.path.exists, str(path)).values()):
+            return ReadRows(ArrayRows(str(path)), prepare)
+    return SentRows(chunks)
