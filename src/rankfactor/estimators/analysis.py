@@ -12,7 +12,13 @@ from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import AUTO
 from rankfactor.estimators.base import FactorModel, LikelihoodArgument
-from rankfactor.estimators.large import as_stream, fit_stream, stays_in_memory, surveyed
+from rankfactor.estimators.large import (
+    as_stream,
+    cluster_of,
+    fit_stream,
+    stays_in_memory,
+    surveyed,
+)
 from rankfactor.features.plan import Blocks
 from rankfactor.likelihoods import MarginRank
 from rankfactor.model import Model
@@ -84,6 +90,10 @@ class PlainAnalysis(FactorModel):
         sets no limit.
     scratch : str or None, default None
         Folder of the scratch files; None is the system's folder for temporary files.
+    cluster : distributed.Client, str or None, default None
+        A Dask cluster whose workers hold the samples of a large table: a client, the address of a
+        scheduler ("tcp://host:8786") or "local:2" for two processes on this machine. The result is
+        that of a fit in this process.
     views : None, list or dict, default None
         Deprecated: the former name of ``blocks``.
 
@@ -138,6 +148,7 @@ class PlainAnalysis(FactorModel):
         progress: Callable[[int, float, float], None] | None = None,
         memory: str | float | None = None,
         scratch: str | None = None,
+        cluster: Any = None,
         views: Blocks = None,
     ) -> None:
         self.likelihood = likelihood
@@ -159,6 +170,7 @@ class PlainAnalysis(FactorModel):
         self.progress = progress
         self.memory = memory
         self.scratch = scratch
+        self.cluster = cluster
         self.views = views
 
     @property
@@ -190,9 +202,11 @@ class PlainAnalysis(FactorModel):
         stream = as_stream(X, self, model, settings)
         if stream is not None:
             settings = replace(settings, seed=self._seed())
-            found = surveyed(stream, settings, self.memory)
             keeps = stays_in_memory(X, self)
-            return self._keep(fit_stream(self, model, stream, found, None, settings, keeps))
+            with cluster_of(self, stream) as client:
+                found = surveyed(stream, settings, self.memory, client)
+                fitted = fit_stream(self, model, stream, found, None, settings, keeps, client)
+            return self._keep(fitted)
         plan, table = self._learn(X, model)
         settings = replace(settings, seed=self._seed())
         return self._keep(fit_posterior(model, plan, table, None, settings))

@@ -64,6 +64,7 @@ class FactorModel:
     engine: str | Gibbs
     memory: str | float | None
     scratch: str | None
+    cluster: Any
     posterior_: Posterior
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from rankfactor.estimators.base import LikelihoodArgument, registered
 from rankfactor.estimators.deciding import Deciding
 from rankfactor.estimators.large import (
     as_stream,
+    cluster_of,
     core_of,
     fit_stream,
     labelled,
@@ -158,6 +159,10 @@ class PlainClassifier(Deciding):
         sets no limit.
     scratch : str or None, default None
         Folder of the scratch files; None is the system's folder for temporary files.
+    cluster : distributed.Client, str or None, default None
+        A Dask cluster whose workers hold the samples of a large table: a client, the address of a
+        scheduler ("tcp://host:8786") or "local:2" for two processes on this machine. The result is
+        that of a fit in this process.
     views : None, list or dict, default None
         Deprecated: the former name of ``blocks``.
 
@@ -240,6 +245,7 @@ class PlainClassifier(Deciding):
         progress: Callable[[int, float, float], None] | None = None,
         memory: str | float | None = None,
         scratch: str | None = None,
+        cluster: Any = None,
         views: Blocks = None,
     ) -> None:
         self.model = model
@@ -270,6 +276,7 @@ class PlainClassifier(Deciding):
         self.progress = progress
         self.memory = memory
         self.scratch = scratch
+        self.cluster = cluster
         self.views = views
 
     def _build_model(self) -> Model:
@@ -386,28 +393,29 @@ class PlainClassifier(Deciding):
     ) -> Self:
         """Fit to a table that is read chunk by chunk."""
         settings = replace(settings, seed=self._seed())
-        found = surveyed(stream, settings, self.memory)
-        y = labels_of(stream, y, found.sample_names)
-        tasks, class_index = encode_labels(y, found.n_rows)
-        together = None
-        if groups is not None:
-            names = found.sample_names
-            index = pd.RangeIndex(found.n_rows) if names is None else pd.Index(names)
-            together = group_numbers(groups, index)
-        training = settings.trains(model, found.n_rows, stream.n_columns)
-        if self.label_weight == "auto" and training == "predictive":
-            from rankfactor.estimators.label_weight import choose_label_weight
+        with cluster_of(self, stream) as client:
+            found = surveyed(stream, settings, self.memory, client)
+            y = labels_of(stream, y, found.sample_names)
+            tasks, class_index = encode_labels(y, found.n_rows)
+            together = None
+            if groups is not None:
+                names = found.sample_names
+                index = pd.RangeIndex(found.n_rows) if names is None else pd.Index(names)
+                together = group_numbers(groups, index)
+            training = settings.trains(model, found.n_rows, stream.n_columns)
+            if self.label_weight == "auto" and training == "predictive":
+                from rankfactor.estimators.label_weight import choose_label_weight
 
-            some, rows = core_of(found, settings.seed)
-            of_some = None if together is None else pd.factorize(together[some])[0]
-            self.label_weight_ = choose_label_weight(
-                self, rows, tasks, class_index[some], settings.seed, of_some
-            )
-            settings = replace(settings, predictive=Predictive(self.label_weight_))
-        signed = signed_labels(tasks, class_index, self.class_weight)
-        labels = Labels(tasks, class_index, signed, together)
-        keeps = stays_in_memory(X, self)
-        self._keep(fit_stream(self, model, stream, found, labels, settings, keeps))
+                some, rows = core_of(found, settings.seed)
+                of_some = None if together is None else pd.factorize(together[some])[0]
+                self.label_weight_ = choose_label_weight(
+                    self, rows, tasks, class_index[some], settings.seed, of_some
+                )
+                settings = replace(settings, predictive=Predictive(self.label_weight_))
+            signed = signed_labels(tasks, class_index, self.class_weight)
+            labels, keeps = Labels(tasks, class_index, signed, together), stays_in_memory(X, self)
+            fitted = fit_stream(self, model, stream, found, labels, settings, keeps, client)
+        self._keep(fitted)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
         return self
 

@@ -95,6 +95,8 @@ def _area(
         random_state=fold.seed,
         progress=None,
         checkpoint=None,
+        memory=None,
+        cluster=None,
     )
     train, answers = _take(table, fold.train), labels.iloc[fold.train]
     answers = answers.set_axis(getattr(train, "index", range(len(answers))))

@@ -7,6 +7,9 @@ fitted whole, wherever they come from.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +19,19 @@ import pandas as pd
 from rankfactor.data.memory import bytes_of
 from rankfactor.data.streams import LabelledStream, TableStream, open_stream, with_labels
 from rankfactor.data.streams.base import joined, rows_of
+from rankfactor.data.streams.collections import DaskStream, is_collection
 from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.fit_settings import FitSettings, Labels
+from rankfactor.engine.large.cluster import DaskPlacement
+from rankfactor.engine.large.connecting import connect, current_client
 from rankfactor.engine.large.fit import CORE, SAMPLE, LargeTable, fit_large, why_not_large
 from rankfactor.engine.large.placement import LocalPlacement
+from rankfactor.engine.large.sources import source_of
 from rankfactor.errors import InputError, did_you_mean
 from rankfactor.features.matching import refuse_shuffled
-from rankfactor.features.survey import SAMPLED_BYTES, Survey, streamed_values, survey
+from rankfactor.features.plan import FeaturePlan
+from rankfactor.features.survey import SAMPLED_BYTES, Survey, survey
+from rankfactor.features.survey_parts import survey_parts
 from rankfactor.model import Model
 from rankfactor.posterior import Posterior
 
@@ -40,7 +49,10 @@ def as_stream(X: Any, estimator: FactorModel, model: Model, settings: FitSetting
     """
     if estimator.memory is not None:
         bytes_of(estimator.memory)  # refuses what is no amount
-    if estimator.memory is not None or isinstance(X, TableStream | str | Path):
+    if is_collection(X):
+        return DaskStream(X)
+    asked = estimator.memory is not None or estimator.cluster is not None
+    if asked or isinstance(X, TableStream | str | Path):
         return open_stream(X)
     shape = getattr(X, "shape", None)
     known = isinstance(X, np.ndarray | pd.DataFrame) or hasattr(X, "obs_names") or _is_sparse(X)
@@ -51,7 +63,24 @@ def as_stream(X: Any, estimator: FactorModel, model: Model, settings: FitSetting
 
 def stays_in_memory(X: Any, estimator: FactorModel) -> bool:
     """Whether a table is held by the caller, with no limit of memory: its samples are kept."""
-    return estimator.memory is None and not isinstance(X, TableStream | str | Path)
+    elsewhere = isinstance(X, TableStream | str | Path) or is_collection(X)
+    return estimator.memory is None and not elsewhere
+
+
+@contextmanager
+def cluster_of(estimator: FactorModel, stream: TableStream) -> Iterator[Any]:
+    """A client of the cluster that a fit runs on; None for this process.
+
+    A Dask collection without ``cluster`` runs on the client that is there, if there is one.
+    """
+    if estimator.cluster is not None:
+        with connect(estimator.cluster) as client:
+            yield client
+    elif isinstance(stream, DaskStream) and (client := current_client()) is not None:
+        with connect(client):
+            yield client
+    else:
+        yield None
 
 
 def _is_sparse(X: Any) -> bool:
@@ -77,12 +106,27 @@ def labelled(stream: TableStream, y: Any) -> TableStream:
 
 def labels_of(stream: TableStream, y: Any, names: Any) -> Any:
     """Labels of a stream that was read: its own, or those given, in the order of its samples."""
+    if is_collection(y):
+        return y.compute()
     if isinstance(stream, LabelledStream) and (y is None or isinstance(y, str | list)):
         found = stream.labels
         return found[y] if isinstance(y, str) else found
     if names is not None:
         refuse_shuffled(pd.DataFrame(index=pd.Index(names)), y)
     return y
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """From rows as given to the values that a model sees; workers of a cluster get a copy."""
+
+    plan: FeaturePlan
+    sparse: bool
+    exact: str
+
+    def __call__(self, rows: Any) -> Any:
+        """Values of some rows."""
+        return self.plan.apply(rows, sparse=self.sparse, exact=self.exact)
 
 
 def fit_stream(
@@ -93,6 +137,7 @@ def fit_stream(
     labels: Labels | None,
     settings: FitSettings,
     keep_samples: bool,
+    client: Any = None,
 ) -> Posterior:
     """Fit a model to a surveyed table.
 
@@ -108,6 +153,8 @@ def fit_stream(
     settings : FitSettings
     keep_samples : bool
         Whether the posterior keeps names and scores of all samples.
+    client : distributed.Client, optional
+        Of the cluster that has the shards.
     """
     if found.n_rows <= LARGE:
         whole = found.table
@@ -130,19 +177,27 @@ def fit_stream(
         names = np.asarray(given, np.str_)
     large = LargeTable(found.n_rows, found.rows[order], table.values, table.given, levels, names)
     del table
-    options = {"estimator": estimator, "sparse": model.takes_sparse, "exact": model.exact}
+    prepare = Prepare(plan, model.takes_sparse, model.exact)
 
-    def chunks(rows: int) -> Any:
-        return streamed_values(plan, stream, rows, **options)
+    def chunks(rows: int) -> Iterator[tuple[int, Any]]:
+        return ((chunk.first, prepare(chunk.table)) for chunk in stream.chunks(rows))
 
     memory = None if estimator.memory is None else bytes_of(estimator.memory)
-    place = LocalPlacement(chunks, memory, estimator.scratch)
-    return fit_large(model, plan, large, labels, settings, place)
+    if client is None:
+        place = LocalPlacement(chunks, memory, estimator.scratch)
+        return fit_large(model, plan, large, labels, settings, place)
+    source = source_of(stream, prepare, chunks, client)
+    with DaskPlacement(source, client, memory, estimator.scratch) as on_cluster:
+        return fit_large(model, plan, large, labels, settings, on_cluster)
 
 
-def surveyed(stream: TableStream, settings: FitSettings, memory: Any) -> Survey:
+def surveyed(stream: TableStream, settings: FitSettings, memory: Any, client: Any) -> Survey:
     """The survey that a fit begins with."""
     most = SAMPLED_BYTES if memory is None else bytes_of(memory) // 8
+    if client is not None and isinstance(stream, DaskStream):
+        return survey_parts(
+            stream, client, seed=settings.seed, n_sampled=SAMPLE, sampled_bytes=most
+        )
     return survey(stream, seed=settings.seed, n_sampled=SAMPLE, sampled_bytes=most)
 
 

@@ -74,6 +74,14 @@ def connect(cluster: Any) -> Iterator[Any]:
         yield client
 
 
+def current_client() -> Any:
+    """The client of this process that Dask takes by default; None without one."""
+    try:
+        return dask_package("distributed").default_client()
+    except (InputError, ValueError):
+        return None
+
+
 @contextmanager
 def jobs_on(client: Any) -> Iterator[int]:
     """Let joblib run the jobs of a block on a cluster, such as folds and half-samples.
