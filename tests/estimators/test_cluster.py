@@ -49,7 +49,6 @@ def test_frames_files_and_collections_agree(client, table, tmp_path):
     new = X.iloc[:60]
     wanted = decided(X, y, new)
     np.save(tmp_path / "x.npy", X.to_numpy())
-    labels = frame.from_pandas(y, npartitions=2)
     others = {
         "frame": (X, y, new),
         "file": (str(tmp_path / "x.npy"), y.to_numpy(), new.to_numpy()),
