@@ -57,6 +57,9 @@ from rankfactor.typing import Floats, Integers, Strings
 SAMPLE = 16384  # rows from which the coding is learned, and on which a fit is described
 CORE = 4096  # of them, those that a fit begins with
 WITHHELD = 2048  # samples whose labels calibrate probabilities
+# Of predictive training over all samples, which begins with the last step of the core's: that one
+# has been shortened until nothing more was gained from few samples.
+LEAST_STEP = 0.0125
 
 
 @dataclass
@@ -262,7 +265,8 @@ def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | No
         ascend_shards(result, shards, settings.ascent, progress, checkpoint)
     else:
         shards.sum(settle_shard, shared_of(result), SCORE_STEPS)
-        step, classifier = found.get("step", begin.step), found.get("classifier", classifier)
+        step = found.get("step", max(begin.step, LEAST_STEP))
+        classifier = found.get("classifier", classifier)
         how = predictive, step, progress, checkpoint
         train_shards(begin.model, result, shards, classifier, *how)
     ended = result.convergence
