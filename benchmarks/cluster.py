@@ -2,16 +2,19 @@
 
     .venv/bin/python benchmarks/cluster.py [--samples N,...] [--features D] [--workers W,...]
         [--training NAME] [--passes N] [--kill]
+    .venv/bin/python benchmarks/cluster.py --shard D
 
 Simulated counts of 10 factors with labels lie in a .npy file that the workers read; K = 20. Workers
 are processes of one thread each on this machine, the client has one thread. Prints the seconds of
 the core's fit at the client, of placing the shards, of all passes and of the rest, and the bytes
 that one pass moves. `--passes` bounds the iterations of variational Bayes. `--kill` kills a worker
-of the largest number in the middle of the passes.
+of the largest number in the middle of the passes. `--shard` prints what one shard of D
+features costs: seconds of the processor by step, and bytes of what is sent, returned and held.
 """
 
 import argparse
 import os
+import pickle
 import signal
 import tempfile
 import threading
@@ -24,12 +27,29 @@ from pathlib import Path
 import numpy as np
 
 from rankfactor import RankFactorClassifier
+from rankfactor.classifiers import Linear
+from rankfactor.classifiers.linear import fit_linear
+from rankfactor.engine import vb
 from rankfactor.engine.fit_settings import Labels
 from rankfactor.engine.large import fit
+from rankfactor.engine.large.ascent import shared_of
 from rankfactor.engine.large.cluster import DaskPlacement
 from rankfactor.engine.large.connecting import connect
+from rankfactor.engine.large.placement import bytes_per_sample, empty_scores
+from rankfactor.engine.large.shard import (
+    SHARD,
+    Shard,
+    ascend_shard,
+    find_scores,
+    settle_shard,
+    train_shard,
+)
 from rankfactor.engine.large.sources import ArrayRows, ReadRows
+from rankfactor.engine.large.totals import Totals
+from rankfactor.engine.large.training import with_labels
 from rankfactor.features.plan import FeaturePlan
+from rankfactor.likelihoods import ObservedArray
+from rankfactor.steps.workers import Workers
 from rankfactor.tasks import encode_labels, signed_labels
 
 FACTORS = 10
@@ -44,7 +64,11 @@ def main() -> None:
     options.add_argument("--training", default="auto")
     options.add_argument("--passes", type=int, default=500)
     options.add_argument("--kill", action="store_true")
+    options.add_argument("--shard", type=int, metavar="D")
     given = options.parse_args()
+    if given.shard:
+        measure_shard(given.shard)
+        return
     warnings.simplefilter("ignore")
     counts = [int(one) for one in given.workers.split(",")]
     with tempfile.TemporaryDirectory() as folder:
@@ -130,6 +154,53 @@ def measure(path: Path, y: np.ndarray, n_workers: int, given, kill: bool = False
             f"{received:.3f} MB received",
             flush=True,
         )
+
+
+def measure_shard(d: int) -> None:
+    """Print what the steps of one shard cost."""
+    with tempfile.TemporaryDirectory() as folder:
+        y = simulate(Path(folder) / "table.npy", SHARD, d)
+        X = values(np.load(Path(folder) / "table.npy"))
+    model = RankFactorClassifier(n_factors=20)._build_model()
+    coding = model.data.learn(X)
+    begun = time.process_time()
+    observed = coding.observe(X)
+    print(f"coding: {time.process_time() - begun:.2f} s")
+    signed = np.where(y == 1, 1.0, -1.0)[None]
+    model = model.for_coding(coding)
+    some = ObservedArray(np.ascontiguousarray(observed.tile(slice(None), slice(0, 256))))
+    ascent = vb.Settings(max_iter=2, warns=False)
+    labels = ObservedArray(signed[:, :256])
+    rng = np.random.default_rng(0)
+    joint = vb.ascend(model, coding, some, labels, ascent, rng, Workers())
+    classifier = fit_linear(model, labels, joint.z, Workers())
+    joint_shared = shared_of(joint)
+    label_free = replace(joint_shared, label_view=None, label_state=None)
+    trained = with_labels(label_free, model, Linear(classifier.rows))
+    z = empty_scores(SHARD, model.n_factors)
+    shard = Shard(0, observed, signed, np.zeros(SHARD, bool), z)
+    weight = 100.0
+    for step, *arguments in (
+        (find_scores, label_free),
+        (ascend_shard, joint_shared, None),
+        (train_shard, trained, Linear(classifier.rows), weight),
+        (settle_shard, label_free, 1),
+    ):
+        step(shard, *arguments)  # compile
+        begun = time.process_time()
+        found = step(shard, *arguments)
+        seconds = time.process_time() - begun
+        line = f"{step.__name__}: {seconds:.2f} s"
+        line += f", {len(pickle.dumps(arguments)) / 1e6:.2f} MB sent"
+        if found is not None:
+            begun, totals = time.process_time(), Totals()
+            totals.add(found)
+            totals.add(found)
+            line += f", {totals.nbytes / 1e6:.2f} MB returned"
+            line += f", adding {(time.process_time() - begun) / 2:.3f} s"
+        print(line, flush=True)
+    held = bytes_per_sample(coding, model.n_factors) * SHARD
+    print(f"held: {held / 1e6:.2f} MB for {SHARD} samples")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Every worker holds its shards for the length of a fit. A pass sends each worker the arguments of a
 step, once, and one task a thread; the task takes its shards one after another and returns sums.
-Sums are added on the workers over a tree, and the last few at the client. What travels in a pass
-therefore does not depend on the number of samples.
+More than a few sums are added on the workers over a tree. What travels in a pass therefore does not
+depend on the number of samples.
 
 Shard n belongs to thread n modulo the number of threads: consecutive shards are on different
 workers, so a table that is read in order is coded by all of them, and results that are wanted in
@@ -56,7 +56,7 @@ REPLACED = 5.0  # seconds that a worker that died has to be replaced, before oth
 PATIENCE = 60.0  # seconds that a fit waits for a worker if none is left
 DEATHS = 3  # workers that may die in one pass
 ATTEMPTS = 20  # to do a pass
-FAN_IN = 4  # sums that are added up by one task, and at the client
+FAN_IN = 4  # sums that are added up by one task, or at the client if there are no more
 AHEAD = 3  # shards a thread that are under way when results are wanted in order
 
 Slot = tuple[str, int]  # address of a worker, and one of its threads
@@ -295,7 +295,8 @@ class DaskShards(Shards):
     def _reduced(self, jobs: Sequence[_Job]) -> tuple[Any, int]:
         """The sums of all jobs, and the bytes of those that travelled."""
         futures, travelled = [job.future for job in jobs], 0
-        while len(futures) > FAN_IN:
+        # Many sums would all go through the one link of the scheduler and the client.
+        while len(jobs) > FAN_IN and len(futures) > 1:
             travelled += len(futures)
             futures = [
                 self._link.client.submit(merged, *futures[some], pure=False)
