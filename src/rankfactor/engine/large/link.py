@@ -153,8 +153,11 @@ class Link:
         raise problem
 
     def drop(self, futures: Collection[Any]) -> None:
-        """Cancel futures, and let workers let go of their results."""
+        """Cancel futures that are under way, and let workers let go of the results of others."""
         some = [future for future in futures if future is not None]
+        under_way = [future for future in some if future.status == "pending"]
         with suppress(Exception):  # the cluster may be gone
-            if some:
-                self.client.cancel(some, force=True)
+            if under_way:
+                self.client.cancel(under_way, force=True)
+            for future in some:
+                future.release()
