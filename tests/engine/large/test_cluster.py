@@ -3,6 +3,8 @@
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -353,3 +355,37 @@ def test_a_scheduler_that_goes_away_is_one_sentence(table):
     with pytest.raises(InputError, match=r"the scheduler at tcp://.* does not answer any more"):
         shards.run(find_scores, None)
     client.close(timeout=1)
+
+
+DYING = """
+import os, signal, sys
+from distributed import Client
+from tests.engine.large.simulated import chunks_of, counts, placed
+from rankfactor.engine.large.cluster import DaskPlacement
+from rankfactor.engine.large.sources import SentRows
+
+X, _ = counts()
+place = DaskPlacement(SentRows(chunks_of(X)), Client(sys.argv[1]))
+placed(place, X)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_shards_go_with_a_client_that_is_killed():
+    with (
+        processes(1) as workers,
+        distributed.Client(workers, set_as_default=False) as client,
+    ):
+        paths = os.pathsep.join(path for path in ("", "src", *sys.path))
+        died = subprocess.run(
+            [sys.executable, "-c", DYING, client.scheduler.address],
+            env=os.environ | {"PYTHONPATH": paths},
+            check=False,
+        )
+        assert died.returncode == -signal.SIGKILL
+        for _ in range(100):
+            if not any(client.has_what().values()):
+                break
+            time.sleep(0.1)
+        assert not any(client.has_what().values())
