@@ -291,3 +291,22 @@ def test_a_checkpoint_of_another_table_is_refused(tmp_path):
     fitted(checkpoint=str(tmp_path))
     with pytest.raises(InputError, match="folder"):
         fitted(TABLE.iloc[: N - 50], LABELS.iloc[: N - 50], checkpoint=str(tmp_path))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_annotated_data_with_labels_and_covariates_in_obs(sparse):
+    anndata = pytest.importorskip("anndata")
+    values = TABLE.fillna(0.0)
+    obs = LABELS.assign(age=np.arange(N) % 60, grade=LABELS["grade"].astype(int))
+    X = csr_array(values.to_numpy()) if sparse else values.to_numpy()
+    data = anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=TABLE.columns))
+    frame = values.assign(age=obs["age"])
+    arguments = {"covariates": ["age"]}
+    found = fitted(data, "grade", **arguments)
+    assert found.classes_.tolist() == [0, 1, 2]
+    wanted = fitted(frame, obs["grade"], **arguments)
+    np.testing.assert_allclose(
+        found.decision_function(frame.iloc[:50]),
+        wanted.decision_function(frame.iloc[:50]),
+        atol=1e-6,
+    )

@@ -35,7 +35,7 @@ from rankfactor.estimators.large import (
     surveyed,
 )
 from rankfactor.estimators.presets import PRESETS, local_parts
-from rankfactor.features.matching import opened_labels, refuse_shuffled
+from rankfactor.features.matching import is_annotated, opened_labels, refuse_shuffled
 from rankfactor.features.plan import Blocks
 from rankfactor.folds import group_numbers
 from rankfactor.latent import MixedExperts
@@ -358,6 +358,7 @@ class PlainClassifier(Deciding):
         settings = self._classifier_settings(model)
         stream = as_stream(X, self, model, settings)
         if stream is not None:
+            y = opened_labels(X, y) if is_annotated(X) else y
             return self._fit_stream(X, labelled(stream, y), y, groups, model, settings)
         y = opened_labels(X, y)
         plan, table = self._learn(X, model)

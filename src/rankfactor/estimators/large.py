@@ -49,16 +49,21 @@ def as_stream(X: Any, estimator: FactorModel, model: Model, settings: FitSetting
     """
     if estimator.memory is not None:
         bytes_of(estimator.memory)  # refuses what is no amount
-    if is_collection(X):
-        return DaskStream(X)
     asked = estimator.memory is not None or estimator.cluster is not None
-    if asked or isinstance(X, TableStream | str | Path):
-        return open_stream(X)
+    if asked or isinstance(X, TableStream | str | Path) or is_collection(X):
+        return _opened(X, estimator)
     shape = getattr(X, "shape", None)
     known = isinstance(X, np.ndarray | pd.DataFrame) or hasattr(X, "obs_names") or _is_sparse(X)
     if not known or shape is None or len(shape) != 2 or shape[0] <= LARGE:
         return None
-    return None if why_not_large(model, settings) else open_stream(X)
+    return None if why_not_large(model, settings) else _opened(X, estimator)
+
+
+def _opened(X: Any, estimator: FactorModel) -> TableStream:
+    """A stream of the table, with the covariates that are asked for."""
+    stream = DaskStream(X) if is_collection(X) else open_stream(X)
+    wanted = estimator.covariates
+    return stream if wanted is None else stream.with_covariates(list(wanted))
 
 
 def stays_in_memory(X: Any, estimator: FactorModel) -> bool:
