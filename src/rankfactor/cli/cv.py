@@ -11,6 +11,7 @@ from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
 from rankfactor.cli import settings
 from rankfactor.cli.console import in_options, json_of, print_comparison, progress, result, say
+from rankfactor.cli.on_cluster import jobs_at
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.reading import read_labelled
 from rankfactor.cli.start import INTERRUPTED
@@ -73,8 +74,10 @@ def cv(
     numbers = settings.numbers_of_factors(ctx.params["n_factors"])
     data = read_labelled(table, ctx.params)
     given = {**settings.classifier_settings(ctx.params, data.tasks), **data.settings}
+    cluster = given.pop("cluster")  # of the folds, and not of every fit
     # Folds side by side use the cores better than the threads of one small fit.
-    threads = 1 if n_threads is None and n_jobs != 1 else n_threads
+    alone = n_jobs == 1 and cluster is None
+    threads = n_threads if n_threads is not None or alone else 1
     chosen = named_models(
         settings.names_of(models),
         n_factors=numbers,
@@ -82,7 +85,7 @@ def cv(
         settings={**given, "n_threads": threads},
     )
     with folder(out):
-        with progress() as tell, overheard() as heard:
+        with jobs_at(cluster, n_jobs) as at_once, progress() as tell, overheard() as heard:
             found = cross_validate(
                 chosen,
                 data.values,
@@ -92,7 +95,7 @@ def cv(
                 groups=data.groups,
                 positive=data.positive,
                 random_state=random_state,
-                n_jobs=n_jobs,
+                n_jobs=at_once,
                 progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
             )
         content = {

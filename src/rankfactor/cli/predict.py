@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import compile_notice, note, result
 from rankfactor.cli.frame_files import frame_files
-from rankfactor.cli.new_samples import OPTIONS, open_new
+from rankfactor.cli.new_samples import OPTIONS, Part, open_new
 from rankfactor.cli.outputs import PREDICTIONS, SCORES, asked, check_outputs, files_of
 from rankfactor.errors import InputError, counted
 
 if TYPE_CHECKING:
     from rankfactor.posterior import Posterior
+    from rankfactor.steps.workers import Workers
 
 
 @opt.command(
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     level=typer.Option(
         min=0.01, max=0.99, help="Probability of the intervals, after Gibbs sampling."
     ),
+    cluster="Predict on a Dask cluster: the address of its scheduler, or local:2 for two processes "
+    "on this machine.",
 )
 def predict(
     ctx: typer.Context,
@@ -35,6 +40,7 @@ def predict(
     out: Path = Path("predictions.csv"),
     scores: Path | None = None,
     level: float = 0.9,
+    cluster: str | None = None,
     covariates: list[str] | None = None,
     n_threads: int | None = None,
     force: bool = False,
@@ -44,7 +50,6 @@ def predict(
     """Predict the classes of new samples, and write them to a file."""
     import pandas as pd
 
-    from rankfactor.steps.workers import workers
     from rankfactor.storage.model_file import load_model
 
     posterior = load_model(model)
@@ -62,18 +67,13 @@ def predict(
         note(text)
     counts = {task.name: {str(one): 0 for one in task.classes} for task in tasks}
     n_samples = 0
+    what = _Wanted(posterior, bool(tasks), scores is not None, level)
     with (
         compile_notice(as_json),
-        workers(n_threads, new.entries) as pool,
         frame_files(*(one.path for one in outputs)) as files,
+        _predicting(what, cluster, n_threads, new.entries) as predicting,
     ):
-        for samples, values in new.chunks("Predicting"):
-            frames = []
-            if tasks:
-                frames.append(_predictions(posterior, posterior.decide(values, pool), level))
-            if scores is not None:
-                encoded = posterior.encode(values, pool).mean
-                frames.append({f"factor{k + 1}": column for k, column in enumerate(encoded.T)})
+        for samples, frames in predicting(new.chunks("Predicting")):
             for file, columns in zip(files, frames, strict=True):
                 file.append(pd.DataFrame({"sample": samples, **columns}))
             for task in tasks:
@@ -98,6 +98,55 @@ def predict(
         *([] if scores is None else [f"Scores: {scores}"]),
     ]
     result(as_json, content, lines)
+
+
+class _Wanted(NamedTuple):
+    """What is predicted of every chunk."""
+
+    posterior: Posterior
+    classes: bool
+    scores: bool
+    level: float
+
+    def frames(self, values: Any, pool: Workers) -> list[dict[str, Any]]:
+        """Columns of predictions and of scores, as far as they are wanted."""
+        frames = []
+        if self.classes:
+            decision = self.posterior.decide(values, pool)
+            frames.append(_predictions(self.posterior, decision, self.level))
+        if self.scores:
+            encoded = self.posterior.encode(values, pool).mean
+            frames.append({f"factor{k + 1}": column for k, column in enumerate(encoded.T)})
+        return frames
+
+
+Predicted = Iterator[tuple[list[str], list[dict[str, Any]]]]
+
+
+@contextmanager
+def _predicting(
+    what: _Wanted, cluster: str | None, n_threads: int | None, entries: float
+) -> Iterator[Callable[[Iterator[Part]], Predicted]]:
+    """A function from chunks to their predictions, in order: by threads here, or on a cluster."""
+    if cluster is None:
+        from rankfactor.steps.workers import workers
+
+        with workers(n_threads, entries) as pool:
+            yield lambda parts: ((names, what.frames(values, pool)) for names, values in parts)
+        return
+    from rankfactor.engine.large.connecting import connect, mapped
+
+    with connect(cluster) as client:
+        yield lambda parts: mapped(client, _on_worker, what, parts)
+
+
+def _on_worker(what: _Wanted, part: Part) -> tuple[list[str], list[dict[str, Any]]]:
+    """Predictions of a chunk on one thread."""
+    from rankfactor.steps.workers import workers
+
+    names, values = part
+    with workers(1) as pool:
+        return names, what.frames(values, pool)
 
 
 def _predictions(posterior: Posterior, decision: Any, level: float) -> dict[str, Any]:

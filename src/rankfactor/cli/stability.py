@@ -20,6 +20,7 @@ from rankfactor.cli.console import (
     say,
 )
 from rankfactor.cli.estimator import asked_for
+from rankfactor.cli.on_cluster import jobs_at
 from rankfactor.cli.outputs import Kind, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.errors import counted
@@ -111,8 +112,14 @@ def stability(
     check_outputs([table, *files_of(labels, groups, covariates)], written, force=force)
     asked = asked_for(ctx, table, divides=True)
     data, fitted = asked.data, asked.estimator
+    cluster, fitted.cluster = fitted.cluster, None  # of the half-samples, and not of every fit
     with folder(out):
-        with compile_notice(as_json), progress() as tell, overheard() as heard:
+        with (
+            compile_notice(as_json),
+            jobs_at(cluster, n_jobs) as at_once,
+            progress() as tell,
+            overheard() as heard,
+        ):
             asked.choose_factors()
             asked.check_halves(pairs if resume else None)
             step = partial(tell, "Fit to all samples")
@@ -130,7 +137,7 @@ def stability(
                     groups=data.groups,
                     posterior=posterior,
                     random_state=random_state,
-                    n_jobs=n_jobs,
+                    n_jobs=at_once,
                     progress=tell,
                     folder=pairs,
                     resume=resume,

@@ -299,6 +299,9 @@ def _pairs(
     try:
         outcomes = run(_fit_pair, [(problem, one) for one in missing], n_jobs)
         for one, pair in zip(missing, outcomes, strict=True):
+            # Written here, since workers of a cluster need not see the folder.
+            if problem.folder is not None:
+                problem.folder.write(one.number, pair)
             pairs[one.number] = pair
             tell(PAIRS, len(pairs), len(halves))
     except KeyboardInterrupt:
@@ -308,7 +311,7 @@ def _pairs(
 
 
 def _fit_pair(problem: _Problem, halves: Halves) -> Pair:
-    """Fit the model to both halves; the pair is written before it is returned."""
+    """Fit the model to both halves."""
     fits, heard = [], []
     # A fit that Ctrl-C ended early must not be written as a finished one.
     with uninterrupted():
@@ -319,10 +322,7 @@ def _fit_pair(problem: _Problem, halves: Halves) -> Pair:
             kept = tuple(one for one in said if not issubclass(one.category, LabelWarning))
             heard.append(kept)
     effects, loadings, coefficients = (np.stack(part) for part in zip(*fits, strict=True))
-    pair = Pair(effects, loadings, coefficients, (heard[0], heard[1]))
-    if problem.folder is not None:
-        problem.folder.write(halves.number, pair)
-    return pair
+    return Pair(effects, loadings, coefficients, (heard[0], heard[1]))
 
 
 def _fit_half(

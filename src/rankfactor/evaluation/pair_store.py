@@ -120,6 +120,7 @@ def _read(file: Path) -> Any:
 # Arguments that change no number of a half-sample fit, or are described by a hash.
 _NOT_COMPARED = (
     *("n_threads", "progress", "checkpoint", "missing_features", "calibration", "blocks", "views"),
+    *("memory", "scratch", "cluster"),
 )
 
 

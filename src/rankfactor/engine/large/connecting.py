@@ -6,7 +6,8 @@ import asyncio
 import re
 import socket
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
@@ -92,6 +93,27 @@ def jobs_on(client: Any) -> Iterator[int]:
 
     with client.as_current(), joblib.parallel_config(backend="dask"):
         yield max(2, sum(client.nthreads().values()))  # one job at a time would run here
+
+
+def mapped(
+    client: Any, function: Callable[[Any, Any], Any], shared: Any, items: Iterable[Any]
+) -> Iterator[Any]:
+    """``function(shared, item)`` of every item on a cluster, in order, a few of them at a time.
+
+    Items are read as workers become free, so that they need not fit into memory.
+    """
+    everywhere = client.scatter(shared, broadcast=True, hash=False)
+    ahead = 2 * max(1, sum(client.nthreads().values()))
+    waiting: deque[Any] = deque()
+    try:
+        for item in items:
+            waiting.append(client.submit(function, everywhere, item, pure=False))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        client.cancel(list(waiting), force=True)
 
 
 def _reached(distributed: Any, address: str) -> Any:

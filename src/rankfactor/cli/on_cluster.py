@@ -1,0 +1,18 @@
+"""`jobs_at`: how many fits of a command run at the same time, here or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def jobs_at(cluster: str | None, n_jobs: int) -> Iterator[int]:
+    """Give the number of fits at the same time: ``n_jobs``, or one a thread of a cluster."""
+    if cluster is None:
+        yield n_jobs
+        return
+    from rankfactor.engine.large.connecting import connect, jobs_on
+
+    with connect(cluster) as client, jobs_on(client) as everywhere:
+        yield everywhere
