@@ -30,7 +30,8 @@ _warned: ContextVar[dict[str, None]] = ContextVar("warned")
 # Arguments of the library that have an option; a test holds this to its signatures.
 _SAME = (
     *("covariates", "exclude", "groups", "id_column", "layer", "missing_features", "model"),
-    *("models", "n_jobs", "n_threads", "orient", "positive", "random_state", "sheet"),
+    *("memory", "models", "n_jobs", "n_threads", "orient", "positive", "random_state", "scratch"),
+    "sheet",
 )
 OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in (*_SAME, *ESTIMATOR, *GIBBS)},
@@ -194,6 +195,8 @@ def progress() -> Iterator[Progress]:
         def show(step: str, done: int, total: int, note: str = "") -> None:
             if step not in bars:
                 bars[step] = display.add_task(step, total=total)
+            elif done < display.tasks[bars[step]].completed:  # once more from the beginning
+                display.reset(bars[step])
             text = f"{step} ({note})" if note else step
             display.update(bars[step], completed=done, total=total, description=text)
 

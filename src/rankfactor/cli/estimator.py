@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from rankfactor.cli import settings
 from rankfactor.cli.console import note
-from rankfactor.cli.reading import Labelled, read_labelled
+from rankfactor.cli.reading import read_labelled
 from rankfactor.errors import AUTO
+
+if TYPE_CHECKING:
+    from rankfactor.data.streams import TableStream
 
 
 class Asked(NamedTuple):
@@ -21,7 +25,7 @@ class Asked(NamedTuple):
     estimator: Any  # PlainClassifier, or PlainAnalysis without labels
     numbers: list[Any]  # of factors, to choose from
     given: dict[str, Any]  # settings of the estimator
-    data: Labelled
+    data: Any  # Labelled, or Streamed if the table is read chunk by chunk
 
     @property
     def labels(self) -> Any:
@@ -63,10 +67,13 @@ class Asked(NamedTuple):
         check_halves(self.estimator, data.values, self.labels, **given)
 
 
-def asked_for(ctx: typer.Context, table: Path, *, divides: bool = False) -> Asked:
+def asked_for(
+    ctx: typer.Context, table: Path, *, divides: bool = False, stream: TableStream | None = None
+) -> Asked:
     """Read the table of a command, and build the estimator of its options.
 
-    ``divides`` says that the command divides the samples, so that groups matter without labels.
+    ``divides`` says that the command divides the samples, so that groups matter without labels. A
+    ``stream`` of the table is opened, and read by the fit.
     """
     from rankfactor.estimators.analysis import PlainAnalysis
     from rankfactor.estimators.classifier import PlainClassifier
@@ -77,10 +84,22 @@ def asked_for(ctx: typer.Context, table: Path, *, divides: bool = False) -> Aske
     if not labels and not settings.is_given(ctx, "n_factors"):
         numbers = [AUTO]
     alone = {} if labels else settings.analysis_settings(ctx, divides=divides)
-    data = read_labelled(table, options)
+    data = _data(table, options, stream)
     given = alone or settings.classifier_settings(options, data.tasks)
     given |= data.settings
     kind: Any = partial(PlainClassifier, model) if labels else PlainAnalysis
     seed, n_threads = options["random_state"], options["n_threads"]
     estimator = kind(n_factors=numbers[0], random_state=seed, n_threads=n_threads, **given)
+    if stream is not None:
+        from rankfactor.estimators.large import refuse_unfit
+
+        refuse_unfit(estimator, stream.about_n_rows)
     return Asked(model if labels else "Factor analysis", estimator, numbers, given, data)
+
+
+def _data(table: Path, options: Mapping[str, Any], stream: TableStream | None) -> Any:
+    if stream is None:
+        return read_labelled(table, options)
+    from rankfactor.cli.fit_streamed import open_labelled
+
+    return open_labelled(stream, table, options)

@@ -13,6 +13,7 @@ from rankfactor.cli import outputs
 from rankfactor.cli.console import compile_notice, in_options, note, progress, result
 from rankfactor.cli.estimator import asked_for
 from rankfactor.cli.fit_stability import with_stability
+from rankfactor.cli.large_tables import MEMORY
 from rankfactor.cli.stability import in_short
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @opt.command(
-    {**opt.READING, **opt.ESTIMATOR, **opt.GIBBS},
+    {**MEMORY, **opt.READING, **opt.ESTIMATOR, **opt.GIBBS},
     after="covariates",
     labels=typer.Option(
         metavar="COLUMN|FILE:COLUMN",
@@ -69,7 +70,7 @@ def fit(
     it has; the exit code is then 130. During --stability it keeps the model and the finished pairs
     of half-samples.
     """
-    from rankfactor.data import fingerprint
+    from rankfactor.cli.fit_streamed import too_large
     from rankfactor.engine.interruption import interruptible_once
     from rankfactor.evaluation.watch import kinds, overheard, watched_fit
     from rankfactor.interpret.effects import driver_sentences
@@ -89,7 +90,8 @@ def fit(
     )
     if annotated is not None:
         check_annotated(table, annotated)
-    asked = asked_for(ctx, table, divides=stability is not None)
+    stream = too_large(table, ctx)
+    asked = asked_for(ctx, table, divides=stability is not None, stream=stream)
     name, fitted, data = asked.name, asked.estimator, asked.data
     # From its end until it is saved, Ctrl-C cannot lose a fit.
     with interruptible_once() as ctrl_c:
@@ -102,9 +104,9 @@ def fit(
                     "--groups has no effect: with --calibration none and the number of factors and "
                     "--label-weight given, nothing of this fit divides the samples."
                 )
-            step = partial(tell, "Fit to all samples")
+            step = partial(tell, "Fit to all samples" if stream is None else "Iterations")
             together, sampling = data.groups if labels else None, partial(tell, "Gibbs sampling")
-            watched_fit(fitted, data.values, asked.labels, step, together, sampling)
+            watched_fit(fitted, data.values, asked.labels, step, together, sampling, tell)
             ctrl_c.hold()
             posterior = fitted.posterior_.with_positive(data.positive)
             failures = []
@@ -117,12 +119,13 @@ def fit(
         told = [in_options(one.text) for one in kinds(heard)]
         everything = asked.settings
         kept = posterior if training_samples else posterior.without_training_samples()
+        has_samples = kept.left_out is None
         provenance = {
             "table": table.name,
             "labels": data.tasks,
-            "data": fingerprint(data.values, data.labels),
+            "data": data.fingerprint,
             # Notes on samples that were left out name them.
-            "notes": data.notes if training_samples else [],
+            "notes": data.notes if has_samples else [],
             "warnings": told,
             "settings": everything,
         }
@@ -140,7 +143,7 @@ def fit(
             source=str(table),
             warnings=told,
             settings=everything,
-            table=data.values if training_samples else None,
+            table=data.values if has_samples and stream is None else None,
         )
 
     copy = partial(write_annotated, table=table, posterior=posterior, settings=everything)
@@ -165,7 +168,7 @@ def fit(
     }
     written = {"Model": out, "Report": report, "Annotated table": annotated}
     lines = [
-        f"{name}: {counted(len(data.values), 'sample')}, "
+        f"{name}: {counted(posterior.samples.n_samples, 'sample')}, "
         f"{counted(len(posterior.feature_names), 'feature')}, {fitted.n_active_} of "
         f"{factors_in_words(posterior)} in use.",
         f"Convergence: {posterior.convergence}.",

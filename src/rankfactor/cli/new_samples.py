@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankfactor.cli import options as opt
 from rankfactor.cli.console import progress
+from rankfactor.cli.large_tables import A_QUARTER, CHUNKWISE, open_large
 from rankfactor.cli.reading import covariate_table, new_table, read
 from rankfactor.errors import InputError, counted, listed
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.5
 # Entries and samples worked on together; a multiple of the samples that are encoded together.
 _ENTRIES, _MOST_ROWS, _BLOCK = 2**22, 8192, 256
-_COPIES = 4  # of a table of doubles that are held while a table in memory is read and matched
-_PACKED = 5  # how much larger text may be than its compressed file
 
 Part = tuple[list[str], Any]  # names of samples, and their values in the features of a model
 
@@ -41,7 +40,7 @@ OPTIONS = {
         str,
         "Read the table chunk by chunk if it would need more memory than this, such as 2GB.",
         default=None,
-        show_default="a quarter of the machine's",
+        show_default=A_QUARTER,
     ),
     "missing_features": opt.option(
         MissingFeatures := opt.choice("missing", "error"),
@@ -90,9 +89,11 @@ def open_new(
     path: Path, options: dict[str, Any], posterior: Posterior, only: str | None = None
 ) -> NewSamples:
     """Open a table of new samples, or of the sample ``only``; read it if it fits into memory."""
-    stream = _too_large(path, options)
+    from rankfactor.data.streams import named
+
+    stream = open_large(path, options)
     if stream is not None:
-        return _streamed(stream, path, options, posterior, only)
+        return _streamed(named(stream), path, options, posterior, only)
     given = read_new(path, options, posterior)
     frame = new_table(given, path, options, posterior.covariate_names)
     names = given.values.index.astype(str).tolist()
@@ -111,32 +112,6 @@ def open_new(
 
     n_features, entries = len(posterior.table_features), math.prod(values.shape)
     return NewSamples(given.notes, missing, n_features, entries, len(names), parts)
-
-
-def _too_large(path: Path, options: dict[str, Any]) -> TableStream | None:
-    """Stream of a table that would need more memory than the user allows; else None."""
-    from rankfactor.data.memory import bytes_of, machine_bytes
-    from rankfactor.data.opening import name_suffixes
-    from rankfactor.data.streams import can_stream, named, open_stream
-    from rankfactor.data.streams.opening import TEXT
-
-    given = options["memory"]
-    limit = machine_bytes() // 4 if given is None else bytes_of(given, "--memory")
-    on_its_side = options["orient"] == "features-in-rows"
-    if not path.exists() or not can_stream(path) or on_its_side or options["sheet"] is not None:
-        return None
-    suffix, packed = name_suffixes(path)
-    # A number takes about as many bytes as text as it does as a double.
-    n_bytes = path.stat().st_size * (_PACKED if packed else 1)
-    if suffix in TEXT and n_bytes * _COPIES <= limit:
-        return None
-    stream = open_stream(
-        path,
-        **{name: options[name] for name in ("id_column", "layer")},
-        orient=None if options["orient"] is None else str(options["orient"]),
-    )
-    needed = 8 * stream.about_n_rows * stream.n_columns * _COPIES
-    return named(stream) if needed > limit else None
 
 
 def _streamed(
@@ -194,7 +169,7 @@ def _streamed(
         if only is not None:
             raise _no_sample(path, only, first)
 
-    notes = (*stream.notes, "read chunk by chunk: it is larger than --memory allows at once")
+    notes = (*stream.notes, CHUNKWISE)
     n_features = len(posterior.table_features)
     return NewSamples(notes, missing, n_features, math.inf, stream.about_n_rows, parts)
 

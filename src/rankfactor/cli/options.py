@@ -119,7 +119,7 @@ _EXCLUDED = {
         "n_threads",
         "progress",
     ),
-    *("memory", "block", "checkpoint_every", "store", "align"),
+    *("memory", "scratch", "block", "checkpoint_every", "store", "align"),
 }
 # These come first in the help, in this order.
 _FIRST = (

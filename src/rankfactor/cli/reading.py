@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rankfactor.cli.classes import choices_of, positive_of, settled_labels
 from rankfactor.cli.console import note
-from rankfactor.cli.settings import class_of_task
 from rankfactor.errors import InputError, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -40,6 +40,13 @@ class Labelled(NamedTuple):
         """Names of the label columns."""
         return [str(name) for name in self.labels.columns]
 
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells the table and its labels from all others."""
+        from rankfactor.data import fingerprint
+
+        return fingerprint(self.values, self.labels)
+
 
 class Place(NamedTuple):
     """A column that an option names, and its file: None for the table itself."""
@@ -58,66 +65,35 @@ def read_labelled(path: Path, options: Options) -> Labelled:
     """Read a table, its labels, groups and covariates; say what was found."""
     import pandas as pd
 
-    from rankfactor.tasks import encode_labels, positive_classes
-
     with opened_table(path, options) as opened:
-        header = set(opened.names)
-
-        def places(name: str, given: Iterable[str] | None) -> list[Place]:
-            return [_place(path, header, text, f"--{name}") for text in given or ()]
-
-        labels = places("labels", options.get("labels"))
-        covariates = places("covariates", options.get("covariates"))
-        for option, given in (("label", labels), ("covariate", covariates)):
-            names = [column for _, column in given]
-            for name in names:
-                if names.count(name) > 1:
-                    raise InputError(f"the {option} {name!r} is given more than once: rename one.")
-        group = options.get("groups")
-        groups = places("groups", None if group is None else [group])
+        labels, groups, covariates = places_of(path, set(opened.names), options)
         own = [column for file, column in (*labels, *groups) if file is None]
         asked = {column: file for file, column in (*labels, *groups, *covariates)}
-        files = _describing([*labels, *groups, *covariates], options)
+        files = describing([*labels, *groups, *covariates], options)
         known = {str(name) for frame in files.values() for name in frame.index}
         table = read_opened(opened, options, own, sample_names=known or None)
     notes = [*table.notes]
     for file, frame in files.items():
-        notes += _foreign(table, file, frame, options.get("first_rows"))
+        notes += foreign(table.values.index, file, frame, options.get("first_rows"))
     sources = _Sources(table, files)
-    dropped: dict[str, list[str]] = {}
-    for text in options.get("drop_class") or ():
-        task, label = class_of_task("--drop-class", text, [column for _, column in labels])
-        dropped.setdefault(task, []).append(label)
     described = pd.DataFrame(index=table.values.index)
     for place in labels:
-        found = sources.column(place, "label")
-        notes += [_without_class(found, label) for label in dropped.get(place.column, ())]
-        _check_classes(place.file or path, found)
-        described[place.column] = found
-    if dropped and not (kept := described.notna().any(axis=1).to_numpy()).all():
-        notes.append(f"{counted(int((~kept).sum()), 'sample')} without any label left out.")
-        described = described[kept]
+        described[place.column] = sources.column(place, "label")
+    described, kept, said = settled_labels(
+        described, {column: file or path for file, column in labels}, options
+    )
+    notes += said
+    if not kept.all():
         table = replace(table, values=table.values[kept], annotations=table.annotations[kept])
         sources = _Sources(table, files)
-    notes += [
-        f"{missing} of {counted(len(described), 'sample')} have no label {column!r}; they are "
-        "kept, with the label unknown."
-        for column, missing in described.isna().sum().items()
-        if missing
-    ]
-    positive = dict(
-        class_of_task("--positive", text, list(described.columns))
-        for text in options.get("positive") or ()
-    )
-    if positive:
-        positive_classes(encode_labels(described, len(described))[0], positive)
+    positive = positive_of(described, options)
     together = sources.column(groups[0], "group") if groups else None
     notes += [
         f"the table's own column {name!r} is not a feature: you asked for that of {asked[name]}."
         for name in table.words
         if asked.get(name) is not None
     ]
-    words, said = _words(table, [name for name in table.words if name not in asked])
+    words, said = words_among(table.annotations[[one for one in table.words if one not in asked]])
     notes += said
     for text in notes:
         note(text)
@@ -125,8 +101,7 @@ def read_labelled(path: Path, options: Options) -> Labelled:
         "covariates": [column for _, column in covariates] or None,
         "blocks": None if table.blocks is None else table.blocks.to_dict(),
     }
-    choices = {"drop_class": options.get("drop_class"), "positive": positive}
-    choices = {name: value for name, value in choices.items() if value}
+    choices = choices_of(options, positive)
     values = sources.with_covariates(table.with_words(words), covariates)
     return Labelled(values, described, together, settings, notes, positive, choices)
 
@@ -138,7 +113,7 @@ def new_table(table: Table, path: Path, options: Options, wanted: Sequence[str])
     # Those that are nowhere are told by whoever matches the table to the model.
     places = {name: Place(None, name) for name in wanted if name in table.annotations.columns}
     places |= {place.column: place for place in given}
-    sources = _Sources(table, _describing(given, options))
+    sources = _Sources(table, describing(given, options))
     return sources.with_covariates(
         table.values, [places[name] for name in wanted if name in places]
     )
@@ -164,15 +139,15 @@ def covariate_table(
     import pandas as pd
 
     given = {place.column: place.file for place in _covariate_places(path, options, wanted, header)}
-    files = _describing([Place(file, name) for name, file in given.items()], options)
+    files = describing([Place(file, name) for name, file in given.items()], options)
     columns, own = {}, []
     for name in wanted:
         file = given.get(name)
         source = annotations if file is None else files[file]
         if source is not None and name in source.columns:
-            columns[name] = _as_numbers(source[name])
+            columns[name] = cells_or_numbers(source[name])
         elif file is not None:
-            raise _no_column(file, name, "covariate", files[file].columns)
+            raise no_column(file, name, "covariate", files[file].columns)
         elif name in header:
             own.append(name)
     return pd.DataFrame(columns), own
@@ -192,7 +167,7 @@ def _covariate_places(
     return given
 
 
-def _as_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
+def cells_or_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Numbers, be they with commas, where all cells of a column are; else the cells."""
     import pandas as pd
 
@@ -202,7 +177,8 @@ def _as_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
     return cells if numbers is None else pd.Series(numbers, cells.index, dtype=float)
 
 
-def _no_column(source: object, column: str, kind: str, known: Iterable[Any]) -> InputError:
+def no_column(source: object, column: str, kind: str, known: Iterable[Any]) -> InputError:
+    """The error of a column that is not there."""
     known = list(known)
     return InputError(
         f"{source} has no column {column!r} to take as {kind}; the columns beside its features "
@@ -226,15 +202,9 @@ class _Sources:
         (file, column), table = place, self.table
         frame = table.annotations if file is None else self.files[file]
         if column not in frame.columns:
-            raise _no_column(file or table.source, column, kind, frame.columns)
+            raise no_column(file or table.source, column, kind, frame.columns)
         if file is not None and column in table.values.columns and kind == "label":
-            warnings.warn(
-                f"{table.source} has a feature called {column!r}, as the label is: if it is the "
-                f"label itself, leave it out (--exclude {column}), or the model is told the "
-                "answer.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_of_namesake(table.source, column)
         index = table.values.index
         cells = as_classes(frame[column].reindex(index))
         return pd.Series(cells, index=index, name=column, dtype=object)
@@ -247,7 +217,7 @@ class _Sources:
         for place in places:
             if place.file is None and place.column in features.columns:
                 continue
-            more[place.column] = _as_numbers(self.column(place, "covariate"))
+            more[place.column] = cells_or_numbers(self.column(place, "covariate"))
         if not more:
             return features
         kept = features.drop(columns=list(more), errors="ignore")
@@ -295,14 +265,29 @@ def read_opened(
     late = matching(table.values.columns)
     for pattern in patterns:
         if not any(fnmatchcase(str(name), pattern) for name in (*early, *late)):
-            raise InputError(
-                f"--exclude {pattern} matches no column of {file.path}: leave it out."
-                f"{did_you_mean(pattern, header)}"
-            )
+            raise no_match(pattern, file.path, header)
     if len(late) == table.values.shape[1]:
         raise InputError(f"--exclude leaves no feature of {file.path}: narrow its patterns.")
     blocks = None if table.blocks is None else table.blocks.drop(late)
     return replace(table, values=table.values.drop(columns=late), blocks=blocks) if late else table
+
+
+def no_match(pattern: str, path: Path, header: Iterable[str]) -> InputError:
+    """The error of a pattern that excludes nothing."""
+    return InputError(
+        f"--exclude {pattern} matches no column of {path}: leave it out."
+        f"{did_you_mean(pattern, header)}"
+    )
+
+
+def warn_of_namesake(source: str, column: str) -> None:
+    """Warn of a feature that has the name of a label from another file."""
+    warnings.warn(
+        f"{source} has a feature called {column!r}, as the label is: if it is the label itself, "
+        f"leave it out (--exclude {column}), or the model is told the answer.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _place(table: Path, header: set[str], text: str, option: str) -> Place:
@@ -323,7 +308,26 @@ def _place(table: Path, header: set[str], text: str, option: str) -> Place:
     return Place(None if Path(file).absolute() == table.absolute() else Path(file), column)
 
 
-def _describing(places: Iterable[Place], options: Options) -> dict[Path, pd.DataFrame]:
+def places_of(
+    table: Path, header: set[str], options: Options
+) -> tuple[list[Place], list[Place], list[Place]]:
+    """Places of labels, of groups (one or none) and of covariates."""
+
+    def places(name: str, given: Iterable[str] | None) -> list[Place]:
+        return [_place(table, header, text, f"--{name}") for text in given or ()]
+
+    labels = places("labels", options.get("labels"))
+    covariates = places("covariates", options.get("covariates"))
+    for option, found in (("label", labels), ("covariate", covariates)):
+        names = [column for _, column in found]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"the {option} {name!r} is given more than once: rename one.")
+    group = options.get("groups")
+    return labels, places("groups", None if group is None else [group]), covariates
+
+
+def describing(places: Iterable[Place], options: Options) -> dict[Path, pd.DataFrame]:
     """Other files of places, which describe samples, with their names as index."""
     from rankfactor.data import TableFile
 
@@ -335,9 +339,11 @@ def _describing(places: Iterable[Place], options: Options) -> dict[Path, pd.Data
     return frames
 
 
-def _foreign(table: Table, file: Path, frame: pd.DataFrame, first_rows: int | None) -> list[str]:
-    """Say which samples of a file the table does not have."""
-    index, given = table.values.index, frame.index
+def foreign(
+    index: pd.Index[Any], file: Path, frame: pd.DataFrame, first_rows: int | None = None
+) -> list[str]:
+    """Say which samples of a file the table, with this index, does not have."""
+    given = frame.index
     foreign = given[~given.isin(index)]
     if len(foreign) == len(given):
         raise InputError(
@@ -352,41 +358,16 @@ def _foreign(table: Table, file: Path, frame: pd.DataFrame, first_rows: int | No
     return [f"{whose}: {listed(foreign, 3)}."] if len(foreign) else []
 
 
-def _without_class(labels: pd.Series[Any], label: str) -> str:
-    """Make the labels of a class unknown, in place, and say how many they are."""
-    chosen = (labels == label).to_numpy()
-    if not chosen.any():
-        known = sorted(set(labels.dropna()))
-        raise InputError(
-            f"--drop-class {label} is not a class of {labels.name!r} ({', '.join(known)})."
-            f"{did_you_mean(label, known)}"
-        )
-    labels[chosen] = None
-    return f"the class {label!r} of {labels.name!r} is left out: {counted(chosen.sum(), 'sample')}."
-
-
-def _check_classes(source: Path, labels: pd.Series[Any]) -> None:
-    from rankfactor.data.labels import refuse_one_class
-
-    refuse_one_class(labels, source)
-    classes, known = labels.nunique(), int(labels.notna().sum())
-    if classes > max(20, known // 3):
-        raise InputError(
-            f"{source}, column {labels.name!r} has {classes} classes for "
-            f"{counted(known, 'labelled sample')}: it looks like a measurement or a name, so "
-            "choose another column or bin it first."
-        )
-
-
-def _words(table: Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def words_among(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Columns of text that become features, being of few words, and what to say of them all."""
     from rankfactor.features.words import MOST_LEVELS, is_of_words
 
-    cells = table.annotations
     used = [
-        name for name in names if is_of_words(cells[name]) and len(set(cells[name].dropna())) > 1
+        str(name)
+        for name in cells
+        if is_of_words(cells[name]) and len(set(cells[name].dropna())) > 1
     ]
-    left = [name for name in names if name not in used]
+    left = [str(name) for name in cells if name not in used]
     become = f"columns of words become 0/1 features: {listed(used, MOST_LEVELS)}"
     kinds = f"(not 2 to {MOST_LEVELS} words, or numbers among them)"
     no = f"columns of text that cannot be features {kinds}"

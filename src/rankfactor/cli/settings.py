@@ -81,7 +81,8 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         name: value
         for name, value in settings.items()
         if value is not None
-        and name not in ("blocks", opt.CHECKPOINT)  # the model file has the names of blocks
+        # The model file has the names of blocks; the others do not change the result.
+        and name not in ("blocks", opt.CHECKPOINT, "memory", "scratch")
         and (name != "covariate_use" or settings.get("covariates"))
     }
     engine = told.get("engine", "")

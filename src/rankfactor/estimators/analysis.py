@@ -83,7 +83,8 @@ class PlainAnalysis(FactorModel):
     n_threads : int or None
         Threads; None uses every core. The answer does not depend on it.
     progress : callable or None
-        Called with iteration, ELBO and its relative change.
+        Called with iteration, ELBO and its relative change. Of a table of many samples its method
+        ``stage(name, done, total)``, if it has one, is told how far reading, coding and passes are.
     memory : str, float or None, default None
         Most memory that codes and scores may take, such as "2GB"; beyond it they lie in scratch
         files, and the table is read chunk by chunk. The model then keeps no training samples. None

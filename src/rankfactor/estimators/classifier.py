@@ -152,7 +152,8 @@ class PlainClassifier(Deciding):
     n_threads : int or None
         Threads; None uses every core. The answer does not depend on it.
     progress : callable or None
-        Called with iteration, ELBO and its relative change.
+        Called with iteration, ELBO and its relative change. Of a table of many samples its method
+        ``stage(name, done, total)``, if it has one, is told how far reading, coding and passes are.
     memory : str, float or None, default None
         Most memory that codes and scores may take, such as "2GB"; beyond it they lie in scratch
         files, and the table is read chunk by chunk. The model then keeps no training samples. None
@@ -399,6 +400,7 @@ class PlainClassifier(Deciding):
             y = labels_of(stream, y, found.sample_names)
             tasks, class_index = encode_labels(y, found.n_rows)
             together = None
+            groups = getattr(stream, "groups", None) if groups is None else groups
             if groups is not None:
                 names = found.sample_names
                 index = pd.RangeIndex(found.n_rows) if names is None else pd.Index(names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from rankfactor.engine.large.cluster import DaskPlacement
 from rankfactor.engine.large.connecting import connect, current_client
 from rankfactor.engine.large.fit import CORE, SAMPLE, LargeTable, fit_large, why_not_large
 from rankfactor.engine.large.placement import LocalPlacement
+from rankfactor.engine.large.shards import stage_of
 from rankfactor.engine.large.sources import source_of
 from rankfactor.errors import InputError, did_you_mean
 from rankfactor.features.matching import refuse_shuffled
@@ -189,7 +191,7 @@ def fit_stream(
 
     memory = None if estimator.memory is None else bytes_of(estimator.memory)
     if client is None:
-        place = LocalPlacement(chunks, memory, estimator.scratch)
+        place = LocalPlacement(chunks, memory, estimator.scratch, stage_of(settings.progress))
         return fit_large(model, plan, large, labels, settings, place)
     source = source_of(stream, prepare, chunks, client)
     with DaskPlacement(source, client, memory, estimator.scratch) as on_cluster:
@@ -198,12 +200,24 @@ def fit_stream(
 
 def surveyed(stream: TableStream, settings: FitSettings, memory: Any, client: Any) -> Survey:
     """The survey that a fit begins with."""
-    most = SAMPLED_BYTES if memory is None else bytes_of(memory) // 8
+    # From 1.9 GB on, the sample does not depend on the amount.
+    most = SAMPLED_BYTES if memory is None else min(SAMPLED_BYTES, bytes_of(memory) // 7)
     if client is not None and isinstance(stream, DaskStream):
         return survey_parts(
             stream, client, seed=settings.seed, n_sampled=SAMPLE, sampled_bytes=most
         )
-    return survey(stream, seed=settings.seed, n_sampled=SAMPLE, sampled_bytes=most)
+    stage = stage_of(settings.progress)
+    told = None if stage is None else partial(stage, "Reading the table")
+    return survey(stream, seed=settings.seed, n_sampled=SAMPLE, sampled_bytes=most, progress=told)
+
+
+def refuse_unfit(estimator: Any, n_samples: int) -> None:
+    """Refuse, before a table of so many samples is read, a model that cannot be fitted to it."""
+    model = estimator._build_model()
+    find = getattr(estimator, "_classifier_settings", lambda _: estimator._settings())
+    reason = why_not_large(model, find(model))
+    if reason is not None and n_samples > LARGE:
+        raise InputError(reason)
 
 
 def core_of(found: Survey, seed: int) -> tuple[Any, Any]:

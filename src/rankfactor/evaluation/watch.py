@@ -69,20 +69,35 @@ def watched_fit(
     tell: Callable[..., None],
     groups: Any = None,
     sampling: Callable[[int, int, str], None] | None = None,
+    stage: Callable[[str, int, int, str], None] | None = None,
 ) -> bool:
     """Fit a factor model, telling of the iterations done and the most there can be.
 
-    ``sampling`` is told of the sweeps of a Gibbs sampler, of all in all, and how it has mixed.
+    ``sampling`` is told of the sweeps of a Gibbs sampler, of all in all, and how it has mixed;
+    ``stage`` of the steps of a fit to many samples, and of the passes done.
 
     Returns whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
     """
     tell(0, classifier.max_iter)
 
+    note, now = "", ""
+
     def iterated(iteration: int, elbo: float, change: float) -> None:
+        nonlocal note
+        note = f"{iteration} done, change {change:.1e}"
         tell(iteration, classifier.max_iter)
+
+    def staged(name: str, done: int, total: int) -> None:
+        nonlocal note, now
+        if name != now:
+            note, now = "", name
+        assert stage is not None
+        stage(name, done, total, note)
 
     if sampling is not None:
         iterated.sampling = sampling  # type: ignore[attr-defined]
+    if stage is not None:
+        iterated.stage = staged  # type: ignore[attr-defined]
     classifier.set_params(progress=iterated)
     together = {} if groups is None else {"groups": groups}
     with interrupts() as came:

@@ -136,7 +136,7 @@ def survey(
     rows = chunk_rows or stream.rows_within(CHUNK_BYTES)
     sample = levels = None
     names: list[Any] = []
-    n_rows = 0
+    n_rows, estimated = 0, stream.n_rows is None
     for chunk in stream.chunks(rows):
         table = chunk.table
         if sample is None or levels is None:
@@ -149,9 +149,11 @@ def survey(
             names.append(np.array([str(name) for name in table.index], dtype=object))
         n_rows += len(chunk)
         if progress is not None:
-            progress(n_rows, max(n_rows, stream.about_n_rows))
+            progress(n_rows, max(n_rows + estimated, stream.about_n_rows))
     assert sample is not None
     assert levels is not None
+    if progress is not None and estimated:
+        progress(n_rows, n_rows)
     numbers, sampled = sample.whole()
     all_names = np.concatenate(names) if names else None
     if all_names is not None:

@@ -43,7 +43,7 @@ class Scratch:
         except OSError as problem:
             raise InputError(
                 f"the scratch folder {self.folder} cannot be written to "
-                f"({problem.strerror}): choose another."
+                f"({problem.strerror}): set scratch to another folder."
             ) from problem
 
     def empty(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
@@ -71,7 +71,7 @@ class Scratch:
                 raise
             raise InputError(
                 f"the scratch folder {self.folder} has no room for another {size / 1e6:,.0f} MB: "
-                "free some space or choose another with scratch."
+                "free some space, or set scratch to another folder."
             ) from problem
 
 

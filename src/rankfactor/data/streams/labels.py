@@ -21,7 +21,14 @@ class LabelledStream(TableStream):
 
     Labels that are columns of the table, and the names of its samples, are collected in the first
     pass through the chunks. `labels` makes one if there was none.
+
+    Attributes
+    ----------
+    groups : Series or None
+        Groups of the samples, where a stream knows them.
     """
+
+    groups: pd.Series[Any] | None = None
 
     def __init__(
         self,

@@ -47,6 +47,7 @@ from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, ObservedArray
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
+from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.effects import quartiles
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
@@ -255,16 +256,20 @@ def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | No
     settings, progress = begin.settings, begin.settings.progress
     predictive, checkpoint = begin.predictive, PassCheckpoint(begin.stages, begin.model, result)
     found = checkpoint.resume(result)
-    shards.run(find_scores, shared_of(result))
-    if result.convergence.interrupted:
+    trains = predictive is not None and classifier is not None and predictive.label_weight > 0
+    # Without scores of all samples there is nothing to keep.
+    with begin.ctrl_c.holding():
+        shards.run(find_scores, shared_of(result))
+        if trains and not begin.ctrl_c.came and not found.get("ended"):
+            shards.sum(settle_shard, shared_of(result), SCORE_STEPS)
+    if result.convergence.interrupted or begin.ctrl_c.came:
         some = f"only {len(result.z.mean)} samples were used"
-        result.convergence = replace(result.convergence, criterion=some)
+        result.convergence = Convergence(INTERRUPTED, result.convergence.after, some)
     elif found.get("ended"):
         pass
-    elif predictive is None or classifier is None or predictive.label_weight == 0:
+    elif not trains or predictive is None or classifier is None:
         ascend_shards(result, shards, settings.ascent, progress, checkpoint)
     else:
-        shards.sum(settle_shard, shared_of(result), SCORE_STEPS)
         step = found.get("step", max(begin.step, LEAST_STEP))
         classifier = found.get("classifier", classifier)
         how = predictive, step, progress, checkpoint

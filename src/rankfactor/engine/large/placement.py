@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.engine.large.shard import SHARD, Shard
-from rankfactor.engine.large.shards import LocalShards
+from rankfactor.engine.large.shards import LocalShards, Stage
 from rankfactor.kernels.packed import packed_size
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
@@ -35,11 +35,14 @@ class LocalPlacement:
         Bytes that codes and scores may take in memory; beyond, they lie in scratch files.
     scratch : str or None
         Folder of these files.
+    stage : callable or None
+        Told of coding and of every later step how many samples are done.
     """
 
     chunks: Chunks
     memory: int | None = None
     scratch: str | None = None
+    stage: Stage | None = None
 
     def __call__(
         self,
@@ -65,7 +68,10 @@ class LocalPlacement:
             if scratch is not None:
                 release(shard)
             shards.append(shard)
-        return LocalShards(shards, pool, whole, None if scratch is None else release)
+            if self.stage is not None:
+                self.stage("Coding samples", rows.stop, len(withheld))
+        free = None if scratch is None else release
+        return LocalShards(shards, pool, whole, free, self.stage)
 
 
 def bytes_per_sample(coding: Coding, n_factors: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
 from typing import Any
 
 from rankfactor.engine.large.shard import Shard
@@ -18,6 +19,26 @@ from rankfactor.steps.workers import Workers
 from rankfactor.typing import Floats
 
 Step = Callable[..., Any]
+Stage = Callable[[str, int, int], None]  # what is done, for how many samples, of how many
+# What a user is told that a step does.
+_NAMES = {
+    "find_scores": "Finding scores",
+    "ascend_shard": "Pass over all samples",
+    "train_shard": "Pass over all samples",
+    "settle_shard": "Settling scores",
+    "label_statistics": "Fitting classifiers",
+    "decide_withheld": "Calibrating",
+    "final_scores": "Encoding samples",
+}
+
+
+def stage_of(progress: Any) -> Stage | None:
+    """The method ``stage`` of a progress function, which is told how far long steps are.
+
+    It is called from several threads, one at a time.
+    """
+    found: Stage | None = getattr(progress, "stage", None)
+    return found
 
 
 class Shards(ABC):
@@ -52,6 +73,8 @@ class LocalShards(Shards):
         The scores of all samples, of which those of the shards are parts.
     release : callable, optional
         Called after each step of a shard, such as to let go of memory that mirrors files.
+    stage : callable, optional
+        Told of every step how many samples are done.
     """
 
     def __init__(
@@ -60,8 +83,10 @@ class LocalShards(Shards):
         pool: Workers,
         whole: Normal | None = None,
         release: Callable[[Shard], None] | None = None,
+        stage: Stage | None = None,
     ) -> None:
         self.shards, self._pool, self._whole, self._release = shards, pool, whole, release
+        self._stage, self._lock = stage, Lock()
 
     def scores(self, step: Step, *arguments: Any) -> Normal:
         """The scores of all samples, after a step that returns those of a shard."""
@@ -91,10 +116,18 @@ class LocalShards(Shards):
         return total.values()
 
     def _call(self, step: Step, arguments: tuple[Any, ...]) -> Callable[[Shard], Any]:
+        done, total = 0, sum(shard.size for shard in self.shards)
+        name = _NAMES.get(step.__name__, step.__name__)
+
         def call(shard: Shard) -> Any:
+            nonlocal done
             found = step(shard, *arguments)
             if self._release is not None:
                 self._release(shard)
+            if self._stage is not None:
+                with self._lock:
+                    done += shard.size
+                    self._stage(name, done, total)
             return found
 
         return call
