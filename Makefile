@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow test-all test-processors lint types contract check bench bench-instructions gallery recovery stress
+.PHONY: help venv demo test test-slow test-all test-processors lint types contract check bench bench-scale bench-instructions gallery recovery stress
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -56,6 +56,9 @@ check: lint types contract test ## everything that must pass before a change goe
 bench: venv ## time against other programs, for docs/performance.md (BENCH: its options)
 	$(BIN)/python -m benchmarks.bench $(BENCH)
 	test -z "$(RANKFACTOR_DATA)" || $(BIN)/python benchmarks/default_fit.py
+
+bench-scale: venv ## time and memory of fits to many samples, for docs/large-tables.md (SCALE: its options)
+	$(BIN)/python benchmarks/scale.py $(SCALE)
 
 bench-instructions: venv ## count the instructions of a small fit under valgrind
 	$(BIN)/python -m benchmarks.bench.instructions

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from rankfactor.data import fingerprint
+from rankfactor.data.fingerprint import RowsFingerprint
+from rankfactor.data.sparse import NamedSparse
 
 
 def table() -> pd.DataFrame:
@@ -54,3 +57,31 @@ def test_labels_are_seen() -> None:
     assert one["table_sha256"] == two["table_sha256"]
     assert one["labels"]["ill"]["classes"] == two["labels"]["ill"]["classes"]
     assert one["labels"]["ill"]["sha256"] != two["labels"]["ill"]["sha256"]
+
+
+def by_rows(given: pd.DataFrame, *ends: int, sparse: bool = False) -> dict[str, object]:
+    mark = RowsFingerprint()
+    for first, end in zip((0, *ends), (*ends, len(given)), strict=True):
+        part = given.iloc[first:end]
+        if sparse:
+            matrix = csr_array(part[["a"]].to_numpy())
+            part = NamedSparse(matrix, part.index, pd.Index(["a"]), part[["b", "c"]])
+        mark.add(part)
+    return mark.told(labels())
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_chunks_do_not_matter_and_values_do(sparse: bool) -> None:
+    whole, one = fingerprint(table(), labels()), by_rows(table(), sparse=sparse)
+    assert by_rows(table(), 1, sparse=sparse) == by_rows(table(), 1, 2, sparse=sparse) == one
+    del whole["table_sha256"]
+    assert {name: value for name, value in one.items() if name != "rows_sha256"} == whole
+    moved = table().iloc[[1, 0, 2]].set_axis(table().index, axis=0)
+    for other in (
+        table().assign(a=[1, 0, 4]),
+        table().assign(b=[0.5, 0.0, 2.0]),
+        table().assign(c=["x", "y", None]),
+        table().rename(columns={"c": "d"}) if not sparse else moved,
+        moved,
+    ):
+        assert by_rows(other, 1, sparse=sparse)["rows_sha256"] != one["rows_sha256"]

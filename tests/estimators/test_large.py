@@ -2,6 +2,7 @@
 
 import errno
 import os
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -244,6 +245,30 @@ def test_scratch_folders_that_cannot_be_used(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="has no room for another"):
         fitted(memory="1MB", scratch=str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_of_every_stage(threads):
+    told, passes = {}, []
+
+    def progress(iteration, elbo, change):
+        passes.append(iteration)
+
+    def stage(name, done, total):
+        told.setdefault(name, []).append((done, total))
+
+    progress.stage = stage
+    plain = fitted()
+    model = fitted(progress=progress, n_threads=threads)
+    np.testing.assert_array_equal(model.loadings_, plain.loadings_)
+    assert passes
+    assert list(told)[:3] == ["Reading the table", "Coding samples", "Finding scores"]
+    assert {"Pass over all samples", "Fitting classifiers", "Encoding samples"} <= set(told)
+    for seen in told.values():
+        assert seen[-1] == (N, N)
+        done = [one for one, _ in seen]
+        # Every pass goes up to the last sample.
+        assert all(two > one or one == N for one, two in pairwise(done))
 
 
 def test_ctrl_c_keeps_what_there_is():

@@ -173,9 +173,10 @@ class StreamedRows(LabelledStream):
         """Check labels and groups of all samples, and say what was found."""
         absent = self._left_out - {*names}
         if absent:
+            assert self._stream.columns is not None
             raise InputError(
                 f"{self.name} has nothing called {listed(sorted(absent), 3)} to exclude; its "
-                f"columns begin with {listed(list(self._stream.columns or ()), 3)}."
+                f"columns begin with {listed(self._stream.columns, 3)}."
             )
         notes = [text for file, one in self._files.items() for text in foreign(names, file, one)]
         cells = cells[~names.isin(self._left_out)]

@@ -152,12 +152,12 @@ def survey(
             progress(n_rows, max(n_rows + estimated, stream.about_n_rows))
     assert sample is not None
     assert levels is not None
-    if progress is not None and estimated:
-        progress(n_rows, n_rows)
     numbers, sampled = sample.whole()
     all_names = np.concatenate(names) if names else None
     if all_names is not None:
         check_unique(all_names, "sample name", stream.name)
+    if progress is not None and estimated:
+        progress(n_rows, n_rows)
     return Survey(n_rows, numbers, sampled, levels.found(), all_names, levels.missing)
 
 
