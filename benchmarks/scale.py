@@ -61,8 +61,8 @@ class Simulated:
     def __init__(self, n_features: int, sparse: bool) -> None:
         rng = np.random.default_rng(0)
         self.loadings = 0.3 * rng.standard_normal((n_features, FACTORS))
-        # With loadings of this size, exp(b) is about the mean count.
-        self.offset = np.log(0.04) if sparse else 1 + 0.5 * rng.standard_normal(n_features)
+        # Scores raise the mean count from exp(b) by exp(0.45): to 0.053, so that 5 % are above zero.
+        self.offset = np.log(0.034) if sparse else 1 + 0.5 * rng.standard_normal(n_features)
         self.weights = rng.standard_normal(FACTORS)
 
     def chunk(self, seed: int, n: int) -> tuple[Any, Any]:

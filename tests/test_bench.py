@@ -6,9 +6,13 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from benchmarks import scale
 from benchmarks.bench import report, roofline, waiting
 from benchmarks.bench.contestants import Clock, Enough
+
+from rankfactor.data.streams import open_stream
 
 ROOT = Path(__file__).parents[1]
 
@@ -94,3 +98,27 @@ def test_work_of_an_iteration_by_hand():
     assert roofline.work(1, 1, n_factors=2, cuts=1)["gemm_flops"] == 36
     assert roofline.work(1, 1, n_factors=2, cuts=1, gibbs=True)["gemm_flops"] == 24
     assert roofline.work(3, 5)["bytes"] == 15
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize("kind", ["npy", "memory"])
+def test_scale_measures_and_leaves_nothing(kind, tmp_path, monkeypatch):
+    monkeypatch.setitem(scale.ROWS, "tiny", (2500, 30, kind))
+    found = scale.measured("tiny", "2GB", str(tmp_path))
+    assert found["auc"] > 0.6
+    assert found["peak"] > 0
+    assert sum(found["stages"].values()) == pytest.approx(found["seconds"], rel=0.2)
+    assert not list(tmp_path.iterdir())
+
+
+def test_scale_writes_the_sparse_counts(tmp_path):
+    pytest.importorskip("anndata")
+    n, n_features = scale.CHUNK + 300, 40
+    path, labels = scale.written(tmp_path, n, n_features, "h5ad")
+    simulated = scale.Simulated(n_features, True)
+    counts, answers = zip(simulated.chunk(0, scale.CHUNK), simulated.chunk(1, 300), strict=True)
+    found = [chunk.table.matrix.toarray() for chunk in open_stream(path).chunks(700)]
+    np.testing.assert_array_equal(np.vstack(found), np.vstack(counts))
+    np.testing.assert_array_equal(labels, np.concatenate(answers))
+    assert 0.03 < (np.vstack(counts) > 0).mean() < 0.08

@@ -17,6 +17,7 @@ import pytest
 from scipy import sparse
 from tests.cli.running import call, environment, fails, works
 
+from rankfactor.cli.belonging import data_difference
 from rankfactor.engine.large import fit as large_fit
 from rankfactor.engine.large import placement
 from rankfactor.estimators import large
@@ -87,6 +88,8 @@ def same_model(*arguments: str, memory: tuple[str, ...] = SMALL) -> tuple[Any, A
     assert ours["samples_sha256"] == theirs["samples_sha256"]
     assert ours["labels"] == theirs["labels"]
     assert "rows_sha256" in theirs
+    assert data_difference(theirs, ours) is None
+    assert "1 there" in str(data_difference(theirs, {**ours, "n_features": 1}))
     return told[0], told[1]
 
 
