@@ -61,7 +61,7 @@ class Simulated:
     def __init__(self, n_features: int, sparse: bool) -> None:
         rng = np.random.default_rng(0)
         self.loadings = 0.3 * rng.standard_normal((n_features, FACTORS))
-        # Scores raise the mean count from exp(b) by exp(0.45): to 0.053, so that 5 % are above zero.
+        # Scores raise the mean count by exp(0.45), to 0.053: 5 % of the counts are above zero.
         self.offset = np.log(0.034) if sparse else 1 + 0.5 * rng.standard_normal(n_features)
         self.weights = rng.standard_normal(FACTORS)
 
