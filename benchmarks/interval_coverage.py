@@ -3,6 +3,7 @@
     .venv/bin/python -m benchmarks.interval_coverage
     .venv/bin/python -m benchmarks.interval_coverage --of stability
     .venv/bin/python -m benchmarks.interval_coverage --of gibbs
+    .venv/bin/python -m benchmarks.interval_coverage --of prior
     .venv/bin/python -m benchmarks.interval_coverage --of hinge
 
 Decisions of new samples: tables are drawn from the model itself (Gaussian features with a noise of
@@ -16,6 +17,9 @@ truth follows from the parameters that they were drawn with. Given the latent no
 features, E[z | y] = V A^T y with V = (I + A^T A)^-1, so the effect of feature i is
 ``beta^T V a_i`` times its interquartile range, and the coefficient of factor k per standard
 deviation of its label-free score is ``beta_k sqrt(1 - V_kk)``.
+
+``--of prior``: the same with coefficients drawn from their prior, a row of the horseshoe with a
+slab, in place of 1.5, -1 and 0.5. A posterior covers truths of its own prior, or it is wrong.
 
 ``--of hinge``: the same for the hinge and for max-margin ranks, whose posterior is that of a
 pseudo-likelihood. Their decisions have a scale of their own, so the truth is multiplied by the
@@ -48,6 +52,7 @@ from rankfactor.posterior.certainty import (
     effect_certainty,
     loading_certainty,
 )
+from rankfactor.shrinkage.tpbn import COEFFICIENT_SLAB
 
 REPLICATES, N_NEW = 20, 200
 LARGE = 8000
@@ -76,10 +81,20 @@ def simulate(rng, n, d=30, k=3):
     return X[:n], y[:n], X[n:], f[n:]
 
 
-def simulate_known(rng, n, d=30, k=3):
+def prior_coefficients(rng, k):
+    """Coefficients (k,) from `TPBN.for_coefficients`: the slab accepts draws of the horseshoe."""
+    while True:
+        phi = rng.gamma(0.5) / rng.gamma(0.5)
+        xi = rng.gamma(0.5, size=k) / (rng.gamma(0.5, size=k) / phi)
+        beta = rng.standard_normal(k) * np.sqrt(xi)
+        if rng.uniform() < np.exp(-0.5 * (beta**2).sum() / COEFFICIENT_SLAB**2):
+            return beta
+
+
+def simulate_known(rng, n, d=30, k=3, from_prior=False):
     """Like `simulate` with unit noise; with true effects (d,) and coefficients (k,)."""
     A = rng.standard_normal((d, k)) * (rng.random((d, k)) < 0.5)
-    beta = np.array([1.5, -1.0, 0.5])
+    beta = prior_coefficients(rng, k) if from_prior else np.array([1.5, -1.0, 0.5])
     z = rng.standard_normal((n + N_NEW, k))
     X = z @ A.T + rng.standard_normal((n + N_NEW, d))
     f = z @ beta + 0.3
@@ -90,7 +105,9 @@ def simulate_known(rng, n, d=30, k=3):
     return X[:n], y[:n], X[n:], f[n:], effects, beta * np.sqrt(1 - np.diag(V)), A
 
 
-def by_gibbs(models: dict, tables: int, sizes: tuple[int, ...], scaled: bool) -> None:
+def by_gibbs(
+    models: dict, tables: int, sizes: tuple[int, ...], scaled: bool, from_prior: bool = False
+) -> None:
     """Print how often intervals after Gibbs sampling hold the truth."""
     print("| model | samples | decisions | effects | coefficients | scale | width of decisions |")
     print("|---" * 7 + "|")
@@ -98,7 +115,9 @@ def by_gibbs(models: dict, tables: int, sizes: tuple[int, ...], scaled: bool) ->
         for n in sizes:
             rng, rows = np.random.default_rng(0), []
             for _ in range(tables):
-                X, y, new, f, effects, beta, A = simulate_known(rng, n)
+                X, y, new, f, effects, beta, A = simulate_known(rng, n, from_prior=from_prior)
+                if len(np.unique(y)) < 2:  # nothing to learn
+                    continue
                 model = RankFactorClassifier(
                     **settings, n_factors=3, training="bayes", engine=SAMPLED, random_state=0
                 ).fit(X, y)
@@ -164,20 +183,28 @@ def _coverage(name: str, training: str, n: int, seed: int, repeats: int) -> list
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--of", choices=("decisions", "gibbs", "hinge", "stability"))
+    parser.add_argument("--of", choices=("decisions", "gibbs", "prior", "hinge", "stability"))
     parser.set_defaults(of="decisions")
+    parser.add_argument("--models", default="", help="beginning of the models' names (Gibbs)")
     parser.add_argument("--tables", type=int, default=10, help="simulated tables of a size")
     parser.add_argument("--repeats", type=int, default=50, help="half-sample fits")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
+
+    def some(models: dict) -> dict:
+        return {name: one for name, one in models.items() if name.startswith(options.models)}
+
     if options.of == "stability":
         by_stability(options.tables, options.repeats)
         return
     if options.of == "gibbs":
-        by_gibbs(NORMALISED, options.tables, (100, 400), scaled=False)
+        by_gibbs(some(NORMALISED), options.tables, (100, 400), scaled=False)
+        return
+    if options.of == "prior":
+        by_gibbs(some(NORMALISED), options.tables, (100,), scaled=False, from_prior=True)
         return
     if options.of == "hinge":
-        by_gibbs(PSEUDO, options.tables, (200,), scaled=True)
+        by_gibbs(some(PSEUDO), options.tables, (200,), scaled=True)
         return
     print("| training samples | engine | intervals that hold the truth | mean width |")
     print("|---|---|---|---|")

@@ -1,7 +1,7 @@
-"""The move that rotates factors, against densities with the scales of entries integrated out.
+"""Moves that rotate and shear factors, against densities without the scales of single entries.
 
-The density of an angle itself, and its draws, are in `tests.kernels.test_slices`; the marginal
-density of an entry is in `tests.shrinkage.test_marginal`.
+The densities of angles and shears, and their draws, are in `tests.kernels.test_slices`; the
+marginal density of an entry is in `tests.shrinkage.test_marginal`.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from tests.engine.moved import MODELS, K, log_likelihoods, predictors, score_den
 from tests.kernels.test_slices import exact_draws
 from tests.laws.goodness import assert_fits, integrated_cdf
 
+from rankfactor.engine import axes
 from rankfactor.engine.axes import draw_axes
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import StandardNormal
@@ -24,14 +25,49 @@ from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD, Shrinkage
 from rankfactor.steps.score import ObservedView
 
 
+@pytest.fixture
+def rotations_alone(monkeypatch):
+    monkeypatch.setattr(axes, "slice_shears", lambda *_: None)
+
+
 @pytest.mark.parametrize("case", MODELS)
-def test_nothing_changes_but_the_priors(case):
+def test_rotations_change_nothing_but_the_priors_of_rows(case, rotations_alone):
     before, after = state_of(case), state_of(case)
     after.prior = draw_axes(after.views, after.z, after.prior, Stream.from_seed(1))
     assert np.abs(after.z.mean - before.z.mean).max() > 1e-3
     assert_allclose((after.z.mean**2).sum(axis=1), (before.z.mean**2).sum(axis=1), rtol=1e-10)
     scores = [score_density(x.z, x.prior) for x in (before, after)]
     assert_allclose(*scores, rtol=1e-10)
+    assert_predictors_stay(before, after)
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_shears_change_nothing_but_the_priors(case, monkeypatch):
+    monkeypatch.setattr(axes, "slice_planes", lambda *_: None)
+    before, after = state_of(case), state_of(case)
+    after.prior = draw_axes(after.views, after.z, after.prior, Stream.from_seed(1))
+    matrix = np.linalg.lstsq(before.z.mean, after.z.mean, rcond=None)[0]
+    assert np.abs(matrix - np.eye(K)).max() > 1e-3
+    assert_allclose(before.z.mean @ matrix, after.z.mean, atol=1e-10)
+    assert_allclose(np.linalg.det(matrix), 1.0, rtol=1e-9)
+    assert_predictors_stay(before, after)
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_moment_is_the_law_of_transformed_scores(case):
+    """Of any matrix of determinant 1, with whatever the prior has learned of places."""
+    state = state_of(case)
+    matrix = np.linalg.qr(np.random.default_rng(2).standard_normal((K, K)))[0]
+    matrix = matrix + 0.3 * np.outer(matrix[:, 0], matrix[0])
+    matrix /= np.abs(np.linalg.det(matrix)) ** (1 / K)
+    S = state.prior.moment(state.z)
+    moved = score_density(state.z.transformed(matrix), state.prior.turned(matrix))
+    expected = -0.5 * np.trace(matrix.T @ S @ matrix) + 0.5 * np.trace(S)
+    assert_allclose(moved - score_density(state.z, state.prior), expected, rtol=1e-9)
+
+
+def assert_predictors_stay(before, after):
+    """Predictors, likelihoods and intercepts are what they were."""
     for one, other in zip(before.views, after.views, strict=True):
         w = [predictors(*pair) for pair in ((one, before.z), (other, after.z))]
         assert_allclose(w[1], w[0], atol=1e-10)
@@ -102,7 +138,7 @@ def rotation(angle):
 
 
 @pytest.mark.parametrize("case", PAIRS)
-def test_angles_follow_the_density_of_the_rotated_rows(case):
+def test_angles_follow_the_density_of_the_rotated_rows(case, rotations_alone):
     """Where the angle has its law before the move, it has it afterwards."""
     rng = np.random.default_rng(4)
     parts, z = [], rng.standard_normal((5, 2))

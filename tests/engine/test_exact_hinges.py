@@ -215,8 +215,15 @@ def without_prior(precision, points, n_cuts):
 
 def exchanged_units(item, order):
     """The units of the two columns exchanged."""
-    rows, unit, table = side(item, order)
-    return rows, np.ascontiguousarray(unit[::-1]), table
+    rows, unit, *others = side(item, order)
+    return rows, np.ascontiguousarray(unit[::-1]), *others
+
+
+def wrong_shears(key, pairs, sides, moment, turn):
+    """Scores that follow the wrong way."""
+    own = np.eye(len(turn))
+    slice_shears(key, pairs, sides, moment, own)
+    turn[:] = np.linalg.inv(own) @ turn
 
 
 def wrong_columns(key, Q, h, power, rate, inverse):
@@ -229,6 +236,13 @@ def wrong_row_scale(key, power, *others):
     return slice_scale(key, power + 0.5, *others)
 
 
+def wrong_cuts(item, rows):
+    """Cut points of binary features without their prior."""
+    part = as_label_rows(item, rows)
+    part.prior[:, -1] = 0.0
+    return part
+
+
 def mirrored_decision(self, signed, mean, variance, stream):
     """Decisions given the other label."""
     return draw_decision(self, -signed, mean, variance, stream)
@@ -236,12 +250,15 @@ def mirrored_decision(self, signed, mean, variance, stream):
 
 cut_scale_terms, cut_location = margin_rank.cut_scale_terms, margin_rank.cut_location
 side, slice_columns, slice_scale = axes._side, column_scales.slice_columns, label_rows.slice_scale
-draw_decision = Hinge.draw_decision
+draw_decision, slice_shears = Hinge.draw_decision, axes.slice_shears
+as_label_rows = gibbs.as_label_rows
 MOVES = {
     "row scales": (margin_rank, "cut_scale_terms", without_jacobian),
     "location": (margin_rank, "cut_location", without_prior),
     "location, intercepts": (location, "intercept_precision", lambda item: 0.0),
     "rotation": (axes, "_side", exchanged_units),
+    "shears": (axes, "slice_shears", wrong_shears),
+    "binary rows": (gibbs, "as_label_rows", wrong_cuts),
     "column scales": (column_scales, "slice_columns", wrong_columns),
     "label rows, scale": (label_rows, "slice_scale", wrong_row_scale),
     "label rows, decisions": (Hinge, "draw_decision", mirrored_decision),

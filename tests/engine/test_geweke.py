@@ -372,12 +372,19 @@ def without_intercepts(item):
 
 def exchanged_units(item, order):
     """The units of the two columns exchanged."""
-    rows, unit, table = side(item, order)
-    return rows, np.ascontiguousarray(unit[::-1]), table
+    rows, unit, *others = side(item, order)
+    return rows, np.ascontiguousarray(unit[::-1]), *others
 
 
 def no_update(item, n_factors, stream=None):
     """Scales of entries are not drawn again after a rotation."""
+
+
+def wrong_shears(key, pairs, sides, moment, turn):
+    """Scores that follow the wrong way."""
+    own = np.eye(len(turn))
+    slice_shears(key, pairs, sides, moment, own)
+    turn[:] = np.linalg.inv(own) @ turn
 
 
 def wrong_columns(key, Q, h, power, rate, inverse):
@@ -406,7 +413,8 @@ def mean_decision(self, signed, mean, variance, stream):
 
 
 location_law, intercept_precision = location.location_law, location.intercept_precision
-side, slice_columns = axes._side, column_scales.slice_columns
+side, slice_shears = axes._side, axes.slice_shears
+slice_columns = column_scales.slice_columns
 draw_label_row, slice_scale = label_rows.draw_label_row, label_rows.slice_scale
 MOVES = {
     "units": [(gibbs, "draw_units", wrong_units)],
@@ -414,6 +422,7 @@ MOVES = {
     "location, intercepts": [(location, "intercept_precision", without_intercepts)],
     "rotation, units": [(axes, "_side", exchanged_units)],
     "rotation, scales": [(gibbs, "update_scales", no_update)],
+    "shears": [(axes, "slice_shears", wrong_shears)],
     "column scales": [(column_scales, "slice_columns", wrong_columns)],
     "label rows, variance": [
         (label_rows, "draw_label_row", certain_decisions),

@@ -4,6 +4,7 @@ One factor, so that a row is a slope and an intercept, and the law of every scor
 held fixed. The posterior of the row is then a density on the plane.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.kernels.test_evidence import log_likelihood
 from tests.laws.goodness import assert_fits
 
 from rankfactor.engine import label_rows
-from rankfactor.engine.label_rows import draw_label_rows, integrates
+from rankfactor.engine.label_rows import LabelRows, draw_label_rows, integrates
 from rankfactor.kernels.evidence import HINGE, PROBIT, log_evidence, total_evidence
 from rankfactor.kernels.label_rows import (
     approximate_row,
@@ -94,11 +95,17 @@ def functions(x, centre):
     }
 
 
+def draw(item, precision, shift, z, stream):
+    """Draw the labels' rows, in place: natural parameters with their sites, log likelihood."""
+    (sums,), (terms,) = draw_label_rows([LabelRows.of(item)], precision, shift, z, stream)
+    return precision + sums[0], shift + sums[1], terms
+
+
 def swept(case, row, stream, n_sweeps):
     """Rows after every sweep, shape (n_sweeps, 2)."""
     item, z, rows = item_of(case, row), certain(MEAN[:, None]), []
     for sweep in range(n_sweeps):
-        draw_label_rows(item, *natural(), z, stream.child(sweep))
+        draw(item, *natural(), z, stream.child(sweep))
         rows.append(item.state.rows.mean[0].copy())
     return np.array(rows)
 
@@ -181,7 +188,7 @@ def test_scores_given_the_sites_have_their_posterior(case):
     found = []
     for number, row in enumerate(drawn_from(points, mass, 1000, seed=8)):
         item, source = item_of(case, row), stream.child(number)
-        precision, shift, _ = draw_label_rows(item, *natural(), z, source)
+        precision, shift, _ = draw(item, *natural(), z, source)
         noise = rng.standard_normal(len(MEAN)) / np.sqrt(precision[:, 0])
         found.append(shift[:, 0] / precision[:, 0] + noise)
     found = np.array(found)
@@ -207,8 +214,8 @@ def test_labels_of_several_rows_share_the_scores():
     """Two equal rows say more of the scores than one, and missing labels say nothing."""
     precision, shift = natural()
     z, stream = certain(MEAN[:, None]), Stream.from_seed(9)
-    one = draw_label_rows(item_of("probit", [1.0, 0.2]), precision, shift, z, stream)
-    two = draw_label_rows(item_of("probit", [1.0, 0.2], copies=2), precision, shift, z, stream)
+    one = draw(item_of("probit", [1.0, 0.2]), precision, shift, z, stream)
+    two = draw(item_of("probit", [1.0, 0.2], copies=2), precision, shift, z, stream)
     seen = LABELS != 0
     for more in (one, two):
         assert_array_equal(more[0][~seen], precision[~seen])
@@ -224,7 +231,7 @@ def test_without_labels_a_row_has_its_prior():
     for number in range(1500):
         item.state.rows.mean[:] = np.random.default_rng(number).standard_normal(2)
         item.state.rows.mean[:] /= np.sqrt([SLOPE, INTERCEPT])
-        draw_label_rows(item, *natural(), z, Stream.from_seed(10).child(number))
+        draw(item, *natural(), z, Stream.from_seed(10).child(number))
         draws.append(item.state.rows.mean[0].copy())
     for k, p in enumerate((SLOPE, INTERCEPT)):
         assert_fits(np.array(draws)[:, k] * np.sqrt(p), "norm", 2)
@@ -273,9 +280,8 @@ def test_law_of_a_scale_is_the_density_of_the_moved_row(prior, kind, monkeypatch
             return t
 
         monkeypatch.setattr(label_rows, "slice_scale", record)
-        u = label_rows._draw_scale(
-            moved, r, 0.4, (kind, signed, mean, variance), Stream.from_seed(12)
-        )
+        part = replace(LabelRows.of(moved), prior=np.full(rows.shape, 0.4))
+        u = label_rows._draw_scale(part, r, (kind, signed, mean, variance), Stream.from_seed(12))
         assert_allclose(u, np.exp(t), rtol=1e-12)
         power, rate, inverse, slope = found[:4]
         assert slope == 0.0

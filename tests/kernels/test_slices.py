@@ -15,7 +15,7 @@ from rankfactor.engine.row_scales import draw_slices
 from rankfactor.kernels.evidence import HINGE, PROBIT, log_evidence
 from rankfactor.kernels.planes import fine_points, plane_log_density
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.slices import slice_columns, slice_planes, slice_scale
+from rankfactor.kernels.slices import slice_columns, slice_planes, slice_scale, slice_shears
 from rankfactor.laws.horseshoe import log_exponential_integral
 
 N, STEPS = 5000, 30
@@ -194,13 +194,13 @@ def test_columns_follow_their_joint_density():
 def horseshoe_side(rng, n_rows, order):
     rows = rng.standard_t(2.0, size=(order, n_rows))
     unit = np.exp(rng.standard_normal((order, n_rows)))
-    return rows, unit, log_exponential_integral(0.5 * fine_points())
+    return rows, unit, log_exponential_integral(0.5 * fine_points()), 0.4
 
 
 def normal_side(rng, n_rows, order):
     rows = rng.standard_normal((order, n_rows))
     unit = np.repeat(np.exp(rng.standard_normal((order, 1))), n_rows, axis=1)
-    return rows, unit, -0.5 * fine_points()
+    return rows, unit, -0.5 * fine_points(), 0.0
 
 
 SIDES = {
@@ -223,27 +223,27 @@ def test_angles_follow_their_density(case, start):
     sides = [make(rng, n, 2) for make, n in zip(SIDES[case], (4, 3), strict=False)]
     grid = np.linspace(0.0, np.pi, 4001)
     values = np.array(
-        [sum(plane_log_density(*a, *unit, table, t) for a, unit, table in sides) for t in grid]
+        [sum(plane_log_density(*a, *unit, table, t) for a, unit, table, _ in sides) for t in grid]
     )
     cdf = integrated_cdf(lambda _: values, grid)
     n = N if start == "exact" else 1000
     before = exact_draws(cdf, grid, n) if start == "exact" else np.zeros(n)
     stream, after, pairs = Stream.from_seed(9), [], np.array([[0, 1]])
     for i, angle in enumerate(before):
-        now = tuple((turned(a, angle), unit, table) for a, unit, table in sides)
+        now = tuple((turned(a, angle), *others) for a, *others in sides)
         turn = np.eye(2)
         for step in range(1 if start == "exact" else STEPS):
             slice_planes(stream.child(i, step).word, pairs, now, turn)
         after.append(angle + np.arctan2(turn[0, 1], turn[0, 0]))
         if i < 5:
-            for (moved, _, _), (a, _, _) in zip(now, sides, strict=True):
+            for (moved, *_), (a, *_) in zip(now, sides, strict=True):
                 assert_allclose(moved, turned(a, after[-1]), atol=1e-12)
     assert_fits(np.mod(after, np.pi), cdf, 2 * len(SIDES))
 
 
 def test_log_density_of_a_plane_is_that_of_rotated_entries():
     rng = np.random.default_rng(10)
-    rows, unit, table = horseshoe_side(rng, 6, 2)
+    rows, unit, table, _ = horseshoe_side(rng, 6, 2)
     for angle in (-1.2, 0.0, 0.4, 2.0):
         ratio = unit * turned(rows, angle) ** 2
         expected = log_exponential_integral(0.5 * ratio).sum()
@@ -256,7 +256,7 @@ def test_log_density_of_a_plane_is_that_of_rotated_entries():
 def test_several_planes_are_turned_together():
     rng = np.random.default_rng(11)
     sides = tuple(make(rng, n, 5) for make, n in ((horseshoe_side, 4), (normal_side, 2)))
-    before = [rows.copy() for rows, _, _ in sides]
+    before = [rows.copy() for rows, *_ in sides]
     turn = np.eye(5)
     slice_planes(Stream.from_seed(12).word, np.array([[3, 0], [1, 4]]), sides, turn)
     assert_allclose(turn @ turn.T, np.eye(5), atol=1e-12)
@@ -264,5 +264,73 @@ def test_several_planes_are_turned_together():
     assert turn[3, 0] != 0
     assert turn[1, 4] != 0
     assert_array_equal(turn[[3, 0]][:, [1, 4]], 0.0)
-    for (rows, _, _), old in zip(sides, before, strict=True):
+    for (rows, *_), old in zip(sides, before, strict=True):
         assert_allclose(rows, turn @ old, atol=1e-12)
+
+
+def sheared(rows, by):
+    """Two rows (2, d), the first of them added to the second."""
+    return np.array([rows[0], rows[1] + by * rows[0]])
+
+
+def log_shear_density(by, sides, moment):
+    """Log density of a shear, written out."""
+    total = by * moment[0, 1] - 0.5 * by**2 * moment[1, 1]
+    for rows, unit, table, ridge in sides:
+        entries = sheared(rows, by)[1]
+        ratio = unit[1] * entries**2
+        normal = table[-1] == -0.5 * fine_points()[-1]
+        terms = -0.5 * ratio if normal else log_exponential_integral(0.5 * ratio)
+        total += terms.sum() - 0.5 * ridge * (entries**2).sum()
+    return total
+
+
+def shear_problem(case):
+    """Sides, the scores' moment, and the distribution function of a shear on a grid."""
+    rng = np.random.default_rng(13)
+    sides = [make(rng, n, 2) for make, n in zip(SIDES[case], (4, 3), strict=False)]
+    moment = np.array([[3.0, 1.1], [1.1, 1.5]])
+    grid = np.linspace(-8.0, 8.0, 8001)
+    values = np.array([log_shear_density(by, sides, moment) for by in grid])
+    return sides, moment, integrated_cdf(lambda _: values, grid), grid
+
+
+def shear_from(by, sides, moment, key, n_steps):
+    """Shears after some steps from one that is given; sides, moment and matrix at the end."""
+    matrix, turn = np.array([[1.0, -by], [0.0, 1.0]]), np.eye(2)
+    now = tuple((sheared(rows, by), *others) for rows, *others in sides)
+    moment = matrix @ moment @ matrix.T
+    for step in range(n_steps):
+        slice_shears(key.child(step).word, np.array([[0, 1]]), now, moment, turn)
+    return by - turn[0, 1], now, moment, turn @ matrix
+
+
+@pytest.mark.parametrize("case", SIDES)
+@pytest.mark.parametrize("start", ["exact", "one place"])
+def test_shears_follow_their_density(case, start):
+    sides, moment, cdf, grid = shear_problem(case)
+    exact = start == "exact"
+    before = exact_draws(cdf, grid, N) if exact else np.full(500, 1.5)
+    stream, after = Stream.from_seed(14), []
+    for i, by in enumerate(before):
+        given = by, sides, moment, stream.child(i), 1 if exact else 5 * STEPS
+        end, now, follows, matrix = shear_from(*given)
+        after.append(end)
+        if i < 5:
+            assert_allclose(matrix, [[1.0, -end], [0.0, 1.0]], atol=1e-12)
+            assert_allclose(follows, matrix @ moment @ matrix.T, rtol=1e-9)
+            for (rows, *_), (old, *_) in zip(now, sides, strict=True):
+                assert_allclose(rows, sheared(old, end), atol=1e-12)
+    assert (np.array(after) != before).all()
+    assert_fits(np.array(after), cdf, 2 * len(SIDES))
+
+
+def test_a_shear_that_hardly_looks_at_the_scores_is_found():
+    sides, moment, cdf, grid = shear_problem("normal")
+    stream = Stream.from_seed(15)
+    before = exact_draws(cdf, grid, N)
+    after = [
+        shear_from(by, sides, 0.1 * moment, stream.child(i), 3)[0] for i, by in enumerate(before)
+    ]
+    with pytest.raises(AssertionError):
+        assert_fits(np.array(after), cdf, 1)

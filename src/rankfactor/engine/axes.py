@@ -1,18 +1,30 @@
-r"""A move of the Gibbs sampler that rotates the factors in the plane of two of them.
+r"""Moves of the Gibbs sampler that change the axes of the factors: rotations and shears.
 
-For orthogonal R the predictors ``w = A z`` are those of ``A R`` and ``R^T z``, and the law of the
-scores does not change; only the shrinkage priors do. Rows given scores and scores given rows hold
-each other's axes in place, so an angle t is drawn outright. The rotations of a plane are a group
-whose Haar measure is dt, so drawing t from
+For any invertible matrix M the predictors ``w = A z`` are those of ``A M`` and ``M^-1 z``; only the
+priors of loadings and scores change. Rows given scores and scores given rows hold each other's axes
+in place, so two kinds of M are drawn outright, in the plane of two factors k and l.
+
+**Rotations** by an angle t leave the law of the scores as it is. They are a group with the Haar
+measure dt, so drawing t from
 
     prod_i p(a_ik cos t + a_il sin t) p(a_il cos t - a_ik sin t) dt
 
-over the rows of all views leaves the joint law alone (Liu and Sabatti 2000). p is the prior of an
-entry with the scales that belong to it alone integrated out, given those that it shares
-(`rankfactor.shrinkage.base.Shrinkage.marginal`); the sweep draws the former afresh right after the
-move. The density has the period pi and is sampled by slices (`rankfactor.kernels.slices`).
+over the rows of all views leaves the joint law alone (Liu and Sabatti 2000). The density has the
+period pi.
 
-Every sweep divides the factors at random into pairs.
+**Shears** add e times column k of the rows to column l and take e times the scores of factor l from
+those of factor k. They change the correlation of the two factors' scores, which their prior
+knows to about 1/sqrt(N) only. They are a group with the Haar measure de, and their Jacobian is 1:
+
+    prod_i p(a_il + e a_ik) exp( -sum_n (z_nk - e z_nl)^2 / 2 ) de.
+
+Units (`rankfactor.engine.expansion`), rotations and shears together reach every M. p is the prior
+of an entry with the scales that belong to it alone integrated out, given those that it
+shares (`rankfactor.shrinkage.base.Shrinkage.marginal`); the sweep draws the former afresh right
+after the move. Both densities are sampled by slices (`rankfactor.kernels.slices`).
+
+The factors are divided at random into pairs, each of which is rotated and sheared in both
+directions. A sweep does this as often as a factor has others: every plane once, on average.
 """
 
 from __future__ import annotations
@@ -24,42 +36,48 @@ import numpy as np
 
 from rankfactor.kernels.planes import fine_points
 from rankfactor.kernels.rng import Stream, fill_uniform
-from rankfactor.kernels.slices import slice_planes
+from rankfactor.kernels.slices import slice_planes, slice_shears
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.steps.score import ObservedView
 from rankfactor.typing import Floats
 
-ROUNDS = 1  # divisions into pairs a sweep
-
 
 def draw_axes(
     views: Sequence[ObservedView], z: Normal, prior: ScorePrior, stream: Stream
 ) -> ScorePrior:
-    """Rotate the factors, views and scores in place; the prior of the rotated scores.
+    """Rotate and shear the factors, views and scores in place; the prior of the new scores.
 
     The scales of single entries have to be drawn again before anything depends on them.
     """
     order = z.order
-    sides, turn, numbers = [_side(item, order) for item in views], np.eye(order), np.empty(order)
-    for number in range(ROUNDS):
+    sides, turn, numbers = (
+        tuple(_side(item, order) for item in views),
+        np.eye(order),
+        np.empty(order),
+    )
+    start = prior.moment(z)
+    for number in range(order - 1):
         fill_uniform(stream.word, 0, number, numbers)
         shuffled, half = np.argsort(numbers), order // 2
         pairs = np.column_stack([shuffled[:half], shuffled[half : 2 * half]])
-        slice_planes(stream.child(number).word, pairs, tuple(sides), turn)
-    for item, (rows, _, _) in zip(views, sides, strict=True):
+        slice_planes(stream.child(number).word, pairs, sides, turn)
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        moment = turn @ start @ turn.T
+        slice_shears(stream.child("shears", number).word, both, sides, moment, turn)
+    for item, (rows, *_) in zip(views, sides, strict=True):
         item.state.rows.mean[:, :order] = rows.T
     z.mean[:] = z.mean @ turn.T
     return prior.turned(turn.T)
 
 
-def _side(item: ObservedView, order: int) -> tuple[Floats, Floats, Floats]:
-    """A view's rows (K, d), their units (K, d) and the log density of an entry."""
+def _side(item: ObservedView, order: int) -> tuple[Floats, Floats, Floats, float]:
+    """A view's rows (K, d), their units (K, d), the log density of an entry and a slab's part."""
     prior = item.view.shrinkage
     rows = np.ascontiguousarray(item.state.rows.mean[:, :order].T)
     unit = np.ascontiguousarray(prior.marginal_unit(item.state.scales).T, np.float64)
-    return rows, unit, _table(prior)
+    return rows, unit, _table(prior), prior.ridge
 
 
 @lru_cache(maxsize=32)

@@ -42,7 +42,7 @@ from rankfactor.engine.predictive import (
     train,
     training_classifier,
 )
-from rankfactor.engine.vb import Fit, ascend
+from rankfactor.engine.vb import Fit, Settings, ascend
 from rankfactor.engine.vb_checkpoint import AscentCheckpoint, TrainingCheckpoint, find_scores
 from rankfactor.errors import convergence_warning
 from rankfactor.kernels.rng import Stream
@@ -61,6 +61,7 @@ from rankfactor.storage.draw_store import DrawStore
 from rankfactor.storage.stages import StageFolder
 from rankfactor.typing import Floats
 
+CHAIN_TOL = 1e-6  # of the variational fit that chains start from
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 
 
@@ -86,6 +87,8 @@ class Fitting:
         self.rng = np.random.default_rng(settings.seed)
         self.stream = Stream.from_seed(settings.seed)
         self.ascent = settings.ascent
+        if settings.gibbs is not None:
+            self.ascent = chain_start(settings.ascent)
         # Without a label weight, no training follows.
         if self.predictive is not None and self.predictive.label_weight > 0:
             most = min(settings.ascent.max_iter, START_ITERATIONS)
@@ -325,3 +328,12 @@ def joint_rows(result: Fit, draws: Draws | None, scores: Normal) -> Normal | Non
             drawn = np.einsum("t,rtk->rk", np.exp(prior.log_share), drawn)
         moments.add(certain(drawn))
     return moments.law()
+
+
+def chain_start(ascent: Settings) -> Settings:
+    """How the variational fit that chains start from is made.
+
+    One that stops early may lie far from where the chains go, which then takes them longer than
+    their burn-in.
+    """
+    return replace(ascent, tol=min(ascent.tol, CHAIN_TOL), warns=False)

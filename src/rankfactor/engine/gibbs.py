@@ -30,10 +30,12 @@ from dataclasses import replace
 from threading import Event
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfactor.classifiers.per_component import assign_block
 from rankfactor.engine.alignment import matching
 from rankfactor.engine.axes import draw_axes
+from rankfactor.engine.binary_rows import as_label_rows, choose_binary_rows, put_back
 from rankfactor.engine.chain import (
     Chain,
     Gibbs,
@@ -44,7 +46,7 @@ from rankfactor.engine.chain import (
 )
 from rankfactor.engine.column_scales import draw_column_scales
 from rankfactor.engine.expansion import draw_common_unit, draw_units
-from rankfactor.engine.label_rows import draw_label_rows, integrates
+from rankfactor.engine.label_rows import LabelRows, draw_label_rows, integrates
 from rankfactor.engine.location import draw_location
 from rankfactor.engine.on_disk import quantities, resumed, save_chain
 from rankfactor.engine.probes import probe_decisions
@@ -175,21 +177,33 @@ def _sweep(
     # are all drawn after it.
     fit.assign(pool.map(assignment, slices(everyone.stop, block)))
     fused = fit.data.view.likelihood.has_fused_step
+    chosen, left_out = choose_binary_rows(fit.data, stream.child("binary"))
     if fused:
-        total, second, first = update_rows(fit.data, fit.z, pool, stream.child("table"))
+        source = stream.child("table")
+        total, second, first = update_rows(fit.data, fit.z, pool, source, left_out)
     else:
-        total, second, first = 0.0, *_table_sums(fit, pool, block, stream.child("local"))
+        total, second, first = 0.0, *_table_sums(fit, pool, block, stream.child("local"), left_out)
     precision, shift = fit.prior.natural(*fit.z.mean.shape)
     precision, shift = precision + second, shift + first
     labels, source = fit.labels, stream.child("labels")
     collapsed = labels is not None and integrates(labels)
+    parts = []
     if labels is not None and collapsed:
-        precision, shift, terms = draw_label_rows(labels, precision, shift, fit.z, source)
-        total += terms
+        parts.append(LabelRows.of(labels))
     elif labels is not None:
         rows = labels.rows(variance=False)
         more, push, terms = label_sums(labels, rows, fit.z, everyone, source)
         precision, shift, total = precision + more, shift + push, total + terms
+    if len(chosen):
+        parts.append(as_label_rows(fit.data, chosen))
+    if parts:
+        found, before = draw_label_rows(parts, precision, shift, fit.z, source)
+        for more, push in found:
+            precision, shift = precision + more, shift + push
+        total += before[0] if collapsed else 0.0
+    if len(chosen):
+        put_back(parts[-1])
+        second, first = second + found[-1][0], first + found[-1][1]
     fit.z.put(everyone, sample_law(precision, shift, stream, everyone))
     draw_column_scales(fit.data, fit.z, second, first, stream.child("columns"))
     if not fused:
@@ -214,12 +228,15 @@ def _move(fit: Fit, views: Sequence[ObservedView], stream: Stream) -> None:
     fit.prior = draw_location(views, fit.z, fit.prior, stream.child("location"))
 
 
-def _table_sums(fit: Fit, pool: Workers, block: int, stream: Stream) -> tuple[Floats, Floats]:
+def _table_sums(
+    fit: Fit, pool: Workers, block: int, stream: Stream, left_out: NDArray[np.bool_] | None
+) -> tuple[Floats, Floats]:
     """What the table says of the scores, with auxiliary variables of its own: (N, P), (N, K)."""
     rows = fit.data.rows(variance=False)
 
     def sums(samples: slice) -> Sums:
-        return view_sums(fit.data, rows, fit.z.take(samples), samples, stream)
+        z = fit.z.take(samples)
+        return view_sums(fit.data, rows, z, samples, stream, left_out=left_out)
 
     parts = pool.map(sums, slices(len(fit.z.mean), block))
     precision = np.concatenate([part.precision for part in parts])

@@ -38,6 +38,9 @@ the others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,65 +54,119 @@ from rankfactor.likelihoods import LabelLikelihood
 from rankfactor.likelihoods.base import Chance, Sites
 from rankfactor.steps.row import row_prior
 from rankfactor.steps.score import ObservedView, tile_chance, tile_sums
-from rankfactor.typing import Floats
+from rankfactor.typing import Floats, Reals
+
+
+@dataclass
+class LabelRows:
+    """Rows of a view that meet their samples as labels do.
+
+    Attributes
+    ----------
+    item : ObservedView
+    label : LabelLikelihood
+    signed : array, shape (R, N)
+        Labels with their weights; zero where there is none.
+    where : array, shape (R,)
+        The rows' numbers within the view.
+    rows, prior : array, shape (R, K + 1)
+        Coefficients with an intercept, and their prior precisions.
+    unit : array, shape (R,)
+        The view's loadings over these coefficients.
+    """
+
+    item: ObservedView
+    label: LabelLikelihood
+    signed: Floats
+    where: NDArray[np.int64]
+    rows: Floats
+    prior: Floats
+    unit: Floats
+
+    @classmethod
+    def of(cls, item: ObservedView) -> LabelRows:
+        """The labels' view."""
+        label, (n_rows, n_samples) = item.view.likelihood, item.observed.shape
+        assert isinstance(label, LabelLikelihood)
+        signed = item.observed.tile(slice(0, n_rows), slice(0, n_samples))
+        rows = item.state.rows.mean
+        return cls(item, label, signed, np.arange(n_rows), rows, row_prior(item), np.ones(n_rows))
 
 
 def draw_label_rows(
-    item: ObservedView, precision: Floats, shift: Floats, z: Normal, stream: Stream
-) -> tuple[Floats, Floats, float]:
-    """Draw the rows of the labels' view, in place, with the scores integrated out.
+    parts: Sequence[LabelRows], precision: Floats, shift: Floats, z: Normal, stream: Stream
+) -> tuple[list[tuple[Reals, Reals]], list[float]]:
+    """Draw the rows of some views, in place, with the scores integrated out.
 
     Parameters
     ----------
-    item : ObservedView
-        The labels' view.
+    parts : sequence of LabelRows
     precision, shift : array, shape (N, P) and (N, K)
-        What prior and table say of the scores.
+        What prior and table say of the scores, without these rows.
     z : Normal, shape (N, K)
         The scores, which nothing but the first auxiliary variables depends on.
     stream : Stream
 
     Returns
     -------
-    precision, shift : array
-        With what the labels say of the scores.
-    log_likelihood : float
-        Of the labels, before.
+    sums : list of (precision, shift)
+        What the rows of every part say of the scores.
+    log_likelihoods : list of float
+        Of the parts, before.
     """
-    label, state = item.view.likelihood, item.state
-    assert isinstance(label, LabelLikelihood)
-    rows, prior = state.rows.mean, row_prior(item)  # (R, K + 1)
-    n_rows, n_samples = item.observed.shape
-    everything, everyone = slice(0, n_rows), slice(0, n_samples)
-    signed = item.observed.tile(everything, everyone)
-    kind = label.evidence_kind(signed)
+    everyone, ends = slice(0, len(z.mean)), np.cumsum([len(part.rows) for part in parts])
+    rows, constant = np.concatenate([part.rows for part in parts]), np.ones((len(z.mean), 1))
+    columns = np.hstack([z.mean, constant])
+    found, terms = [], []
+    for number, part in enumerate(parts):
+        f = part.rows @ columns.T
+        # A row's own sites are drawn again before anything depends on them.
+        alone = len(rows) == 1
+        chance = None if alone else tile_chance(stream, number + 1, slice(0, len(f)), everyone)
+        sites, total = part.label.label_sites(part.signed, f, np.zeros(f.shape), chance)
+        found.append(sites)
+        terms.append(float(total.sum()))
+    sites = Sites(*(np.concatenate(one) for one in zip(*found, strict=True)))
+    every = np.arange(len(rows))
+    for number, part in enumerate(parts):
+        for r in range(len(part.rows)):
+            place = int(ends[number]) - len(part.rows) + r
+            seen, source = np.flatnonzero(part.signed[r]), stream.child("row", place)
+            others = every[every != place]
+            law = Normal.from_natural(
+                *_with_sites(precision[seen], shift[seen], rows, sites, others, seen)
+            )
+            tau, rho = _draw_row(part, r, law, seen, source)
+            rows[place] = part.rows[r]
+            sites.tau[place, seen], sites.rho[place, seen] = tau, rho
+    sums = [
+        _sums(rows, sites, every[end - len(part.rows) : end], everyone)
+        for part, end in zip(parts, ends, strict=True)
+    ]
+    return sums, terms
+
+
+def _draw_row(
+    part: LabelRows, r: int, law: Normal, seen: NDArray[np.int64], stream: Stream
+) -> tuple[Floats, Floats]:
+    """Draw one row, in place, given the law of its samples' scores; its sites, each (n,)."""
+    label, row, prior = part.label, part.rows[r], part.prior[r]
+    kind = label.evidence_kind(part.signed)
     assert kind is not None
-    f = rows @ item.columns(z, variance=False).mean.T
-    chance = tile_chance(stream, 1, everything, everyone)
-    sites, terms = label.label_sites(signed, f, np.zeros(f.shape), chance)
-    sites = Sites(np.array(sites.tau), np.array(sites.rho))
-    for r in range(n_rows):
-        seen, source = np.flatnonzero(signed[r]), stream.child("row", r)
-        others = np.flatnonzero(np.arange(n_rows) != r)
-        law = Normal.from_natural(
-            *_with_sites(precision[seen], shift[seen], rows, sites, others, seen)
-        )
-        X, cov = np.vstack([law.mean.T, np.ones(len(seen))]), np.ascontiguousarray(law.cov.T)
-        labels, noise = np.ascontiguousarray(signed[r, seen]), np.empty(z.order + 1)
-        fill_normal(source.child("ellipse").word, 0, noise)
-        key = source.child("angle").word
-        rows[r] = draw_label_row(kind, labels, X, cov, prior[r], rows[r].copy(), noise, key)
-        mean, variance = decision_means(X, rows[r]), decision_products(cov, rows[r], rows[r])
-        given = kind, labels, mean, np.maximum(variance, TINY)
-        u = _draw_scale(item, r, float(prior[r, -1]), given, source.child("scale"))
-        mean, variance = np.sqrt(u) * mean, u * np.maximum(variance, TINY)
-        drawn = label.draw_decision(labels, mean, variance, source)
-        again = Chance(source.child("sites"), 0, 0)
-        nothing = np.zeros((1, len(seen)))
-        (tau, rho), _ = label.label_sites(labels[None], drawn[None], nothing, again)
-        sites.tau[r, seen], sites.rho[r, seen] = tau[0], rho[0]
-    every = np.arange(n_rows)
-    return *_with_sites(precision, shift, rows, sites, every, everyone), float(terms.sum())
+    X, cov = np.vstack([law.mean.T, np.ones(len(seen))]), np.ascontiguousarray(law.cov.T)
+    labels, noise = np.ascontiguousarray(part.signed[r, seen]), np.empty(len(row))
+    fill_normal(stream.child("ellipse").word, 0, noise)
+    key = stream.child("angle").word
+    row[:] = draw_label_row(kind, labels, X, cov, prior, row.copy(), noise, key)
+    mean, variance = decision_means(X, row), decision_products(cov, row, row)
+    given = kind, labels, mean, np.maximum(variance, TINY)
+    u = _draw_scale(part, r, given, stream.child("scale"))
+    mean, variance = np.sqrt(u) * mean, u * np.maximum(variance, TINY)
+    drawn = label.draw_decision(labels, mean, variance, stream)
+    again = Chance(stream.child("sites"), 0, 0)
+    nothing = np.zeros((1, len(seen)))
+    (tau, rho), _ = label.label_sites(labels[None], drawn[None], nothing, again)
+    return tau[0], rho[0]
 
 
 def _with_sites(
@@ -120,33 +177,39 @@ def _with_sites(
     some: NDArray[np.int64],
     samples: NDArray[np.int64] | slice,
 ) -> tuple[Floats, Floats]:
-    """Natural parameters of samples' scores with the sites of some label rows."""
+    """Natural parameters of samples' scores with the sites of some rows."""
     if not len(some):
         return precision, shift
-    laid_out = Rows.of(Normal.certain(rows[some]), np.float64, variance=False)
-    chosen = Sites(sites.tau[some][:, samples], sites.rho[some][:, samples])
-    second, first = tile_sums(laid_out, chosen, True)
+    second, first = _sums(rows, sites, some, samples)
     return precision + second, shift + first
 
 
-def _draw_scale(
-    item: ObservedView, r: int, intercept: float, given: tuple[object, ...], stream: Stream
-) -> float:
-    """Draw the u of row r and multiply the row, with its shrinkage scales, in place.
+def _sums(
+    rows: Floats, sites: Sites, some: NDArray[np.int64], samples: NDArray[np.int64] | slice
+) -> tuple[Reals, Reals]:
+    """What some rows with their sites say of samples' scores."""
+    laid_out = Rows.of(Normal.certain(rows[some]), np.float64, variance=False)
+    chosen = Sites(sites.tau[some][:, samples], sites.rho[some][:, samples])
+    return tile_sums(laid_out, chosen, True)
 
-    ``intercept`` is the prior precision of the row's intercept, ``given`` are kind, labels and
-    their decisions' means and variances.
+
+def _draw_scale(part: LabelRows, r: int, given: tuple[object, ...], stream: Stream) -> float:
+    """Draw the u of a part's row r and multiply it, with its shrinkage scales, in place.
+
+    ``given`` are kind, labels and their decisions' means and variances.
     """
-    state, prior = item.state, item.view.shrinkage
-    rows, order = state.rows.mean, state.rows.order - 1
-    power, rate, inverse = prior.stretch(state.scales, rows[:, :order] ** 2, axis=1)
-    own = float(rate[r]) + 0.5 * intercept * rows[r, order] ** 2
-    t = slice_scale(stream.word, power + 0.5, own, float(inverse[r]), 0.0, *given)
-    u = np.ones(len(rows))
-    u[r] = np.exp(t)
-    rows[r] *= np.sqrt(u[r])
+    item, row, place = part.item, part.rows[r], part.where[r]
+    state, prior, order = item.state, item.view.shrinkage, len(row) - 1
+    state.rows.mean[place, :order] = part.unit[r] * row[:order]
+    power, rate, inverse = prior.stretch(state.scales, state.rows.mean[:, :order] ** 2, axis=1)
+    own = float(rate[place]) + 0.5 * float(part.prior[r, order]) * row[order] ** 2
+    t = slice_scale(stream.word, power + 0.5, own, float(inverse[place]), 0.0, *given)
+    u = np.ones(len(state.rows.mean))
+    u[place] = np.exp(t)
+    row *= np.sqrt(u[place])
+    state.rows.mean[place, :order] = part.unit[r] * row[:order]
     state.scales = prior.stretched(state.scales, u, axis=1)
-    return float(u[r])
+    return float(u[place])
 
 
 def integrates(item: ObservedView) -> bool:

@@ -104,6 +104,19 @@ def plane_log_density(k, l, unit_k, unit_l, table, angle):  # type: ignore[no-un
 
 
 @njit(**STRICT)
+def shear_log_density(k, l, unit, table, by):  # type: ignore[no-untyped-def]  # noqa: E741
+    """Sum over rows of the log densities of ``l + by k``; entries and units (rows,)."""
+    total = 0.0
+    for i in range(len(k)):
+        entry = l[i] + by * k[i]
+        bits = np.float64(max(_LOWEST, min(entry * entry * unit[i], _HIGHEST))).view(np.int64)
+        place = (bits >> _FINE_REST) - _FINE_FIRST
+        value = table[place]
+        total += value + np.float64(bits & _FINE_MASK) * _FINE_SHARE * (table[place + 1] - value)
+    return total
+
+
+@njit(**STRICT)
 def turn_plane(second, place, k, l, angle):  # type: ignore[no-untyped-def]  # noqa: E741
     """Rotate packed second moments (P, rows) in the plane of factors k and l, in place.
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numba import njit
@@ -134,6 +135,12 @@ def _lower_quantile(p):  # type: ignore[no-untyped-def]
     return -top / low
 
 
+@lru_cache(maxsize=4096)
+def _digest(label: str) -> int:
+    """64 bits of a name: Python's own hash differs from process to process."""
+    return int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little")
+
+
 @dataclass(frozen=True)
 class Stream:
     """A named source of random numbers; equal keys give equal numbers.
@@ -165,8 +172,6 @@ class Stream:
         """
         key = self.key
         for label in labels:
-            if isinstance(label, str):  # Python's own hash differs from process to process
-                digest = hashlib.blake2b(label.encode(), digest_size=8).digest()
-                label = int.from_bytes(digest, "little")
-            key = int(derive(np.uint64(key ^ _CHILD), np.uint64(int(label) & _WORD)))
+            word = _digest(label) if isinstance(label, str) else int(label) & _WORD
+            key = int(derive(np.uint64(key ^ _CHILD), np.uint64(word)))
         return Stream(key)

@@ -291,7 +291,8 @@ def draw_elements(
     Element i of the result, row by row, has the index ``first + i`` in the stream.
     """
     arrays = [np.asarray(parameter, np.float64) for parameter in parameters]
-    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    shapes = {array.shape for array in arrays}
+    shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     # Copies rather than broadcast views: those are read-only, another type to the compiler.
     flat = [
         (array if array.shape == shape else np.broadcast_to(array, shape).copy()).ravel()

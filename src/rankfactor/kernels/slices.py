@@ -6,11 +6,12 @@ around the present value, widened until both ends are below the level, and shrun
 at every draw that falls below it. All of this leaves the density as it is. On a circle the interval
 is the whole circle at first (Murray, Adams and MacKay 2010).
 
-Here are the two densities that a sweep draws from most often, each in one loop without Python:
+Here are the densities that a sweep draws from most often, each in one loop without Python:
 
 - of t = log u, u the square of a scale,
   ``power t - rate u - inverse / u + slope sqrt(u) + sum_n log evidence_n(sqrt(u) m_n, u v_n)``;
-- of the angle by which two columns of rows are rotated.
+- of the angle by which two columns of rows are rotated;
+- of the multiple of one column of rows that is added to another.
 """
 
 import math
@@ -19,10 +20,11 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.evidence import log_evidence
-from rankfactor.kernels.planes import plane_log_density
+from rankfactor.kernels.planes import plane_log_density, shear_log_density
 from rankfactor.kernels.rng import derive, uniform
 
 STEP, MOST_STEPS = 1.0, 30  # of an interval: first width, and how often it may grow
+REACH = 4.0  # of a shear's interval, in the standard deviations that the scores give it
 SMALLEST = 1e-10  # width at which an interval counts as a point
 
 
@@ -88,14 +90,15 @@ def slice_columns(key, Q, h, power, rate, inverse):  # type: ignore[no-untyped-d
 def slice_planes(key, pairs, sides, turn):  # type: ignore[no-untyped-def]
     """Rotate factors in one plane after another by angles drawn from the density of their rows.
 
-    ``pairs`` (m, 2) are the planes; a side is rows (K, d), their units (K, d) and the table of the
-    log density of an entry. The rows, and ``turn`` (K, K), are rotated in place.
+    ``pairs`` (m, 2) are the planes; a side is rows (K, d), their units (K, d), the table of the log
+    density of an entry and the precision of a slab, which rotations do not change. The rows, and
+    ``turn`` (K, K), are rotated in place.
     """
     for number in range(len(pairs)):
         k, m = pairs[number]
         item = derive(key, number)
         level = math.log(uniform(item, 0))
-        for rows, unit, table in sides:
+        for rows, unit, table, _ in sides:
             level += plane_log_density(rows[k], rows[m], unit[k], unit[m], table, 0.0)
         high = math.pi * uniform(item, 1)  # the period of squares
         low = high - math.pi
@@ -104,7 +107,7 @@ def slice_planes(key, pairs, sides, turn):  # type: ignore[no-untyped-def]
             angle = low + (high - low) * uniform(item, word)
             word += 1
             value = 0.0
-            for rows, unit, table in sides:
+            for rows, unit, table, _ in sides:
                 value += plane_log_density(rows[k], rows[m], unit[k], unit[m], table, angle)
             if value > level:
                 break
@@ -114,9 +117,50 @@ def slice_planes(key, pairs, sides, turn):  # type: ignore[no-untyped-def]
                 high = angle
             angle = 0.0
         c, s = math.cos(angle), math.sin(angle)
-        for rows, _, _ in sides:
+        for rows, _, _, _ in sides:
             _turn(rows[k], rows[m], c, s)
         _turn(turn[k], turn[m], c, s)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slice_shears(key, pairs, sides, moment, turn):  # type: ignore[no-untyped-def]
+    """Add a multiple e of column k of all rows to column l, for one pair (k, l) after another.
+
+    ``pairs`` and ``sides`` as for `slice_planes`. ``moment`` S (K, K) gives the scores' part of the
+    log density, ``-(S_kk - 2 e S_kl + e^2 S_ll) / 2``. Rows, moment and ``turn`` follow, in place.
+    """
+    for number in range(len(pairs)):
+        k, m = pairs[number]
+        item = derive(key, number)
+        curvature, slope = moment[m, m], moment[k, m]
+        level = math.log(uniform(item, 0))
+        for rows, unit, table, ridge in sides:
+            level += shear_log_density(rows[k], rows[m], unit[m], table, 0.0)
+            curvature += ridge * np.sum(rows[k] * rows[k])
+            slope -= ridge * np.sum(rows[k] * rows[m])
+        # Neither column k of the rows nor the scores of factor l change, so the width does not.
+        width = REACH / math.sqrt(curvature)
+        high = width * uniform(item, 1)
+        low = high - width
+        by, word = 0.0, 2
+        while high - low > SMALLEST * width:
+            by = low + (high - low) * uniform(item, word)
+            word += 1
+            value = by * slope - 0.5 * by * by * curvature
+            for rows, unit, table, _ in sides:
+                value += shear_log_density(rows[k], rows[m], unit[m], table, by)
+            if value > level:
+                break
+            if by < 0.0:
+                low = by
+            else:
+                high = by
+            by = 0.0
+        for rows, _, _, _ in sides:
+            rows[m] += by * rows[k]
+        moment[k] -= by * moment[m]
+        moment[:, k] -= by * moment[:, m]
+        turn[k] -= by * turn[m]
 
 
 @njit(cache=True, nogil=True)

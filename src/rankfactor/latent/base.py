@@ -74,8 +74,19 @@ class ScorePrior(ABC):
         return InBasis(self, np.eye(len(matrix))).transformed(matrix)
 
     def turned(self, matrix: Floats) -> Self:
-        """The prior of the scores ``z @ matrix``, where the matrix (K, K) is orthogonal."""
+        """The prior of the scores ``z @ matrix``, where the matrix (K, K) is orthogonal.
+
+        A draw of a prior takes any matrix of determinant 1.
+        """
         return self
+
+    def moment(self, z: Normal) -> Floats:
+        """S (K, K): scores ``z @ M`` have the log density ``-tr(M^T S M) / 2``, up to a constant.
+
+        M has the determinant 1, and whatever the prior has learned of places is multiplied along
+        (`turned`).
+        """
+        raise InputError(f"{type(self).__name__} cannot be sampled: define `moment`.")
 
     def location(self, z: Normal) -> tuple[float, Floats]:
         """Precision and shift (K,) of the law of a vector that is added to all scores (N, K).

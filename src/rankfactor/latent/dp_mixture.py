@@ -206,6 +206,13 @@ class Mixture(ScorePrior):
         centres = replace(self.centres, mean=self.centres.mean / np.sqrt(u))
         return replace(self, centres=centres, psi=Point(self.psi.mean * u))
 
+    def moment(self, z: Normal) -> Floats:
+        """S (K, K): that of scores around their centres, and that of the centres."""
+        centres, R = self.centres.mean, self.responsibilities
+        apart = z.mean - R @ centres
+        spread = (apart.T * (R @ self.psi.mean)) @ apart
+        return np.asarray(spread + self.hyper.centre_precision * centres.T @ centres)
+
     def location(self, z: Normal) -> tuple[float, Floats]:
         """Precision and shift (K,) of the law of a vector that is added to scores and centres."""
         nu = self.hyper.centre_precision

@@ -35,6 +35,10 @@ class StandardNormal(Latent, ScorePrior):
         precision = packed_diagonal(np.ones(n_samples), n_factors)
         return precision, np.zeros((n_samples, n_factors))
 
+    def moment(self, z: Normal) -> Floats:
+        """S (K, K): the scores' own."""
+        return np.asarray(z.mean.T @ z.mean)
+
     def location(self, z: Normal) -> tuple[float, Floats]:
         """Precision and shift (K,) of the law of a vector that is added to all scores (N, K)."""
         return float(len(z.mean)), -z.mean.sum(axis=0)

@@ -123,6 +123,13 @@ class Sites(NamedTuple):
     tau: Floats
     rho: Floats
 
+    def without(self, rows: NDArray[np.bool_]) -> Sites:
+        """Sites that say nothing in some rows."""
+        if not rows.any():
+            return self
+        kept = ~rows[:, None]
+        return Sites(self.tau * kept, self.rho * kept)
+
 
 class Augmented(NamedTuple):
     """Sites at new parameters of a tile's rows, and the bound at the old ones."""
@@ -143,6 +150,19 @@ class Location(NamedTuple):
     precision: Floats
     pull: Floats
     by_parameters: NDArray[np.bool_]  # else by the intercept
+
+
+class AsLabels(NamedTuple):
+    """Features of two levels as rows of labels.
+
+    With the decision ``f = (w - cut) / unit`` and labels of the weight ``unit``, +1 for the upper
+    level, the label likelihood is the feature's own.
+    """
+
+    label: LabelLikelihood
+    unit: Floats  # (m,)
+    cuts: Floats  # (m,)
+    cut_precision: float  # of their normal priors
 
 
 class Slopes(NamedTuple):
@@ -282,6 +302,7 @@ class Likelihood(Part, ABC, Generic[Params]):
 
     has_intercept: ClassVar[bool] = False  # the rows end in an intercept
     needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
+    has_fixed_sites: ClassVar[bool] = False  # the sites do not depend on w
     has_monotone_bound: ClassVar[bool] = True  # no update lowers the bound
     # Whether `slopes` cost little more than the sites and say much more: curvatures far below tau.
     has_curvature: ClassVar[bool] = False
@@ -428,6 +449,18 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
     takes_sparse: ClassVar[bool] = False  # a sparse table is coded without being made dense
     uses_values: ClassVar[bool] = False  # values count, and not their order alone
     has_auto_margin: ClassVar[bool] = False  # the margin may be "auto" (`for_coding`)
+
+    def two_levels(self, params: Params) -> NDArray[np.int64]:
+        """Numbers of the rows that are labels in all but name (`as_labels`): none, by default."""
+        return np.zeros(0, np.int64)
+
+    def as_labels(self, params: Params, rows: NDArray[np.int64]) -> AsLabels:
+        """How rows of two levels see their samples."""
+        raise NotImplementedError
+
+    def with_cuts(self, params: Params, rows: NDArray[np.int64], cuts: Floats) -> Params:
+        """Parameters with other cut points (m,) of rows of two levels."""
+        raise NotImplementedError
 
     def for_coding(self, coding: Any) -> Self:
         """The likelihood with the defaults that depend on how many features vary."""

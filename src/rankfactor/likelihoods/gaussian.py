@@ -190,6 +190,7 @@ class Gaussian(StandardisedLikelihood):
     name: ClassVar[str] = "gaussian"
     phrase: ClassVar[str] = "Gaussian likelihood"
     needs_variance: ClassVar[bool] = False
+    has_fixed_sites: ClassVar[bool] = True
 
     def sites(self, tile: Tile) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""

@@ -62,6 +62,7 @@ from rankfactor.laws.modified_half_normal import ModifiedHalfNormal
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
+    AsLabels,
     Augmented,
     Coding,
     Location,
@@ -80,6 +81,7 @@ from rankfactor.likelihoods.coding import (
     cuts_in_use,
     mean_noise,
 )
+from rankfactor.likelihoods.hinge import Hinge
 from rankfactor.typing import Floats
 
 # Weight of a table of few features, features x margin, and the largest margin for it.
@@ -378,6 +380,20 @@ class MarginRank(CutLikelihood[CutPoints]):
     def scaled(self, params: CutPoints, factor: Floats) -> CutPoints:
         """Cut points times a factor."""
         return replace(params, mean=params.mean * factor[:, None])
+
+    def two_levels(self, params: CutPoints) -> NDArray[np.int64]:
+        """Rows with a single cut."""
+        return np.flatnonzero(params.n_cuts == 1)
+
+    def as_labels(self, params: CutPoints, rows: NDArray[np.int64]) -> AsLabels:
+        """``exp(-2 eps max(0, 1 - s (w - b) / eps))``: the hinge of a label of weight eps."""
+        return AsLabels(Hinge(), params.margin[rows], params.mean[rows, 0], self.cut_precision)
+
+    def with_cuts(self, params: CutPoints, rows: NDArray[np.int64], cuts: Floats) -> CutPoints:
+        """Their only cut points."""
+        mean = params.mean.copy()
+        mean[rows, 0] = cuts
+        return replace(params, mean=mean)
 
     def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound in w, each of shape (rows, samples)."""

@@ -49,6 +49,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
+    AsLabels,
     Location,
     Observed,
     Params,
@@ -64,6 +65,7 @@ from rankfactor.likelihoods.coding import (
     cut_scale_terms,
     cuts_in_use,
 )
+from rankfactor.likelihoods.probit import Probit
 from rankfactor.typing import Floats
 
 
@@ -200,6 +202,20 @@ class OrdinalProbit(LatentNormal[Thresholds]):
     def scaled(self, params: Thresholds, factor: Floats) -> Thresholds:
         """Cut points times a factor."""
         return Thresholds(params.h * factor[:, None], params.n_cuts)
+
+    def two_levels(self, params: Thresholds) -> NDArray[np.int64]:
+        """Rows with a single cut."""
+        return np.flatnonzero(params.n_cuts == 1)
+
+    def as_labels(self, params: Thresholds, rows: NDArray[np.int64]) -> AsLabels:
+        """``Phi(s (w - h))``: a probit."""
+        return AsLabels(Probit(), np.ones(len(rows)), params.h[rows, 0], self.cut_precision)
+
+    def with_cuts(self, params: Thresholds, rows: NDArray[np.int64], cuts: Floats) -> Thresholds:
+        """Their only cut points."""
+        h = params.h.copy()
+        h[rows, 0] = cuts
+        return Thresholds(h, params.n_cuts)
 
     def params_bound(self, params: Thresholds) -> float:
         """Log prior density of the cut points; log n! because they are ordered."""

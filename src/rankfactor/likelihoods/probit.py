@@ -77,7 +77,8 @@ class Probit(LabelLikelihood):
 
     def evidence_kind(self, signed: Floats) -> int | None:
         """The kernel of Phi(y m / sqrt(1 + v)), where all labels weigh 1."""
-        return PROBIT if np.isin(np.abs(signed), (0.0, 1.0)).all() else None
+        weight = np.abs(signed)
+        return PROBIT if ((weight == 0.0) | (weight == 1.0)).all() else None
 
     def draw_decision(
         self, signed: Floats, mean: Floats, variance: Floats, stream: Stream

@@ -119,6 +119,11 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
         """
         return -0.5 * ratio
 
+    @property
+    def ridge(self) -> float:
+        """Precision of a normal factor of every entry's density that `marginal` leaves out."""
+        return 0.0
+
     def stretch(self, scales: Scales, squares: Floats, axis: int = 0) -> Stretch:
         """Density of u at certain scales and rows, the squares of which are given.
 

@@ -179,6 +179,11 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         """Units of a^2, shape (rows, K): those of every row's block."""
         return self._joined([self.base.marginal_unit(one) for one in scales])
 
+    @property
+    def ridge(self) -> float:
+        """That of the base."""
+        return self.base.ridge
+
     def marginal(self, ratio: Floats) -> Floats:
         """Log density of an entry: the base's."""
         return self.base.marginal(ratio)

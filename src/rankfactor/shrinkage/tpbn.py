@@ -166,7 +166,7 @@ class TPBN(ScopedShrinkage[TPBNScales]):
 
     def precision(self, scales: TPBNScales) -> Floats:
         """E[1/xi], and that of the slab, shape (rows, K)."""
-        return scales.inv_xi + self._slab_precision
+        return scales.inv_xi + self.ridge
 
     @property
     def is_horseshoe(self) -> bool:
@@ -174,7 +174,8 @@ class TPBN(ScopedShrinkage[TPBNScales]):
         return self.r == self.s == 0.5
 
     @property
-    def _slab_precision(self) -> float:
+    def ridge(self) -> float:
+        """Precision of the slab."""
         return 0.0 if self.slab is None else self.slab**-2.0
 
     def unit(self, scales: TPBNScales) -> Floats:
@@ -197,7 +198,7 @@ class TPBN(ScopedShrinkage[TPBNScales]):
     def marginal(self, ratio: Floats) -> Floats:
         """Log density of an entry without its scales for the horseshoe, else given them.
 
-        The slab has no part in it: it does not change under rotations.
+        The slab has no part in it (`ridge`).
         """
         if not self.is_horseshoe:
             return super().marginal(ratio)
@@ -205,7 +206,7 @@ class TPBN(ScopedShrinkage[TPBNScales]):
 
     def stretch(self, scales: TPBNScales, squares: Floats, axis: int = 0) -> Stretch:
         """Density of u with xi, eta and, where it belongs to the entries alone, phi moved along."""
-        slab = 0.5 * self._slab_precision * squares.sum(axis=axis)
+        slab = 0.5 * self.ridge * squares.sum(axis=axis)
         if axis == self._axis:
             rate = np.broadcast_to((scales.top.mean * scales.phi.mean).ravel(), slab.shape)
             return Stretch(0.5, rate + slab, np.zeros_like(slab))
@@ -234,7 +235,7 @@ class TPBN(ScopedShrinkage[TPBNScales]):
             - c * float(np.log(eta.rate).sum())
             + float((self.s * shared * phi.log_mean - phi.mean * summed).sum())
             + squares.size * float(constant)
-            - 0.5 * self._slab_precision * float(squares.sum())
+            - 0.5 * self.ridge * float(squares.sum())
             + phi.expected_log_prior(0.5, top.mean, top.log_mean)
             + phi.entropy()
             + top.gain_over(0.5, 1.0)

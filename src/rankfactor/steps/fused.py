@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfactor.kernels.packed import packed_size
 from rankfactor.kernels.rng import Stream
@@ -103,9 +104,15 @@ def label_sums(
 
 
 def update_rows(
-    item: ObservedView, z: Normal, pool: Workers, stream: Stream | None = None
+    item: ObservedView,
+    z: Normal,
+    pool: Workers,
+    stream: Stream | None = None,
+    left_out: NDArray[np.bool_] | None = None,
 ) -> tuple[float, Floats, Floats]:
     """Update parameters and rows of the table's view, in place; with a stream, draw them.
+
+    Rows that are ``left_out`` (d,) are updated, but do not count in what is said of the scores.
 
     Returns
     -------
@@ -131,6 +138,8 @@ def update_rows(
         state.rows.put(tile, rows)
         state.params.put(tile, params)
         laid_out = Rows.of(rows, likelihood.dtype, variance=False)
+        if left_out is not None:
+            sites = sites.without(left_out[tile])
         return bound, *tile_sums(laid_out, sites, view.has_intercept)
 
     bound = 0.0

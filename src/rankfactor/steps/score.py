@@ -176,23 +176,26 @@ def view_sums(
     stream: Stream | None = None,
     number: int = 0,
     curved: bool = False,
+    left_out: NDArray[np.bool_] | None = None,
 ) -> Sums:
     """What a view's rows add to some samples, with its curvature if that is asked for.
 
     ``z`` (n, K) are their scores, ``number`` is the view's own. The work is done in the precision
-    of ``rows``.
+    of ``rows``; those that are ``left_out`` (d,) do not count.
     """
     n, n_factors = z.mean.shape
     size = packed_size(n_factors)
     # Packed ones in Fortran's order, as products give them.
     total = Sums(np.zeros((size, n)).T, np.zeros((n, n_factors)), np.zeros((size, n)).T)
-    for _, part, tile in item.walk(rows, z, samples, stream, number):
+    for where, part, tile in item.walk(rows, z, samples, stream, number):
         if curved:
             slopes = item.slopes(tile)
             sites = Sites(slopes.tau, slopes.push + slopes.tau * tile.w)
             total.curvature[:] += tile_curvature(part, slopes, item.view.has_intercept)
         else:
             sites = item.view.likelihood.sites(tile)
+        if left_out is not None:
+            sites = sites.without(left_out[where])
         second, first = tile_sums(part, sites, item.view.has_intercept)
         total.precision[:] += second
         total.shift[:] += first
