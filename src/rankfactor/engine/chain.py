@@ -35,7 +35,7 @@ class Gibbs:
 
     Attributes
     ----------
-    n_draws : int, default 1000
+    n_draws : int, default 2000
         Draws of a chain that count.
     burn_in : int, default 500
         Sweeps before the first of them.
@@ -74,7 +74,7 @@ class Gibbs:
         does "auto" rotate. Rotated draws have no scales.
     """
 
-    n_draws: int = 1000
+    n_draws: int = 2000
     burn_in: int = 500
     thin: int = 1
     n_chains: int = 4
