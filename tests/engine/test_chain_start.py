@@ -4,7 +4,7 @@ import pytest
 from tests.simulate import simulate
 
 from rankfactor import Gibbs, RankFactorClassifier
-from rankfactor.engine.fit import CHAIN_TOL, chain_start
+from rankfactor.engine.fitting import CHAIN_TOL, chain_start
 from rankfactor.engine.vb import Settings
 
 

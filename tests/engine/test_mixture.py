@@ -14,7 +14,7 @@ from rankfactor.classifiers.gated import GatedScores
 from rankfactor.classifiers.labels import ComponentLabels, signed_of
 from rankfactor.classifiers.per_component import gate_major, label_evidence
 from rankfactor.engine import gibbs
-from rankfactor.engine.on_disk import open_on_disk
+from rankfactor.engine.on_disk import describe, open_on_disk
 from rankfactor.kernels.packed import unpack
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import DPMixture, Mixture
@@ -331,7 +331,8 @@ def test_a_chain_that_was_stopped_goes_on_as_if_it_had_not_been(fitted, tmp_path
 
     def sampled(n_draws, folder):
         settings = gibbs.Gibbs(n_draws=n_draws, burn_in=2, n_chains=1, checkpoint=folder)
-        store, _ = open_on_disk(settings, model, fit.data.observed, labels, stream)
+        problem = describe(model, fit.data.observed, labels, stream)
+        store, _ = open_on_disk(settings, model, problem)
         return gibbs.sample(model, fit, settings, stream, 1, store=store)[0]
 
     sampled(4, tmp_path / "one")

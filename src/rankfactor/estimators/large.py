@@ -62,7 +62,9 @@ def as_stream(X: Any, estimator: FactorModel, model: Model, settings: FitSetting
 
 
 def _opened(X: Any, estimator: FactorModel) -> TableStream:
-    """A stream of the table, with the covariates that are asked for."""
+    """A stream of the table, with the covariates that are asked for; one that is given has them."""
+    if isinstance(X, TableStream):
+        return X
     stream = DaskStream(X) if is_collection(X) else open_stream(X)
     wanted = estimator.covariates
     return stream if wanted is None else stream.with_covariates(list(wanted))
