@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankfactor.report import write_report
     from rankfactor.storage.draw_store import open_draws
     from rankfactor.storage.model_file import load_model, save_model
+    from rankfactor.versions import show_versions
 
 _HOMES = {
     "Dataset": "data",
@@ -30,6 +31,7 @@ _HOMES = {
     "open_draws": "storage.draw_store",
     "read_table": "data",
     "save_model": "storage.model_file",
+    "show_versions": "versions",
     "write_report": "report",
 }
 
@@ -47,6 +49,7 @@ __all__ = [
     "open_draws",
     "read_table",
     "save_model",
+    "show_versions",
     "write_report",
 ]
 
