@@ -1,28 +1,42 @@
 """The tutorials run as they stand, print what they say they print, and find what they say."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-TUTORIALS = sorted((Path(__file__).parents[1] / "docs" / "tutorials").glob("*.md"))
+from rankfactor.cli import app
+
+PAGES = (Path(__file__).parents[1] / "docs" / "tutorials").glob("*.md")
+TUTORIALS = sorted(page for page in PAGES if page.stem != "index")
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def run(text, capsys):
-    """Names that the code of a page leaves, and what it prints."""
-    names = {}
-    for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        exec(compile(code, "tutorial", "exec"), names)
-    return names, capsys.readouterr().out
+    """Names that the Python code of a page leaves, and what its code and commands print."""
+    names, printed = {}, ""
+    for language, code in BLOCK.findall(text):
+        if language == "python":
+            exec(compile(code, "tutorial", "exec"), names)
+            continue
+        for line in code.splitlines():
+            program, *arguments = shlex.split(line)
+            assert program == "rankfactor"
+            result = CliRunner().invoke(app, arguments)
+            assert result.exit_code == 0, result.output
+            printed += result.output
+    return names, printed + capsys.readouterr().out
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda path: path.stem)
+@pytest.mark.quick_cases("big_five")
 def test_tutorial(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text("utf-8")
     names, printed = run(text, capsys)
-    inside = re.sub(r"^```python\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    for line in re.findall(r"^    (\S.*)$", inside, re.MULTILINE):
+    for line in re.findall(r"^    (\S.*|  \S.*)$", BLOCK.sub("", text), re.MULTILINE):
         assert line in printed.splitlines()
     assert list(tmp_path.glob("*.png"))  # every tutorial ends in a picture
     CLAIMS[page.stem](names)
@@ -37,4 +51,16 @@ def big_five(names):
     assert sorted(trait for traits in led for trait in traits) == list("ACENO")
 
 
-CLAIMS = {"big_five": big_five}
+def first_analysis(names):
+    """Tau towards impairment, amyloid against it; the AUC and the size of the leading factors."""
+    effect = names["effects"].set_index("feature")["effect"]
+    assert effect["tau"] > 0.5
+    assert effect["Ab_42"] < -0.3
+    assert 0.3 < names["model"].shares[:2].sum() < 0.4
+    summary = Path("cv/summary.csv").read_text("utf-8").splitlines()
+    heading = summary[0].split(",")
+    for line in summary[1:]:
+        assert 0.90 < float(line.split(",")[heading.index("auc")]) < 0.93
+
+
+CLAIMS = {"big_five": big_five, "first-analysis": first_analysis}
