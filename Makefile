@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+DOCS_STAMP := .venv/.docs-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow test-all test-processors lint types contract check bench bench-scale bench-instructions gallery recovery stress
+.PHONY: help venv demo docs dist test test-slow test-all test-processors test-wheel lint types contract check bench bench-scale bench-instructions gallery recovery stress
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -18,6 +19,26 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(STAMP)
+
+docs: $(DOCS_STAMP) ## build the documentation site into site/, failing at any broken link
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $(DOCS_STAMP)
+
+dist: venv ## build the source archive and the wheel into dist/
+	rm -f dist/rankfactor-*
+	$(BIN)/python -m build --outdir dist
+
+WHEEL := $(CURDIR)/.venv/wheel
+test-wheel: dist ## install the wheel into an empty environment and run the demo outside of the tree
+	rm -rf $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/rankfactor-*.whl
+	cd $$(mktemp -d) && $(WHEEL)/bin/rankfactor --version && $(WHEEL)/bin/rankfactor demo --folds 2 --out demo \
+		&& $(WHEEL)/bin/python -c 'import rankfactor; rankfactor.show_versions()'
 
 demo: venv ## fit the bundled data and write a report
 	$(BIN)/rankfactor demo
