@@ -74,7 +74,7 @@ contract: venv ## check the direction of imports
 
 check: lint types contract test ## everything that must pass before a change goes in
 
-bench: venv ## time against other programs, for docs/performance.md (BENCH: its options)
+bench: venv ## time against other programs, for docs/results/performance.md (BENCH: its options)
 	$(BIN)/python -m benchmarks.bench $(BENCH)
 	test -z "$(RANKFACTOR_DATA)" || $(BIN)/python benchmarks/default_fit.py
 
@@ -84,14 +84,14 @@ bench-scale: venv ## time and memory of fits to many samples, for docs/large-tab
 bench-instructions: venv ## count the instructions of a small fit under valgrind
 	$(BIN)/python -m benchmarks.bench.instructions
 
-gallery: venv ## draw docs/gallery.md and its pictures again (needs RANKFACTOR_DATA and a Chromium)
+gallery: venv ## draw docs/reference/gallery.md and its pictures again (needs RANKFACTOR_DATA and a Chromium)
 	$(BIN)/python docs/build_gallery.py
 
 RESULTS := .venv/results
-recovery: venv ## compare the recovery of known factors, for docs/results.md (about 8 minutes; pip install mofapy2 factor_analyzer)
+recovery: venv ## compare the recovery of known factors, for docs/results/results.md (about 8 minutes; pip install mofapy2 factor_analyzer)
 	$(BIN)/rankfactor reproduce recovery --out $(RESULTS)/recovery --figures $(RESULTS)/recovery
 	$(BIN)/python docs/build_results.py $(RESULTS)
 
-stress: venv ## compare models on damaged tables, for docs/results.md (about an hour; needs RANKFACTOR_DATA)
+stress: venv ## compare models on damaged tables, for docs/results/results.md (about an hour; needs RANKFACTOR_DATA)
 	$(BIN)/rankfactor reproduce stress --threads 1 --out $(RESULTS)/stress --figures $(RESULTS)/stress --resume
 	$(BIN)/python docs/build_results.py $(RESULTS)

@@ -1,7 +1,7 @@
-"""How well calibrated probabilities are: the table of docs/models.md ("Probabilities").
+"""How well calibrated probabilities are: the table of docs/howto/models.md ("Probabilities").
 
     RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/calibration.py [--json FILE] [--sets A,B]
-    .venv/bin/python benchmarks/calibration.py --figure docs/reliability.png
+    .venv/bin/python benchmarks/calibration.py --figure docs/images/reliability.png
 
 Training parts only: three folds of the bundled and the small sets, two of USPS 3 against 5, 1000
 samples for training and 2000 for validation of MNIST 3 against 5, and three simulated tables (300

@@ -4,7 +4,7 @@
     RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/digits.py mnist --seeds 1
 
 The folder holds usps_3v5.npz and mnist_3v5.npz. The defaults were chosen without the test parts
-(docs/decisions.md). The support vector machine with a radial kernel has C and gamma chosen by
+(docs/notes/decisions.md). The support vector machine with a radial kernel has C and gamma chosen by
 5-fold cross-validation on (at most 3,000 samples of) the training part.
 """
 

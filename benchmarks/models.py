@@ -1,4 +1,4 @@
-"""What each model, prior and engine gives and costs: the table of docs/models.md.
+"""What each model, prior and engine gives and costs: the table of docs/howto/models.md.
 
     RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/models.py
 

@@ -1,6 +1,7 @@
 """Why the paper's printed rank updates are not the default: the spread of w by iteration.
 
-    RANKFACTOR_DATA=FOLDER .venv/bin/python benchmarks/printed_updates.py docs/printed_updates.png
+    export RANKFACTOR_DATA=FOLDER
+    .venv/bin/python benchmarks/printed_updates.py docs/images/printed_updates.png
 
 USPS 3 against 5, training part (usps_3v5.npz), K = 20, variational Bayes without labels.
 """

@@ -1,8 +1,9 @@
 """Draw the gallery: every figure of the library from real data, and the demo's report in a browser.
 
-``RANKFACTOR_DATA=FOLDER make gallery`` writes docs/gallery.md and the pictures in docs/images. The
-code under every picture is the code that drew it. Digits come from the folder (usps_3v5.npz) and
-are left as they are without it; the report's pictures need playwright and a Chromium.
+``RANKFACTOR_DATA=FOLDER make gallery`` writes docs/reference/gallery.md and the pictures in
+docs/images. The code under every picture is the code that drew it. Digits come from the folder
+(usps_3v5.npz) and are left as they are without it; the report's pictures need playwright and a
+Chromium.
 """
 
 from __future__ import annotations
@@ -235,15 +236,15 @@ def write() -> None:
         "## The report\n",
     ]
     for name, text, *_ in REPORT:
-        parts.append(f"![{text}](images/{name}.png)\n\n{text}\n")
+        parts.append(f"![{text}](../images/{name}.png)\n\n{text}\n")
     for heading, entries in (("Alzheimer's disease", ALZHEIMER), ("Digits", DIGITS)):
         parts.append(f"## {heading}\n")
         for entry in entries:
             parts.append(f"### {entry.title}\n\n`{entry.code}`\n")
-            parts.append(f"![{entry.title}](images/{entry.name}.png)\n")
+            parts.append(f"![{entry.title}](../images/{entry.name}.png)\n")
             if entry.text:
                 parts.append(f"{entry.text}\n")
-    (DOCS / "gallery.md").write_text("\n".join(parts), "utf-8")
+    (DOCS / "reference" / "gallery.md").write_text("\n".join(parts), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Put what `rankfactor reproduce` wrote into docs/results.md.
+"""Put what `rankfactor reproduce` wrote into docs/results/results.md.
 
 ``python docs/build_results.py FOLDER`` takes FOLDER/NAME/*.md, as written by ``rankfactor reproduce
 ... --out FOLDER/NAME``, for every mark ``<!-- NAME: begin -->`` of the page. A part whose folder is
@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "results.md"
+PAGE = Path(__file__).parent / "results" / "results.md"
 PART = re.compile(r"(<!-- (\S+): begin -->\n).*?(<!-- \2: end -->)", re.DOTALL)
 
 
@@ -37,7 +37,7 @@ def copy_figures(page: str, folder: Path, images: Path) -> list[Path]:
     copied = []
     for found in PART.finditer(page):
         for figure in sorted((folder / found[2]).glob("*.png")):
-            if f"](images/{figure.name})" in page:
+            if f"](../images/{figure.name})" in page:
                 copied.append(Path(shutil.copyfile(figure, images / figure.name)))
     return copied
 
@@ -47,7 +47,7 @@ def main() -> None:
         sys.exit("give the folder that holds the folders of `rankfactor reproduce --out`.")
     folder, page = Path(sys.argv[1]), PAGE.read_text()
     PAGE.write_text(paste(page, folder))
-    copy_figures(page, folder, PAGE.parent / "images")
+    copy_figures(page, folder, PAGE.parents[1] / "images")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def command_page():
     parts = [
         "# Commands and options",
         "Generated from the program: `rankfactor COMMAND --help` prints the same. The "
-        "[guide](../command-line.md) explains the commands by task.",
+        "[guide](command-line.md) explains the commands by task.",
     ]
     for name, command in typer.main.get_command(app).commands.items():
         parts += command_parts(f"rankfactor {name}", command)

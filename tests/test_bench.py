@@ -70,7 +70,7 @@ def test_text_goes_between_the_marks_of_the_page():
 
 
 def test_the_page_has_the_marks():
-    page = (ROOT / "docs" / "performance.md").read_text("utf-8")
+    page = (ROOT / "docs" / "results" / "performance.md").read_text("utf-8")
     assert page.count(report.BEGIN) == page.count(report.END) == 1
 
 

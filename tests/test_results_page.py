@@ -1,4 +1,4 @@
-"""docs/results.md is filled from the files of `rankfactor reproduce --out`."""
+"""docs/results/results.md is filled from the files of `rankfactor reproduce --out`."""
 
 import importlib.util
 import re
@@ -30,7 +30,7 @@ def test_figures_that_the_page_shows_are_copied(tmp_path):
     (tmp_path / "images").mkdir()
     for name in ("shown", "other"):
         (tmp_path / "one" / f"{name}.png").write_bytes(name.encode())
-    page = "![A figure](images/shown.png)\n<!-- one: begin -->\nold\n<!-- one: end -->\n"
+    page = "![A figure](../images/shown.png)\n<!-- one: begin -->\nold\n<!-- one: end -->\n"
     copied = builder().copy_figures(page, tmp_path, tmp_path / "images")
     assert copied == [tmp_path / "images" / "shown.png"]
     assert copied[0].read_bytes() == b"shown"
@@ -38,14 +38,14 @@ def test_figures_that_the_page_shows_are_copied(tmp_path):
 
 
 def test_pictures_of_the_page_exist():
-    page = (DOCS / "results.md").read_text()
-    shown = re.findall(r"\]\((images/[^)]+)\)", page)
+    page = (DOCS / "results" / "results.md").read_text()
+    shown = re.findall(r"\]\(\.\./(images/[^)]+)\)", page)
     assert shown
     assert [name for name in shown if not (DOCS / name).exists()] == []
 
 
 def test_the_page_has_no_empty_part():
-    page = (DOCS / "results.md").read_text()
+    page = (DOCS / "results" / "results.md").read_text()
     parts = builder().PART.findall(page)
     assert len(parts) >= 4
     for begin, name, _ in parts:

@@ -1,7 +1,7 @@
 """Time rankfactor beside its peers: `make bench`, or `python -m benchmarks.bench --quick`.
 
 Results are kept in benchmarks/results/bench.json shape by shape, so that a run of some shapes
-leaves the others as they were; bench.md and docs/performance.md are written from it.
+leaves the others as they were; bench.md and docs/results/performance.md are written from it.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from benchmarks.bench.tables import QUICK, SHAPES
 from rankfactor.__about__ import __version__
 
 RESULTS = peers.ROOT / "benchmarks" / "results"
-PAGE = peers.ROOT / "docs" / "performance.md"
+PAGE = peers.ROOT / "docs" / "results" / "performance.md"
 PARTS = ("shapes", "peaks", "scaling", "instructions", "waiting")
 
 

@@ -1,4 +1,4 @@
-"""Markdown from the results: tables that docs/performance.md includes between two marks."""
+"""Markdown from the results: tables that docs/results/performance.md includes between two marks."""
 
 from benchmarks.bench.contestants import CONTESTANTS
 from benchmarks.bench.roofline import work

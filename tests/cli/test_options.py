@@ -64,7 +64,7 @@ def test_the_first_sentence_is_the_help(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "part.py").write_text(
         'class Other:\n    """No."""\n\n\nclass Part(Base[int]):\n    """A part.\n\n'
         "    Parameters\n    ----------\n    one, two : int, default 1\n        How `many`, and\n"
-        '        "more" (docs/models.md). Else none.\n\n    Attributes\n    ----------\n'
+        '        "more" (docs/howto/models.md). Else none.\n\n    Attributes\n    ----------\n'
         '    three_ : int\n        Not an argument.\n    """\n'
     )
     monkeypatch.setattr(opt, "files", lambda package: tmp_path)

@@ -178,7 +178,7 @@ def test_calibrated_probabilities_are_closer_to_the_truth(model, training):
 
 
 def test_a_few_steps_give_the_scale_of_whole_refits():
-    """Within 5 %: on larger tables it is 1 to 4 % (docs/decisions.md)."""
+    """Within 5 %: on larger tables it is 1 to 4 % (docs/notes/decisions.md)."""
     X, y, _ = known_chances(n=150)
     fitted = RankFactorClassifier(n_factors=4, margin=0.05, max_iter=40, random_state=0)
     posterior, pool = fitted.fit(X, y).posterior_, Workers()

@@ -64,7 +64,7 @@ def test_a_prior_of_no_spread_is_the_fixed_margin(monkeypatch):
 
 
 def test_the_margin_falls_as_far_as_its_prior_lets_it():
-    """Nothing in the pseudo-likelihood rewards a margin; docs/decisions.md has the measurements."""
+    """Nothing in the pseudo-likelihood rewards a margin (measured in docs/notes/decisions.md)."""
     simulated = simulate(n=100, d=20, seed=3)
     means = []
     for shape in (1.0, 100.0, 10_000.0):

@@ -5,7 +5,7 @@ r"""Classifiers behind gates: one likelihood term per label, on the mixed decisi
 with the gates taken at the mean scores. The sum of ``tau_n (r r^T) (x) E[d d^T]`` that a row needs
 is one matrix product, pairs of gates by samples by pairs of coordinates, so scores keep their
 variance and no array of N x (gates K)^2 is made. The prior of b is normal with fixed precisions:
-learned ones shrink the local deviations away (docs/decisions.md).
+learned ones shrink the local deviations away (docs/notes/decisions.md).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ explain all of a narrow table, what is left is noise. So the two parts' kernels 
 1 - v and v; with features both are multiplied by the mean diagonal of the features' kernel. The
 residual's share v = n / (2 n + 40) of the prior grows with the number of labels n, since few labels
 cannot tell many weights. All this is fixed: choosing it, or a precision, by hidden labels was no
-better (docs/decisions.md).
+better (docs/notes/decisions.md).
 
 With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and
 w ~ N(0, I). Where n < K + d everything happens in the span of the samples: A A^T = U D U^T gives

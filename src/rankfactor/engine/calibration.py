@@ -23,8 +23,8 @@ What that part is:
 - `retrain`: predictive training from the label-free fit that it began at, and the coefficients. The
   beginning has seen no label, so nothing of the hidden ones is left. Training on from its end with
   labels hidden is quicker but remembers them: 20 steps later, scales were still twice as large as
-  these, and worse than none (docs/performance.md). As it costs a training each time, its steps are
-  larger, its tolerance is looser, and folds are hidden only until they have 100 samples.
+  these, and worse than none (docs/results/performance.md). As it costs a training each time, its
+  steps are larger, its tolerance is looser, and folds are hidden only until they have 100 samples.
 - `fit_again`: the whole joint fit.
 """
 

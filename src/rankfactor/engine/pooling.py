@@ -4,8 +4,9 @@ The coefficients of probit labels are the chain's own draws: the joint posterior
 model is right as it stands. Those of a pseudo-likelihood (the hinge, or a probit whose labels have
 weights other than 1: ``Phi(f)^c`` and ``Phi(-f)^c'`` do not add up to 1) are fitted anew at each of
 the draws that predict, to label-free encodings of the training samples, as after variational Bayes
-(docs/models.md). So are those of nonlinear classifiers; with a mixture, encodings and classifiers
-are those of the draw's own components, so that components need not be matched between draws.
+(docs/howto/models.md). So are those of nonlinear classifiers; with a mixture, encodings and
+classifiers are those of the draw's own components, so that components need not be matched between
+draws.
 """
 
 from __future__ import annotations

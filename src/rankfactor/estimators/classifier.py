@@ -89,7 +89,7 @@ class PlainClassifier(Deciding):
         scores separate the classes; ``elbo_`` is then the table's, without labels. "auto" is
         "bayes" for a table of at most 40 features, whose factors leave next to nothing out, and
         under Gibbs sampling; "predictive" from 500 samples on where the model has it; else
-        "label-free" (docs/defaults.md). ``posterior_.training`` says which it was.
+        "label-free" (docs/reference/defaults.md). ``posterior_.training`` says which it was.
     residual : "auto" or bool, default "auto"
         Whether decisions have a second part beside the factors: one weight a feature for what the
         factors leave of it, so that a class that is not among the leading factors is still told.
@@ -100,9 +100,9 @@ class PlainClassifier(Deciding):
         How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
         cross-validation within the training data, which costs twelve fits more.
     experts : {"auto", "kernel", "mixed", "per_component"}, default "auto"
-        How a nonlinear model decides (docs/models.md). "kernel": a radial kernel on label-free
-        scores, beside a linear part, with settings chosen by hidden labels; "mixed": local
-        deviations from a shared classifier, fitted to their mixed decision after the factors;
+        How a nonlinear model decides (docs/howto/models.md). "kernel": a radial kernel on
+        label-free scores, beside a linear part, with settings chosen by hidden labels; "mixed":
+        local deviations from a shared classifier, fitted to their mixed decision after the factors;
         "per_component": the paper's Dirichlet-process mixture of the scores, with a classifier to
         a component. "auto" is "kernel" where that predicts hidden labels better than a linear
         classifier by two standard errors, else the linear model; "mixed" under Gibbs sampling.

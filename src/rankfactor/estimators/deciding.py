@@ -75,7 +75,7 @@ class Deciding(FactorModel):
         """Intervals of the decisions of new samples, after Gibbs sampling; else their spread.
 
         Those of variational Bayes are much too narrow: at level 0.9 they hold the true decision of
-        simulated samples in about half of the cases (docs/models.md).
+        simulated samples in about half of the cases (docs/howto/models.md).
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ class MixedExperts:
         What predictive training follows: the gradient of a linear classifier, to whose scores the
         experts are fitted afterwards, or that of the mixed decision. The latter separates the
         training samples sooner, and then has nothing more to say to the factors
-        (docs/decisions.md).
+        (docs/notes/decisions.md).
     """
 
     n_components: int = 10

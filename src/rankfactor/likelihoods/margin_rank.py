@@ -17,7 +17,7 @@ Dividing w and b by eps_i shows that the margin is a temperature: eps_i J_i is t
 feature's whole likelihood, since the prior of its loadings is free to take up any scale. So that
 a feature of two levels weighs as much as one of a thousand, eps_i = margin x 32 / J_i: ``margin``
 is the margin of a feature with 32 cuts, and ``max_cuts`` is a matter of resolution only
-(docs/decisions.md).
+(docs/notes/decisions.md).
 
 The margin may be inferred, one to a feature, under eps_i ~ Gamma(shape, rate_i) with the mean that
 it would have if it were fixed. Given lam a term of the likelihood is normal in eps, so that
@@ -29,7 +29,7 @@ and Var(eps) joins the variances in E[u^2]. The paper calls the Gamma prior conj
 `ModifiedHalfNormal`, for shape 1 a normal kept to eps > 0. Shapes below 1 are refused: their
 density has a pole at 0. A temperature is nothing that a likelihood without a normaliser can tell:
 every factor exp(-2 max(0, u)) rises as eps falls, so only the prior holds the margin up
-(docs/decisions.md).
+(docs/notes/decisions.md).
 
 The data enter through one-byte codes only, so a fitted model codes new samples against its cuts.
 These observed values are all that it keeps of the table.
@@ -159,7 +159,7 @@ def margin_for(n_features: int) -> float:
     What a table says of a sample's scores grows as features x margin, what the prior says is
     fixed. With few features the prior wins, and factors that tell classes are switched off; so
     below 40 features the margin rises to keep the product at 2, but not beyond 0.2
-    (docs/decisions.md).
+    (docs/notes/decisions.md).
     """
     return min(max(LEAST_WEIGHT / max(n_features, 1), USUAL), LARGEST)
 

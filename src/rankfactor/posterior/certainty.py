@@ -1,8 +1,8 @@
 r"""How sure effects, loadings and coefficients are: spread, interval, error rate, and *clear*.
 
 The posterior of variational Bayes is too narrow to answer this: of loadings whose 90 % interval
-leaves zero out, 12 to 22 % are truly zero (docs/interpretation.md). So there are two answers and,
-without either, none:
+leaves zero out, 12 to 22 % are truly zero (docs/reference/interpretation.md). So there
+are two answers and, without either, none:
 
 - **Stability** (`rankfactor.posterior.stability`), where refits to half-samples were made. With s
   the standard deviation between samples and P pairs of halves, m / s is compared with Student's t

@@ -4,8 +4,8 @@ New samples are coded with the stored coding and encoded with the stored loading
 does not hold the training table. It does hold observed values of single features: the cuts of a
 rank likelihood, and the knots of the regression on covariates. It also holds the names, label-free
 scores and labels of the training samples, unless `Posterior.without_training_samples` took them
-out. docs/model-file.md lists everything. Features that did not vary in training are not part of the
-model; they have zero loadings in everything that is given out.
+out. docs/reference/model-file.md lists everything. Features that did not vary in training are not
+part of the model; they have zero loadings in everything that is given out.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class Prediction:
     ) -> Any:
         """Intervals of the decisions of samples: lower and upper ends in the last dimension.
 
-        After variational Bayes they are a spread that is much too narrow (docs/models.md).
+        After variational Bayes they are a spread that is much too narrow (docs/howto/models.md).
         """
         with workers(n_threads) as pool:
             decision = self.decide(self.match(X, missing_features), pool)

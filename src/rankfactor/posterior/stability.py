@@ -19,7 +19,7 @@ standard deviation above is multiplied by the ratio of the full fit to the mean 
 between 1 and 2, which s(n) / s(n / 2) cannot leave; it is 2 where the two differ in sign. A
 quantity then stands out from zero by as many standard deviations as the mean of the halves does
 from the spread of the halves. Without this correction, 18 to 36 % of the effects called clear after
-label-free training were truly zero in simulated tables (docs/interpretation.md).
+label-free training were truly zero in simulated tables (docs/reference/interpretation.md).
 
 Everything is that of the full fit's factors: those of a half are matched to them by order and
 sign first.

@@ -3,7 +3,8 @@
 The header holds the format's name and version, the library's version, the parts with their
 hyper-parameters, a summary of the training, and what the writer says of where the model comes from
 (its provenance). Feature names, cuts, classes, loadings and so on are arrays, exact to the last
-bit. docs/model-file.md describes the members; `rankfactor.storage.archive` is how they are kept.
+bit. docs/reference/model-file.md describes the members; `rankfactor.storage.archive` is how they
+are kept.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def save_model(
         shows. Without them the model predicts the same, and `load_model` gives a posterior that has
         their number, their class counts and the moments of their scores only. Single observed
         values of features (cuts, knots of covariates) and the landmarks of a kernel are kept either
-        way: docs/model-file.md.
+        way: docs/reference/model-file.md.
     """
     path, posterior = Path(path), getattr(model, "posterior_", model)
     if not isinstance(posterior, Posterior):
