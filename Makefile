@@ -78,7 +78,7 @@ bench: venv ## time against other programs, for docs/results/performance.md (BEN
 	$(BIN)/python -m benchmarks.bench $(BENCH)
 	test -z "$(RANKFACTOR_DATA)" || $(BIN)/python benchmarks/default_fit.py
 
-bench-scale: venv ## time and memory of fits to many samples, for docs/large-tables.md (SCALE: its options)
+bench-scale: venv ## time and memory of fits to many samples, for docs/howto/large-tables.md (SCALE: its options)
 	$(BIN)/python benchmarks/scale.py $(SCALE)
 
 bench-instructions: venv ## count the instructions of a small fit under valgrind

@@ -26,6 +26,8 @@ OPTIONAL = (
     "mudata",
     "arviz-base",
     "arviz-stats",
+    "dask",
+    "distributed",
     "pooch",
     "gseapy",
     "openpyxl",
