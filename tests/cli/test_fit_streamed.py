@@ -143,6 +143,7 @@ def test_arrays_and_annotated(table: pd.DataFrame) -> None:
     same_model("large.npy")
 
 
+@pytest.mark.slow
 def test_the_report_says_how_many_samples_there_were(table: pd.DataFrame) -> None:
     table.to_csv("large.csv")
     labels = ("--labels", "patients.csv:status")

@@ -40,6 +40,7 @@ def same_bytes(command: str, table: str, *more: str) -> None:
     assert Path("parts.csv").read_bytes() == Path("whole.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_text_and_parquet(large: pd.DataFrame) -> None:
     fit("table.csv", *LABELS, "--labels", "labels.csv:kind")
     large.assign(note="some words", e=large["e"].astype(object)).to_csv("large.csv")
@@ -89,6 +90,7 @@ def test_arrays_and_annotated(large: pd.DataFrame) -> None:
     same_bytes("predict", "large.zarr")
 
 
+@pytest.mark.slow
 def test_covariates_and_words(large: pd.DataFrame) -> None:
     rng = np.random.default_rng(0)
     table = pd.read_csv("table.csv", index_col="sample")
@@ -116,6 +118,7 @@ def test_covariates_and_words(large: pd.DataFrame) -> None:
     )
 
 
+@pytest.mark.slow
 def test_parquet_and_zarr_hold_the_same(large: pd.DataFrame) -> None:
     zarr = pytest.importorskip("zarr")
     fit("table.csv", *LABELS)

@@ -43,6 +43,7 @@ def decided(X, y, new, **arguments):
     return model.fit(X, y).decision_function(new)
 
 
+@pytest.mark.slow
 def test_frames_files_and_collections_agree(client, table, tmp_path):
     array, frame = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
     X, y = table

@@ -97,6 +97,7 @@ def test_sums_and_streams_go_over_all_shards_in_order(here, table):
         ]
 
 
+@pytest.mark.slow
 def test_what_travels_does_not_depend_on_the_number_of_samples(here):
     X, y = counts(500)
     moved = []
@@ -197,6 +198,7 @@ def _rows(X, first, stop):
     return X[first:stop]
 
 
+@pytest.mark.slow
 def test_shards_of_a_worker_may_lie_in_scratch_files(here, table, tmp_path):
     X, y = table
     local = fitted(X, y, LocalPlacement(chunks_of(X)))
@@ -210,6 +212,7 @@ def test_shards_of_a_worker_may_lie_in_scratch_files(here, table, tmp_path):
         placed(place, X)
 
 
+@pytest.mark.slow
 def test_workers_read_arrays_in_files(here, table, tmp_path):
     X, y = table
     np.save(tmp_path / "table.npy", X)
@@ -232,6 +235,7 @@ def test_sources_of_tables(here, table, tmp_path):
     assert isinstance(source_of(DaskStream(array), np.asarray, chunks, here), DaskRows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "dataframe"])
 def test_parts_of_a_dask_collection_become_shards(kind, here, table):
     X, y = table
