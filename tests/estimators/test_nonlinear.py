@@ -286,7 +286,7 @@ def test_linear_models_have_no_components(small):
 @pytest.mark.parametrize("classifier", ["hinge", "probit"])
 @pytest.mark.slow
 def test_draws_of_a_mixture_part_crossed_classes(classifier):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     loadings = rng.standard_normal((30, 2))
     X, y = table(crossed, 300, rng, loadings)
     new, truth = table(crossed, 500, rng, loadings)

@@ -23,12 +23,9 @@ from rankfactor.data.streams.base import joined, rows_of
 from rankfactor.data.streams.collections import DaskStream, is_collection
 from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.fit_settings import FitSettings, Labels
-from rankfactor.engine.large.cluster import DaskPlacement
-from rankfactor.engine.large.connecting import connect, current_client
 from rankfactor.engine.large.fit import CORE, SAMPLE, LargeTable, fit_large, why_not_large
 from rankfactor.engine.large.placement import LocalPlacement
 from rankfactor.engine.large.shards import stage_of
-from rankfactor.engine.large.sources import source_of
 from rankfactor.errors import InputError, did_you_mean
 from rankfactor.features.matching import refuse_shuffled
 from rankfactor.features.plan import FeaturePlan
@@ -82,14 +79,17 @@ def cluster_of(estimator: FactorModel, stream: TableStream) -> Iterator[Any]:
 
     A Dask collection without ``cluster`` runs on the client that is there, if there is one.
     """
-    if estimator.cluster is not None:
-        with connect(estimator.cluster) as client:
-            yield client
-    elif isinstance(stream, DaskStream) and (client := current_client()) is not None:
-        with connect(client):
-            yield client
-    else:
+    if estimator.cluster is None and not isinstance(stream, DaskStream):
         yield None
+        return
+    from rankfactor.engine.large.connecting import connect, current_client
+
+    cluster = current_client() if estimator.cluster is None else estimator.cluster
+    if cluster is None:
+        yield None
+        return
+    with connect(cluster) as client:
+        yield client
 
 
 def _is_sparse(X: Any) -> bool:
@@ -195,6 +195,9 @@ def fit_stream(
     if client is None:
         place = LocalPlacement(chunks, memory, estimator.scratch, stage_of(settings.progress))
         return fit_large(model, plan, large, labels, settings, place)
+    from rankfactor.engine.large.cluster import DaskPlacement
+    from rankfactor.engine.large.sources import source_of
+
     source = source_of(stream, prepare, chunks, client)
     with DaskPlacement(source, client, memory, estimator.scratch) as on_cluster:
         return fit_large(model, plan, large, labels, settings, on_cluster)

@@ -146,7 +146,9 @@ class OrdinalProbit(LatentNormal[Thresholds]):
 
     def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
         """Cut points given the rows."""
-        h = raise_cut_points(params.h, params.n_cuts, *self._target(statistics, rows))
+        diagonal, beside, linear, within = self._target(statistics, rows)
+        within = np.maximum(within, 1.0)  # a level that a part of the table lacks must not close
+        h = raise_cut_points(params.h, params.n_cuts, diagonal, beside, linear, within)
         return Thresholds(h, params.n_cuts)
 
     def draw_params(
@@ -171,8 +173,7 @@ class OrdinalProbit(LatentNormal[Thresholds]):
             statistics["diagonal"] + self.cut_precision,
             statistics["beside"],
             reach - statistics["pull"],
-            # A level that no sample of a part of the table has must not close.
-            np.maximum(statistics["within"], 1.0),
+            statistics["within"],
         )
 
     def system(self, statistics: Statistics, params: Thresholds) -> tuple[Floats, Floats]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import socket
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -117,6 +115,9 @@ def mapped(
 
 
 def _reached(distributed: Any, address: str) -> Any:
+    import asyncio
+    import socket
+
     where = urlsplit(address)
     try:
         if where.scheme in ("tcp", "tls"):
