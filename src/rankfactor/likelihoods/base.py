@@ -456,11 +456,15 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
 
     def as_labels(self, params: Params, rows: NDArray[np.int64]) -> AsLabels:
         """How rows of two levels see their samples."""
-        raise NotImplementedError
+        raise InputError(
+            f"{type(self).__name__} has rows of two levels: define `as_labels` (CONTRIBUTING.md)."
+        )
 
     def with_cuts(self, params: Params, rows: NDArray[np.int64], cuts: Floats) -> Params:
         """Parameters with other cut points (m,) of rows of two levels."""
-        raise NotImplementedError
+        raise InputError(
+            f"{type(self).__name__} has rows of two levels: define `with_cuts` (CONTRIBUTING.md)."
+        )
 
     def for_coding(self, coding: Any) -> Self:
         """The likelihood with the defaults that depend on how many features vary."""
