@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from rankfactor.steps import acceleration, workers
 # The first example of a test may have to compile a kernel.
 settings.register_profile("rankfactor", deadline=None)
 settings.load_profile("rankfactor")
+
+# A shell's background jobs ignore Ctrl-C, which some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -354,7 +354,7 @@ def test_memory_thins_what_is_kept(data):
     assert 0 < kept < 20
     # Means use all draws all the same.
     roomy = small(engine=Gibbs(n_draws=20, burn_in=5, n_chains=1)).fit(table, labels["sick"])
-    # Two kept draws set the unit of scores, and so of loadings: its standard deviation across seeds is 0.03.
+    # Two kept draws set the unit of scores, and so of loadings (sd over seeds: 0.03).
     unit = (fitted.loadings_ / roomy.loadings_).mean(axis=0)
     assert_allclose(fitted.loadings_, roomy.loadings_ * unit, rtol=1e-7)
     assert_allclose(unit, 1.0, atol=0.2)

@@ -94,6 +94,7 @@ def fit_posterior(
             fitting.stages = stages
             if training != "label-free":  # which the fit so far is
                 result = fitting.ascend()
+        fitting, result = fitting.or_joint(result)
         draws = fitting.sample(result)
         ctrl_c.hold()
         # Scores and everything fitted to them are label-free: what a new sample would get.
@@ -114,7 +115,7 @@ def fit_posterior(
             convergence=result.convergence,
             draws=draws,
             prior=result.prior.fresh(0),
-            training=training,
+            training=fitting.training,
             codes_sha256=hash_of_codes(observed),
             factor_count=factor_count,
         )

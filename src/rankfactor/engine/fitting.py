@@ -44,7 +44,7 @@ from rankfactor.engine.predictive import (
 )
 from rankfactor.engine.vb import Fit, Settings, ascend
 from rankfactor.engine.vb_checkpoint import AscentCheckpoint, TrainingCheckpoint, find_scores
-from rankfactor.errors import convergence_warning
+from rankfactor.errors import AUTO, convergence_warning
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal, dual
@@ -62,6 +62,8 @@ from rankfactor.storage.stages import StageFolder
 from rankfactor.typing import Floats
 
 CHAIN_TOL = 1e-6  # of the variational fit that chains start from
+# Factors that explain a smaller share of the table have switched off.
+LEAST_SHARE = 1e-3
 PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibilities
 
 
@@ -127,7 +129,7 @@ class Fitting:
         if stages is not None and self.settings.gibbs is not None:
             # Chains that have not begun begin where they would after a resume.
             find_scores(result, pool)
-        if self.predictive is None or self.rows is None:
+        if self.predictive is None or self.rows is None or self._falls_back(result):
             return result
         with self.ctrl_c.holding():
             label_free_scores(result, self.pool)
@@ -141,6 +143,43 @@ class Fitting:
             model, result, self.rows, classifier, self.predictive, pool, progress, training
         )
         return result
+
+    def or_joint(self, result: Fit) -> tuple[Fitting, Fit]:
+        """Fit jointly with the labels where "auto" chose label-free factors and none is left.
+
+        Factors without loadings have no gradient, so predictive training cannot bring them back. A
+        joint fit keeps at least the direction that separates the classes.
+        """
+        if not self._falls_back(result):
+            return self, result
+        warnings.warn(
+            f"the factors explain less than {LEAST_SHARE:.1%} of the table, so they were fitted "
+            "jointly with the labels (training='bayes'). In counts that are nearly all zero, "
+            "likelihood='ordinal_probit' finds factors that max-margin ranks miss.",
+            UserWarning,
+            stacklevel=5,
+        )
+        joint = Fitting(
+            self.model,
+            self.coding,
+            self.observed,
+            self.labels,
+            self.settings,
+            "bayes",
+            self.pool,
+            self.ctrl_c,
+        )
+        joint.stages = None if self.stages is None else self.stages.part("joint")
+        return joint, joint.ascend()
+
+    def _falls_back(self, result: Fit) -> bool:
+        """Whether label-free factors that "auto" chose have switched off."""
+        chosen = self.settings.training == AUTO and self.labels is not None and not self.joint
+        if not chosen or self.model.experts is not None or result.convergence.interrupted:
+            return False
+        noise = self.model.data.noise_variance(result.data.state.params).mean()
+        explained = result.history.sd_w[-1] ** 2
+        return bool(explained < LEAST_SHARE * (explained + noise))
 
     def keeps_kernel(self, result: Fit) -> bool:
         """Whether an optional kernel on label-free scores is worth having; true of other models."""

@@ -168,7 +168,7 @@ def fit_large(
         with warnings.catch_warnings():
             # What counts is how the fit to all samples ends.
             warnings.simplefilter("ignore", convergence_warning())
-            result = begin.ascend()
+            begin, result = begin.or_joint(begin.ascend())
         signed = np.zeros((0, table.n_samples)) if labels is None else labels.signed
         shards = place(coding, model.n_factors, signed, withheld, pool)
         classifier = None
@@ -201,7 +201,7 @@ def fit_large(
             sd_w=np.array(result.history.sd_w),
             n_active=np.array(result.history.n_active),
             convergence=result.convergence,
-            training=training,
+            training=begin.training,
             factor_count=factor_count,
         )
         posterior = in_standard_form(posterior, observed, pool)

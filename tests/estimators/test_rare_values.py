@@ -1,0 +1,66 @@
+"""Counts that are nearly all zero, in which max-margin ranks find no factors without labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from rankfactor import RankFactorClassifier
+from rankfactor.engine.large import fit, placement
+from rankfactor.estimators import large
+
+
+def rare_counts(n, seed):
+    """Counts, about 6 % of them above zero, and labels that depend on their ten factors."""
+    shared = np.random.default_rng(7)
+    loadings, weights = 0.3 * shared.standard_normal((300, 10)), shared.standard_normal(10)
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal((n, 10))
+    noise = 0.5 * np.linalg.norm(weights) * rng.standard_normal(n)
+    return rng.poisson(0.04 * np.exp(z @ loadings.T)).astype(float), z @ weights + noise > 0
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return rare_counts(400, 1)
+
+
+def test_labels_are_predicted_where_label_free_factors_switch_off(counts):
+    model = RankFactorClassifier(n_factors=5, random_state=0)
+    with pytest.warns(UserWarning, match="explain less than 0.1% of the table, so they were"):
+        model.fit(*counts)
+    new, labels = rare_counts(1000, 2)
+    # Twenty standard errors above the 0.5 of label-free factors.
+    assert roc_auc_score(labels, model.decision_function(new)) > 0.7
+    assert model.posterior_.training == "bayes"
+
+
+def test_a_training_that_was_asked_for_is_kept(counts):
+    model = RankFactorClassifier(n_factors=5, training="label-free", random_state=0)
+    assert model.fit(*counts).posterior_.training == "label-free"
+
+
+def test_a_joint_fit_resumes_from_its_checkpoint(counts, tmp_path):
+    model = RankFactorClassifier(n_factors=5, random_state=0, checkpoint=tmp_path)
+    with pytest.warns(UserWarning, match="jointly with the labels"):
+        once = model.fit(*counts).decision_function(counts[0])
+    with pytest.warns(UserWarning, match="jointly with the labels"):
+        again = model.fit(*counts).decision_function(counts[0])
+    np.testing.assert_allclose(again, once, rtol=1e-3, atol=1e-3)
+    names = [path.name for path in tmp_path.iterdir()]
+    assert any("joint" in name for name in names), names
+
+
+def test_tables_of_many_samples_fall_back_as_well(monkeypatch):
+    monkeypatch.setattr(placement, "SHARD", 128)
+    monkeypatch.setattr(large, "LARGE", 300)
+    for module in (large, fit):
+        monkeypatch.setattr(module, "CORE", 400)
+    monkeypatch.setattr(fit, "WITHHELD", 100)
+    model = RankFactorClassifier(n_factors=5, random_state=0)
+    with pytest.warns(UserWarning, match="jointly with the labels"):
+        model.fit(*rare_counts(1000, 1))
+    new, labels = rare_counts(1000, 2)
+    assert roc_auc_score(labels, model.decision_function(new)) > 0.7
+    assert model.posterior_.training == "bayes"
