@@ -131,3 +131,20 @@ def test_one_that_is_ignored_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_sigterm_does_what_ctrl_c_does() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        for ignored in (False, True):  # a job in the background ignores Ctrl-C
+            signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else start._leave)
+            signal.signal(signal.SIGTERM, start._leave)
+            with start.Interruptible(), pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGTERM)
+            assert signal.getsignal(signal.SIGTERM) is start._leave
+            caught = SimpleNamespace(exc_value=KeyboardInterrupt())
+            with start.Interruptible(), pytest.raises(KeyboardInterrupt):
+                start._raise_again(caught)
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)

@@ -219,3 +219,22 @@ def test_it_is_left_alone_where_it_is_ignored_or_not_ours() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert sys.exc_info() == (None, None, None)
+
+
+def test_sigterm_is_ctrl_c_where_it_raises_and_is_left_alone_elsewhere() -> None:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with interruptible_once() as outer, interruptible_once() as inner:
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)  # held back, as every further one
+            assert (outer.came, inner.came) == (True, True)
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+        heard: list[int] = []
+        signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+        with interruptible_once() as block:
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert heard == [signal.SIGTERM]
+        assert not block.came
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -3,6 +3,8 @@
 This module imports next to nothing. Until a command runs, and again when it is done, Ctrl-C ends
 the process at once: no exception is raised that could surface in the midst of an import. Within a
 command it is a `KeyboardInterrupt`, as usual in Python.
+
+SIGTERM, by which schedulers, containers and `kill` ask a program to end, does the same as Ctrl-C.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import signal
 import sys
 
 INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
+# Signals that end a command, and what Python does about them at first.
+_ENDING = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +27,13 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line."""
-    # A signal that is ignored, as in a background job, stays ignored.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
-        sys.unraisablehook = _raise_again
-        # Registered first, so run last: while Python takes itself down, the exit code is settled.
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    for number, usual in _ENDING.items():
+        # A signal that is ignored, as Ctrl-C in a background job, stays ignored.
+        if signal.getsignal(number) is usual:
+            signal.signal(number, _leave)
+            sys.unraisablehook = _raise_again
+            # Registered first, so run last: the exit code is settled while Python shuts down.
+            atexit.register(signal.signal, number, signal.SIG_IGN)
     # Imports leave 170,000 objects that stay: to search them for cycles again and again, and once
     # more at the end, takes half a second.
     gc.set_threshold(100_000, 50, 100)
@@ -52,19 +57,19 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 class Interruptible:
-    """Makes Ctrl-C a `KeyboardInterrupt` within a block; outside it ends the program."""
+    """Makes Ctrl-C and SIGTERM a `KeyboardInterrupt` in a block; outside they end the program."""
 
     def __init__(self) -> None:
         # Another handler, as where the commands are called from Python, stays.
-        self._ours = signal.getsignal(signal.SIGINT) is _leave
+        self._ours = [number for number in _ENDING if signal.getsignal(number) is _leave]
 
     def __enter__(self) -> None:
-        if self._ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in self._ours:
+            signal.signal(number, signal.default_int_handler)
 
     def __exit__(self, *_: object) -> None:
-        if self._ours:
-            signal.signal(signal.SIGINT, _leave)
+        for number in self._ours:
+            signal.signal(number, _leave)
 
 
 def is_interruption(error: BaseException | None) -> bool:
@@ -79,6 +84,8 @@ def is_interruption(error: BaseException | None) -> bool:
 def _raise_again(unraisable: Any) -> None:
     """Raise Ctrl-C once more if it came in code that cannot raise, such as a callback."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
+        # In a background job Ctrl-C is ignored, and this one was SIGTERM.
+        heeded = callable(signal.getsignal(signal.SIGINT))
+        signal.raise_signal(signal.SIGINT if heeded else signal.SIGTERM)
     else:
         sys.__unraisablehook__(unraisable)

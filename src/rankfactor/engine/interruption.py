@@ -1,16 +1,23 @@
-"""Ctrl-C during a fit: the first one ends it early, and no further one loses it."""
+"""Ctrl-C during a fit: the first one ends it early, and no further one loses it.
+
+SIGTERM counts as Ctrl-C where it raises `KeyboardInterrupt`, as on the command line
+(`rankfactor.cli.start`). Any other handler of SIGTERM stays in place.
+"""
 
 from __future__ import annotations
 
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 FINISHING = "finishing, a moment"
+
+Handler = Callable[[int, FrameType | None], Any]
+_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
@@ -22,7 +29,7 @@ class Interruption:
         Whether Ctrl-C came, heeded or held back.
     """
 
-    def __init__(self, previous: Any) -> None:
+    def __init__(self, previous: Mapping[int, Handler]) -> None:
         self.came = False
         self._held = self._told = False
         self._previous = previous
@@ -46,7 +53,7 @@ class Interruption:
         self.came = True
         try:
             # Handlers further out take note of it, whether it is held back here or not.
-            self._previous(number, frame)
+            self._previous[number](number, frame)
         except KeyboardInterrupt:
             if heeds:
                 raise
@@ -63,13 +70,23 @@ def interruptible_once() -> Iterator[Interruption]:
 
     Blocks can be nested. Outside the main thread, and where Ctrl-C is ignored, nothing changes.
     """
-    previous = signal.getsignal(signal.SIGINT)
+    previous: dict[int, Handler] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler) and (number == signal.SIGINT or _raises(handler)):
+                previous[number] = handler
     interruption = Interruption(previous)
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
-        yield interruption
-        return
-    signal.signal(signal.SIGINT, interruption.handle)
+    for number in previous:
+        signal.signal(number, interruption.handle)
     try:
         yield interruption
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _raises(handler: Handler) -> bool:
+    """Whether a handler is Python's own of Ctrl-C, or one of a block further out."""
+    ours = isinstance(getattr(handler, "__self__", None), Interruption)
+    return ours or handler is signal.default_int_handler
