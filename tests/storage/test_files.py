@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from rankfactor.errors import InputError
-from rankfactor.storage.files import check_destinations, folder, same_file, written_together
+from rankfactor.storage import files
+from rankfactor.storage.files import (
+    check_destinations,
+    folder,
+    same_file,
+    written_folder,
+    written_together,
+)
 
 
 def test_folder_removes_only_what_it_made(tmp_path: Path) -> None:
@@ -119,3 +127,101 @@ def test_one_file_by_many_names(tmp_path: Path) -> None:
     # Of two that do not exist yet, the file system is not asked.
     assert same_file(tmp_path / "new", tmp_path / "NEW")
     assert not same_file(tmp_path / "new", tmp_path / "newer")
+
+
+def failing(number: int) -> None:
+    raise OSError(5, "Input/output error")
+
+
+def test_a_file_that_cannot_be_flushed_is_the_one_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    flush, flushed = os.fsync, 0
+
+    def fail_at_the_second(number: int) -> None:
+        nonlocal flushed
+        flushed += 1
+        if flushed == 2:
+            failing(number)
+        flush(number)
+
+    monkeypatch.setattr(os, "fsync", fail_at_the_second)
+    with pytest.raises(InputError, match=rf"^{two} cannot be written \(Input/output error\)"):
+        write_both(one, two)
+    assert list(tmp_path.iterdir()) == []
+
+
+def write_both(*paths: Path) -> None:
+    with written_together(*paths) as parts:
+        for part in parts:
+            part.write_text("new")
+
+
+def test_a_part_that_cannot_be_removed_does_not_hide_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, missing_ok: bool = False) -> None:
+        failing(0)
+
+    monkeypatch.setattr(Path, "unlink", fail)
+    write_both(tmp_path / "one")
+    assert (tmp_path / "one").read_text() == "new"
+    with pytest.raises(InputError, match="No space left on device"):
+        write_then_fail(tmp_path / "one")
+
+
+def write_folder(path: Path, text: str) -> None:
+    with written_folder(path) as part:
+        (part / "within").mkdir(parents=True)
+        (part / "within" / "file").write_text(text)
+        if text == "bad":
+            raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_a_folder_takes_the_place_of_the_older_one(
+    exchanges: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not exchanges:
+        monkeypatch.setattr(files, "_exchanged", lambda one, other: False)
+    path = tmp_path / "some.zarr"
+    for text in ("one", "two"):
+        write_folder(path, text)
+        assert (path / "within" / "file").read_text() == text
+        assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(InputError, match=rf"^{path} cannot be written \(No space left"):
+        write_folder(path, "bad")
+    assert (path / "within" / "file").read_text() == "two"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems need two renames")
+def test_on_linux_folders_are_exchanged_in_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "some.zarr"
+    write_folder(path, "one")
+    monkeypatch.setattr(os, "replace", None)  # none is needed
+    write_folder(path, "two")
+    assert (path / "within" / "file").read_text() == "two"
+
+
+def test_the_content_of_a_folder_is_on_disk_before_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    flush, rename = os.fsync, os.replace
+
+    def record_flush(number: int) -> None:
+        done.append(Path(os.path.realpath(f"/dev/fd/{number}")).name)
+        flush(number)
+
+    def record_rename(part: Path, path: Path) -> None:
+        done.append("rename")
+        rename(part, path)
+
+    monkeypatch.setattr(os, "fsync", record_flush)
+    monkeypatch.setattr(os, "replace", record_rename)
+    write_folder(tmp_path / "some", "one")
+    assert done[1:] == ["file", "within", "rename", tmp_path.name]

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import secrets
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankfactor.errors import InputError
-from rankfactor.storage.files import written_together
+from rankfactor.storage.files import written_folder, written_together
 from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
@@ -121,7 +117,7 @@ def frame_files(*paths: Path) -> Iterator[list[FrameFile]]:
     files = [path for path in paths if path not in folders]
     with ExitStack() as stack:
         parts = dict(zip(files, stack.enter_context(written_together(*files)), strict=True))
-        parts |= {path: stack.enter_context(_folder_beside(path)) for path in folders}
+        parts |= {path: stack.enter_context(written_folder(path)) for path in folders}
         opened = []
         for path in paths:
             file = _kind(path)(parts[path])
@@ -133,26 +129,3 @@ def frame_files(*paths: Path) -> Iterator[list[FrameFile]]:
 def _kind(path: Path) -> type[FrameFile]:
     suffix = path.suffix.lower()
     return _Zarr if suffix == ZARR else _Parquet if suffix in PARQUET else _Csv
-
-
-@contextmanager
-def _folder_beside(path: Path) -> Iterator[Path]:
-    """A folder beside the one asked for, which takes its place at the end."""
-    target = Path(os.path.realpath(path))
-    mark = secrets.token_hex(4)
-    part, old = (target.with_name(f".{target.stem[:40]}.{mark}{end}") for end in (ZARR, ".old"))
-    try:
-        yield part
-        if target.exists():
-            os.replace(target, old)
-        os.replace(part, target)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be written ({error.strerror or error}): free some space, or choose "
-            "another place."
-        ) from error
-    finally:
-        if old.exists() and not target.exists():
-            os.replace(old, target)
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)

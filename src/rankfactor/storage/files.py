@@ -1,14 +1,24 @@
-"""Writing files: never half written, and a path that cannot be written is refused beforehand."""
+"""Writing files: never half written, and a path that cannot be written is refused beforehand.
+
+A file or folder is written beside its destination, flushed to the disk, renamed, and its folder is
+flushed. A process that is killed, or a computer that loses power, leaves the old one or the new
+one; of the new one a hidden file with eight hexadecimal digits in its name may be left beside it,
+which can be removed.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rankfactor.errors import InputError
+from rankfactor.errors import InputError, listed
+
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 @contextmanager
@@ -90,18 +100,49 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
         for part, target in zip(parts, targets, strict=True):
             os.replace(part, target)
         for parent in {target.parent for target in targets}:
-            with suppress(OSError):  # not every system opens a folder
-                _flush(parent, os.O_RDONLY)
+            _flush_names(parent)
     except OSError as error:
         asked = {str(part): path for part, path in zip(parts, paths, strict=True)}
-        place = asked.get(str(error.filename), error.filename or paths[0])
-        raise InputError(
-            f"{place} cannot be written ({error.strerror or error}): "
-            "free some space, or choose another place."
-        ) from error
+        unknown = listed(list(map(str, paths)), 3) if len(paths) > 1 else paths[0]
+        place = asked.get(str(error.filename), error.filename or unknown)
+        raise _not_written(place, error) from error
     finally:
         for part in parts:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # it is hidden, and what was asked for does not need it
+                part.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_folder(path: Path) -> Iterator[Path]:
+    """Yield the path of a folder to make beside the one asked for, whose place it takes at the end.
+
+    If the block fails, nothing is left of it, and an older folder stays as it was. A process that
+    is killed leaves the old folder or the new one on Linux. Elsewhere there is a moment between two
+    renames in which the old one is called ``.NAME.DIGITS.old``.
+    """
+    target, mark = _target(path), secrets.token_hex(4)
+    ends = (target.suffix, ".old")
+    part, old = (target.with_name(f".{target.stem[:40]}.{mark}{end}") for end in ends)
+    try:
+        yield part
+        for parent, _, names in os.walk(part):
+            for name in names:
+                _flush(Path(parent, name), os.O_RDWR)
+            _flush_names(Path(parent))
+        if not target.exists():
+            os.replace(part, target)
+        elif not _exchanged(part, target):
+            os.replace(target, old)
+            os.replace(part, target)
+        _flush_names(target.parent)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        with suppress(OSError):
+            if old.exists() and not target.exists():
+                os.replace(old, target)
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager
@@ -122,9 +163,26 @@ def after_saving(model: Path, what: str, path: Path) -> Iterator[None]:
         raise
 
 
+def _not_written(place: object, error: OSError) -> InputError:
+    """The error for a disk that is full or fails."""
+    return InputError(
+        f"{place} cannot be written ({error.strerror or error}): "
+        "free some space, or choose another place."
+    )
+
+
 def _target(path: Path) -> Path:
     """The file that a path leads to, whether it exists or not."""
     return Path(os.path.realpath(path))
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step; False where the system cannot."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError, TypeError):
+        return False
+    return bool(rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
 
 
 def _flush(path: Path, flags: int) -> None:
@@ -132,5 +190,14 @@ def _flush(path: Path, flags: int) -> None:
     number = os.open(path, flags)
     try:
         os.fsync(number)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         os.close(number)
+
+
+def _flush_names(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, on systems that can open a folder."""
+    with suppress(OSError):
+        _flush(folder, os.O_RDONLY)
