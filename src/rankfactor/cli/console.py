@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from rankfactor.cli.options import ESTIMATOR, GIBBS
+from rankfactor.cli.start import silence
 
 if TYPE_CHECKING:
     import pandas as pd
-
-BAD_INPUT = 2
 
 Progress = Callable[..., None]  # step, how much of it is done, out of how much, and a note
 _warned: ContextVar[dict[str, None]] = ContextVar("warned")
@@ -83,8 +82,17 @@ def _bare(value: str) -> str:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Write one line as it is: not wrapped, not coloured, no markup."""
-    Console(stderr=err).print(text, markup=False, highlight=False, soft_wrap=True)
+    """Write one line as it is: not wrapped, not coloured, no markup.
+
+    A line on stderr that cannot be written, as in a log on a full disk, does not end the command.
+    """
+    console = Console(stderr=err)
+    try:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    except OSError:
+        if not err:
+            raise
+        silence(console.file)
 
 
 def note(text: str) -> None:

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from rankfactor.__about__ import __version__
-from rankfactor.cli.console import BAD_INPUT, in_options, one_line, plain_warnings, say
+from rankfactor.cli.console import in_options, one_line, plain_warnings, say
 from rankfactor.cli.cv import cv
 from rankfactor.cli.datasets import datasets
 from rankfactor.cli.demo import demo
@@ -20,7 +20,7 @@ from rankfactor.cli.predict import predict
 from rankfactor.cli.report import report
 from rankfactor.cli.reproduce import reproduce
 from rankfactor.cli.stability import stability
-from rankfactor.cli.start import INTERRUPTED, Interruptible, is_interruption
+from rankfactor.cli.start import BAD_INPUT, INTERRUPTED, Interruptible, is_interruption
 from rankfactor.errors import InputError
 
 

@@ -10,14 +10,18 @@ SIGTERM, by which schedulers, containers and `kill` ask a program to end, does t
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import signal
 import sys
 
 INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
+BAD_INPUT = 2
 # Signals that end a command, and what Python does about them at first.
 _ENDING = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+# Errors of a disk that is full, fails or cannot be written to.
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,10 +46,32 @@ def main() -> None:
 
     try:
         app()
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        # Files have messages of their own: this is stdout, unless the error names something else.
+        text = (
+            f"error: {error.filename or 'the output'} cannot be written ({error.strerror}): free "
+            "some space, or choose another place."
+        )
+        silence(sys.stdout)
+        try:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+        except OSError:
+            silence(sys.stderr)
+        raise SystemExit(BAD_INPUT) from error
     finally:
         # Python remembers a KeyboardInterrupt that left any exec(), such as those of namedtuple,
         # and ends by a signal instead of the exit code even if it was handled; exec() forgets it.
         exec("")
+
+
+def silence(stream: Any) -> None:
+    """Send what is left of a stream that cannot be written to nowhere: Python writes it at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
