@@ -267,3 +267,26 @@ def test_without_zarr(tmp_path, monkeypatch):
         fitted(tmp_path / "other.zarr")
     with pytest.raises(InputError, match=r"package zarr: pip install rankfactor\[zarr\]"):
         open_draws(tmp_path / "d.zarr")
+
+
+def test_a_store_that_cannot_be_begun_leaves_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "draws.zarr"
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("zarr.Group.create_array", full)
+        with pytest.raises(InputError, match=r"draws.zarr cannot be written \(No space left"):
+            draw_store.DrawStore(path, {"seed": 1}, 2, 5, ["a"])
+    assert list(tmp_path.iterdir()) == []
+    store = draw_store.DrawStore(path, {"seed": 1}, 2, 5, ["a"])
+    for name, call in (
+        ("zarr.Group.require_group", lambda: store.prepare({"x": draw_store.Quantity(X, ())})),
+        ("zarr.Array.__setitem__", lambda: store.records[0].begin(0)),
+        ("zarr.core.attributes.Attributes.update", lambda: store.finish(np.eye(2))),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(name, full)
+            with pytest.raises(InputError, match=r"draws.zarr cannot be written to \(No space"):
+                call()

@@ -225,3 +225,12 @@ def test_the_content_of_a_folder_is_on_disk_before_its_name(
     monkeypatch.setattr(os, "replace", record_rename)
     write_folder(tmp_path / "some", "one")
     assert done[1:] == ["file", "within", "rename", tmp_path.name]
+
+
+def test_parts_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    parts = [tmp_path / name for name in (".chain-0.0123abcd.zip", ".chain-0-draws-1.89abcdef.zip")]
+    kept = [tmp_path / name for name in ("chain-0.zip", ".chain-0.zip", ".notes.0123abcd.txt")]
+    for path in (*parts, *kept):
+        path.touch()
+    files.remove_parts(tmp_path, "chain-*")
+    assert sorted(tmp_path.iterdir()) == sorted(kept)

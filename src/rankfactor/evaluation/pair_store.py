@@ -26,7 +26,7 @@ from rankfactor.estimators.base import FactorModel
 from rankfactor.evaluation.watch import Heard
 from rankfactor.features.matching import NamedSparse, opened
 from rankfactor.storage.archive import Format, plain, read_archive, write_archive
-from rankfactor.storage.files import written_together
+from rankfactor.storage.files import folder, remove_parts, written_together
 from rankfactor.storage.problem import check_same
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
@@ -67,9 +67,11 @@ class PairFolder:
 
     def open(self, problem: Mapping[str, Any], resume: bool) -> None:
         """Create the folder; without ``resume``, pairs of an earlier run are removed."""
+        with folder(self.path):
+            pass
+        remove_parts(self.path, "problem", "pair-*")
         if resume and self.check(problem):
             return
-        self.path.mkdir(parents=True, exist_ok=True)
         file, new = self.path / PROBLEM, plain(problem)
         for one in self.path.glob("pair-*.zip"):
             one.unlink()

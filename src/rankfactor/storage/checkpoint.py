@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
 from rankfactor.storage.archive import Format, Kinds, read_tree, write_tree
-from rankfactor.storage.files import folder
+from rankfactor.storage.files import folder, remove_parts
 from rankfactor.storage.problem import check_same
 
 Tree = dict[str, Any]
@@ -38,6 +38,7 @@ class Checkpoint:
         self._counts: dict[int, tuple[int, int]] = {}  # draws and pieces that a chain has on disk
         with folder(self.path):
             pass
+        remove_parts(self.path, "problem", "chain-*")
         self._head = self.path / "problem.zip"
         if self._head.exists():
             old = self._read(self._head, {}, "problem", "reference")["problem"]

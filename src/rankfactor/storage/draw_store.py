@@ -3,7 +3,8 @@
 The group ``posterior`` has one array of 32-bit numbers for each quantity, with the dimensions
 chain, draw and its own; ``sample_stats`` has ``lp``, the log likelihood. A chain collects draws
 until they fill a chunk, writes them, and only then writes their number to the array ``count``:
-wherever a run ends, the draws that are counted are there.
+wherever a run ends, the draws that are counted are there. The group itself is made beside its path
+and renamed, so a run that dies while it begins leaves none.
 
 Factors are those of the chains, matched to the starting point. At the end the order and the signs
 that the model gives them are written beside them, and `open_draws` applies them to what it reads;
@@ -18,7 +19,8 @@ else at the path is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -28,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.errors import InputError
+from rankfactor.storage.files import written_folder
 from rankfactor.storage.problem import check_same
 from rankfactor.typing import Floats
 
@@ -71,6 +74,18 @@ def _opened(path: Path, mode: str) -> Any:
     return group
 
 
+@contextmanager
+def _written_to(path: Path) -> Iterator[None]:
+    """Name the store in the error of a disk that is full or fails."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written to ({error.strerror or error}): free some space, or choose "
+            "another path."
+        ) from error
+
+
 class DrawStore:
     """A Zarr group that the chains of one problem write to, ``n_draws`` each.
 
@@ -96,16 +111,15 @@ class DrawStore:
                 raise InputError(
                     f"the folder {self.path.parent} does not exist: make it, or choose another."
                 )
-            self.group = zarr.open_group(self.path, mode="w-", zarr_format=3)
-            self.group.create_array(
-                "count", shape=(n_chains,), chunks=(1,), dtype="int64", fill_value=0
-            )
-            # Last: a group without a format is nobody's.
             names = {"features": [str(one) for one in features]}
-            self.group.attrs.update({"problem": problem, **names, "format": FORMAT})
-        else:
-            self.group = _opened(self.path, mode="r+")
-            check_same(f"{path} holds draws", "path", self.group.attrs["problem"], problem)
+            with written_folder(self.path) as part:
+                group = zarr.open_group(part, mode="w-", zarr_format=3)
+                group.create_array(
+                    "count", shape=(n_chains,), chunks=(1,), dtype="int64", fill_value=0
+                )
+                group.attrs.update({"problem": problem, **names, "format": FORMAT})
+        self.group = _opened(self.path, mode="r+")
+        check_same(f"{path} holds draws", "path", self.group.attrs["problem"], problem)
         self.records = [ChainRecord(self, number) for number in range(n_chains)]
 
     def finish(self, matrix: Floats, rows: Sequence[str] | None = None) -> None:
@@ -120,11 +134,12 @@ class DrawStore:
             "sign": np.sign(entry).tolist(),
             "unit": (1.0 / np.abs(entry)).tolist(),  # what loadings are multiplied by
         }
-        self.group.attrs.update(parts if rows is None else {**parts, "rows": list(rows)})
+        with _written_to(self.path):
+            self.group.attrs.update(parts if rows is None else {**parts, "rows": list(rows)})
 
     def prepare(self, quantities: Quantities) -> None:
         """Make room for all draws, the first time that one is seen."""
-        with self._lock:
+        with self._lock, _written_to(self.path):
             if self.chunk:
                 return
             size = 4 * sum(max(one.values.size, 1) for one in quantities.values())
@@ -165,7 +180,8 @@ class ChainRecord:
                 f"{self._store.path} does not have all draws that the checkpoint counts: choose a "
                 "new folder for the checkpoint and a new path for the store, or leave store out."
             )
-        counts[self._number] = count
+        with _written_to(self._store.path):
+            counts[self._number] = count
         self._first, self._pending = count, []
 
     def add(self, number: int, quantities: Quantities) -> None:
@@ -180,17 +196,12 @@ class ChainRecord:
         if not self._pending:
             return
         end = self._first + len(self._pending)
-        try:
+        with _written_to(self._store.path):
             for name, one in self._pending[0].items():
                 values = np.stack([draw[name].values for draw in self._pending])
                 target = self._store.group[one.group][name]
                 target[self._number, self._first : end] = values.astype(np.float32)
             self._store.group["count"][self._number] = end
-        except OSError as error:
-            raise InputError(
-                f"{self._store.path} cannot be written to ({error.strerror or error}): free some "
-                "space, or choose another path."
-            ) from error
         self._first, self._pending = end, []
 
 

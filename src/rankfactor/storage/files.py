@@ -112,6 +112,18 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
                 part.unlink(missing_ok=True)
 
 
+def remove_parts(path: Path, *stems: str) -> None:
+    """Remove what processes that were killed left in a folder of ours, of files with these stems.
+
+    Stems are patterns. Nobody else may be writing there.
+    """
+    digits = "[0-9a-f]" * 8
+    for stem in stems:
+        for part in path.glob(f".{stem}.{digits}.*"):
+            with suppress(OSError):
+                part.unlink()
+
+
 @contextmanager
 def written_folder(path: Path) -> Iterator[Path]:
     """Yield the path of a folder to make beside the one asked for, whose place it takes at the end.

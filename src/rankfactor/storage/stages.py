@@ -16,7 +16,7 @@ from typing import Any
 
 from rankfactor.errors import InputError
 from rankfactor.storage.archive import Format, Kinds, read_header, read_tree, write_tree
-from rankfactor.storage.files import folder
+from rankfactor.storage.files import folder, remove_parts
 from rankfactor.storage.problem import check_same
 
 Tree = dict[str, Any]
@@ -42,8 +42,7 @@ class StageFolder:
         )
         with folder(self.path):
             pass
-        for part in self.path.glob(f".{_BEGINS}*.zip"):  # of a process that was killed in writing
-            part.unlink(missing_ok=True)
+        remove_parts(self.path, f"{_BEGINS}*")
         for one in sorted(self.path.glob(f"{_BEGINS}*.zip")):
             old = read_header(one, self._format).get("problem")
             check_same(f"the folder {path} holds a checkpoint", "folder", old, problem)
