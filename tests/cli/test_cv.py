@@ -176,3 +176,43 @@ def test_parallel_analysis_within_the_training_parts() -> None:
         "--n-factors auto is not available for NS-PCA-SVM",
         *(*common, "--models", "R-L-BSVM,NS-PCA-SVM", "--n-factors", "auto", "--out", "other"),
     )
+
+
+def results(folder: str) -> list[Any]:
+    """Numbers of a cross-validation, without the seconds."""
+    frames = [pd.read_csv(Path(folder) / f"{name}.csv") for name in ("folds", "predictions")]
+    return [frame.drop(columns="seconds", errors="ignore") for frame in frames]
+
+
+def test_resume_computes_the_rest_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("cv", "table.csv", *LABELS, "--folds", "3", *QUICK, "--models", "G-L-BSVM,L-SVM")
+    works(*arguments, "--out", "whole")
+    real, fits = RankFactorClassifier.fit, 0
+
+    def interrupted_at_the_second(self: RankFactorClassifier, X: Any, y: Any) -> Any:
+        nonlocal fits
+        fits += 1
+        if fits == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(self, X, y)
+
+    monkeypatch.setattr(RankFactorClassifier, "fit", interrupted_at_the_second)
+    assert call(*arguments).exit_code == 130
+    assert len(list(Path("rankfactor-cv/folds").glob("fit-*.zip"))) == 2
+    works(*arguments, "--resume")
+    assert fits == 4  # one of the first run was finished
+    for one, other in zip(results("whole"), results("rankfactor-cv"), strict=True):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    works(*arguments, "--resume")
+    assert fits == 4
+    changed = ("--resume", "--n-factors", "1")
+    fails("(--n-factors of the model G-L-BSVM is 2 there and 1 here)", *arguments, *changed)
+    fails("(--random-state differs)", *arguments, "--resume", "--seed", "1")
+    fails("(--folds is 3 there and 2 here)", *arguments, "--resume", "--folds", "2")
+    file = Path("rankfactor-cv/folds/fit-0001.zip")
+    file.write_bytes(file.read_bytes()[:-20])
+    damaged = call(*arguments, "--resume")
+    assert damaged.exit_code == 2
+    assert "fit-0001.zip is damaged" in damaged.stderr
+    works(*arguments)  # from the beginning
+    assert fits == 7

@@ -175,3 +175,13 @@ def test_the_model_has_the_fingerprint_of_its_table() -> None:
     assert told["data"]["labels"]["status"]["classes"] == {"ill": N // 2, "well": N // 2}
     shutil.rmtree("rankfactor-cv")
     fails("has no summary.csv", *REPORT)
+
+
+def test_files_of_two_runs_are_refused() -> None:
+    fit_it()
+    validate()
+    earlier = Path("rankfactor-cv/predictions.csv").read_bytes()
+    validate("--seed", "1")
+    works(*REPORT)
+    Path("rankfactor-cv/predictions.csv").write_bytes(earlier)
+    fails("predictions.csv does not belong to the result.json beside it", *REPORT)

@@ -19,8 +19,8 @@ from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
 from rankfactor.engine.alignment import match_factors
 from rankfactor.errors import InputError
 from rankfactor.evaluation import stability
+from rankfactor.evaluation.fit_folder import PROBLEM
 from rankfactor.evaluation.halves import make_halves
-from rankfactor.evaluation.pair_store import PROBLEM
 from rankfactor.evaluation.pair_summary import _shrunken
 from rankfactor.evaluation.pinned import pinned
 from rankfactor.posterior.stability import Stability

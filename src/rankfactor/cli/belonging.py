@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -28,6 +29,26 @@ def record_of(file: Path, command: str) -> dict[str, Any]:
     """The JSON object that a command wrote; empty if it is something else."""
     found = parsed(file, lambda file: json.loads(file.read_text("utf-8")), command)
     return found if isinstance(found, dict) else {}
+
+
+def hashes(files: Mapping[str, Path]) -> dict[str, str]:
+    """Hashes of files, for the record that is written with them."""
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+
+
+def check_files(folder: Path, record: Mapping[str, Any], command: str, *names: str) -> None:
+    """Refuse files that are not those of the record: a run was killed as it replaced them.
+
+    Records of earlier versions have no hashes.
+    """
+    known = record.get("files", {})
+    for name, found in hashes({name: folder / name for name in names}).items():
+        if known.get(name, found) != found:
+            raise InputError(
+                f"{folder / name} does not belong to the result.json beside it, because a run "
+                f"ended while it wrote them, or the file was edited: run `rankfactor {command}` "
+                "again."
+            )
 
 
 def data_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ import typer
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
 from rankfactor.cli import settings
+from rankfactor.cli.belonging import hashes
 from rankfactor.cli.console import in_options, json_of, print_comparison, progress, result, say
 from rankfactor.cli.on_cluster import jobs_at
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
@@ -27,6 +28,7 @@ FILES = {
     "predictions.csv": table_of("a table of `rankfactor cv`", "sample", "task", "model"),
     "result.json": json_object("a result of `rankfactor cv`", "n_folds", "summary"),
 }
+FITS = {"problem.json": json_object("of `rankfactor cv`", "library", "seed", "models")}
 
 
 @opt.command(
@@ -38,7 +40,10 @@ FILES = {
     ),
     folds=typer.Option(min=2, help="Folds of a repeat."),
     repeats=typer.Option(min=1, help="Number of repetitions, each with new folds."),
-    out=f"Folder for {', '.join(FILES)}; made if needed.",
+    out=f"Folder for {', '.join(FILES)} and the finished fits; made if needed.",
+    resume=typer.Option(
+        "--resume", help="Keep the finished fits in the folder, and compute only the others."
+    ),
 )
 def cv(
     ctx: typer.Context,
@@ -53,6 +58,7 @@ def cv(
     covariates: list[str] | None = None,
     n_jobs: int = 1,
     out: Path = Path("rankfactor-cv"),
+    resume: bool = False,
     random_state: int = 0,
     n_threads: int | None = None,
     force: bool = False,
@@ -62,15 +68,19 @@ def cv(
     """Cross-validate models on a table and its labels.
 
     Folds are stratified, and grouped if asked; cuts, factors, scaling and everything else are
-    learned within each training part. Ctrl-C keeps the folds that all models have finished.
+    learned within each training part. Ctrl-C keeps the folds that all models have finished, and
+    --resume computes the rest.
     """
     from rankfactor.data import fingerprint
     from rankfactor.evaluation import cross_validate, named_models
+    from rankfactor.evaluation.fold_store import FoldFolder
     from rankfactor.evaluation.watch import kinds, overheard
     from rankfactor.storage.files import folder, written_together
 
     read = [table, *files_of(labels, groups, covariates)]
-    check_outputs(read, in_folder("--out", out, FILES), force=force)
+    fits = out / "folds"
+    replaced = [*in_folder("--out", out, FILES), *in_folder("--out", fits, FITS)]
+    check_outputs(read, replaced, force=force)
     numbers = settings.numbers_of_factors(ctx.params["n_factors"])
     data = read_labelled(table, ctx.params)
     given = {**settings.classifier_settings(ctx.params, data.tasks), **data.settings}
@@ -86,18 +96,28 @@ def cv(
     )
     with folder(out):
         with jobs_at(cluster, n_jobs) as at_once, progress() as tell, overheard() as heard:
-            found = cross_validate(
-                chosen,
-                data.values,
-                data.labels,
-                n_folds=folds,
-                n_repeats=repeats,
-                groups=data.groups,
-                positive=data.positive,
-                random_state=random_state,
-                n_jobs=at_once,
-                progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
-            )
+            try:
+                found = cross_validate(
+                    chosen,
+                    data.values,
+                    data.labels,
+                    n_folds=folds,
+                    n_repeats=repeats,
+                    groups=data.groups,
+                    positive=data.positive,
+                    random_state=random_state,
+                    n_jobs=at_once,
+                    progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
+                    folder=fits,
+                    resume=resume,
+                )
+            except KeyboardInterrupt as error:
+                done = len(FoldFolder(fits).files)
+                if not done:
+                    FoldFolder(fits).remove()
+                    raise
+                said = f"{counted(done, 'finished fit')} in {fits}, --resume computes the rest"
+                raise KeyboardInterrupt(said) from error
         content = {
             "table": table.name,
             "tasks": data.tasks,
@@ -129,7 +149,8 @@ def cv(
             frames = found.summary(), found.folds, found.decisions
             for part, frame in zip(tables, frames, strict=True):
                 csv_of(frame, part)
-            whole.write_text(json_of(content) + "\n", "utf-8")
+            written = hashes(dict(zip(FILES, tables, strict=False)))
+            whole.write_text(json_of({**content, "files": written}) + "\n", "utf-8")
     result(as_json, {**content, "folder": out}, ())
     if not as_json:
         _show(found, content, data.positive)

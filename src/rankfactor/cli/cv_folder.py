@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankfactor.cli.belonging import (
+    check_files,
     data_difference,
     in_words,
     labels_differ,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from rankfactor.posterior import Posterior
     from rankfactor.report import Validation
+
+_READ = ("summary.csv", "predictions.csv")
 
 
 class Folder(NamedTuple):
@@ -44,7 +47,7 @@ class Folder(NamedTuple):
 def read_folder(path: Path, model: Path, name: str | None) -> Folder:
     """Read a folder that has results of a model, by the name that the model has there."""
     frames = []
-    for part in ("summary.csv", "predictions.csv"):
+    for part in _READ:
         file = path / part
         if not file.is_file():
             raise InputError(f"{path} has no {part}: give the folder that `rankfactor cv` wrote.")
@@ -63,7 +66,9 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
         frame.iloc[(frame["model"] != name).to_numpy().argsort(kind="stable")] for frame in frames
     )
     file = path / "result.json"
-    return Folder(path, summary, decisions, record_of(file, "cv") if file.exists() else {})
+    record = record_of(file, "cv") if file.exists() else {}
+    check_files(path, record, "cv", *_READ)
+    return Folder(path, summary, decisions, record)
 
 
 def check_folder(

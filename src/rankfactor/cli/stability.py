@@ -10,6 +10,7 @@ import typer
 
 from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
+from rankfactor.cli.belonging import hashes
 from rankfactor.cli.console import (
     compile_notice,
     in_options,
@@ -167,12 +168,13 @@ def stability(
             "notes": data.notes,
             "warnings": [in_options(one.text) for one in kinds(heard)],
         }
-        with written_together(*(out / name for name in FILES if name != ARRAYS)) as paths:
-            *parts, whole = paths
-            for part, frame in zip(parts, frames.values(), strict=True):
-                csv_of(frame, part)
-            whole.write_text(json_of(content) + "\n", "utf-8")
-            write_arrays(out / ARRAYS, posterior)
+        with written_together(*(out / name for name in FILES)) as paths:
+            parts = dict(zip(FILES, paths, strict=True))
+            for name, frame in frames.items():
+                csv_of(frame, parts[name])
+            write_arrays(parts[ARRAYS], posterior)
+            files = hashes({name: part for name, part in parts.items() if name != RECORD})
+            parts[RECORD].write_text(json_of({**content, "files": files}) + "\n", "utf-8")
     result(as_json, {**content, "folder": out}, ())
     if not as_json:
         say(in_short(found))

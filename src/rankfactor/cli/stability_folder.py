@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
-from rankfactor.cli.belonging import data_difference, record_of, setting_differences
+from rankfactor.cli.belonging import check_files, data_difference, record_of, setting_differences
 from rankfactor.cli.console import in_options
 from rankfactor.cli.stability import ARRAYS, RECORD
 from rankfactor.errors import InputError
@@ -57,6 +57,7 @@ def read_stability(
         differing = setting_differences(header, record, "stability run")
         found = f"other settings ({in_options('; '.join(differing))})" if differing else None
     about, arrays = read_archive(folder / ARRAYS, FORMAT)
+    check_files(folder, record, "stability", ARRAYS)
     try:
         structure = arrays.pop("structure")
         numbers = {name: int(about[name]) for name in ("n_fits", "top")}

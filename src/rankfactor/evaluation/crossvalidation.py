@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,16 +14,17 @@ import pandas as pd
 from sklearn.base import clone
 
 from rankfactor.errors import InputError
+from rankfactor.evaluation.fold_store import Answer, FoldFit, FoldFolder, described
 from rankfactor.evaluation.result import DECISION_COLUMNS, FOLD_COLUMNS, GROUP, MEASURES, Evaluation
 from rankfactor.evaluation.running import in_short, run, seeded, without_checkpoint
-from rankfactor.evaluation.watch import Heard, recorded
+from rankfactor.evaluation.watch import recorded
 from rankfactor.evaluation.wrapper import fit_with_groups
 from rankfactor.features.suspects import LabelWarning, check_labels
 from rankfactor.folds import Fold, gap, group_numbers, make_folds, warn_of_gaps
 from rankfactor.measures import accuracy, balanced_accuracy, mean_area
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.tasks import Task, encode_labels, positive_classes
-from rankfactor.typing import Floats, Integers
+from rankfactor.typing import Integers
 
 
 class _Problem(NamedTuple):
@@ -33,15 +36,6 @@ class _Problem(NamedTuple):
     class_index: Integers  # (n_samples, n_tasks), -1 where a label is missing
     groups: Integers | None  # (n_samples,)
     positive: dict[str, int]  # number of the positive class, of tasks where it is not the second
-
-
-class _Outcome(NamedTuple):
-    """What one model did in one fold."""
-
-    model: str
-    rows: list[dict[str, Any]]
-    decisions: list[pd.DataFrame]
-    heard: list[Heard]
 
 
 def cross_validate(
@@ -56,6 +50,8 @@ def cross_validate(
     random_state: int | None = 0,
     n_jobs: int = 1,
     progress: Callable[[str, int, int], None] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
 ) -> Evaluation:
     """Cross-validate several models on several tasks at once.
 
@@ -88,6 +84,11 @@ def cross_validate(
     progress : callable, optional
         Called with the name of a model, how many of its folds are finished, and how many there
         are: once for every model before the first fold, then after every fit.
+    folder : path, optional
+        Folder that finished fits are written to.
+    resume : bool, default False
+        Read the finished fits in ``folder`` and compute only the others. The result is that of an
+        uninterrupted run. Fits of another table or of other settings are refused.
 
     Returns
     -------
@@ -136,49 +137,95 @@ def cross_validate(
         groups=together,
         random_state=random_state,
     )
+    store = _store(folder, random_state)
+    if store is not None:
+        division = {"n_folds": n_folds, "n_repeats": n_repeats, "seed": random_state}
+        store.open(
+            described(models, table, tasks, class_index, together, chosen, **division), resume
+        )
     warn_of_gaps(tasks, class_index, folds)
     check_labels(table, tasks, class_index)
     problem = _Problem(table, labels, tasks, class_index, together, chosen)
     # All models of a fold before the next fold: an interruption then leaves whole folds.
     jobs = [(name, models[name], fold, problem) for fold in folds for name in models]
-    outcomes: list[_Outcome] = []
-    tell = progress or (lambda model, done, total: None)
-    for name in models:
-        tell(name, 0, len(folds))
-    try:
-        for outcome in run(_run_one, jobs, n_jobs):
-            outcomes.append(outcome)
-            tell(outcome.model, sum(o.model == outcome.model for o in outcomes), len(folds))
-    except KeyboardInterrupt:
-        if len(outcomes) < len(models):
-            raise
-    finished = len(outcomes) // len(models)
-    complete = finished == len(folds)
+    done = _done(jobs, store, n_jobs, len(models), progress or (lambda model, done, total: None))
+    # Of a fold that not all models have finished, nothing is kept.
+    finished = [fold for fold in range(len(folds)) if _numbers(fold, models) <= set(done)]
+    complete = len(finished) == len(folds)
     if not complete:
-        outcomes = outcomes[: finished * len(models)]
         warnings.warn(
-            f"interrupted: {finished} of {len(folds)} folds were finished by all models, and "
+            f"interrupted: {len(finished)} of {len(folds)} folds were finished by all models, and "
             "only these are kept.",
             UserWarning,
             stacklevel=2,
         )
+    kept = sorted(number for fold in finished for number in _numbers(fold, models))
     for name in models:
-        heard = [one.heard for one in outcomes if one.model == name]
+        heard = [done[number].heard for number in kept if jobs[number][0] == name]
         for category, text in in_short(heard, "folds", name):
             warnings.warn(text, category, stacklevel=2)
     columns = DECISION_COLUMNS if together is None else [*DECISION_COLUMNS, GROUP]
     nothing = pd.DataFrame(columns=columns)
-    parts = [part for one in outcomes for part in one.decisions] or [nothing]
+    judged = [_judged(jobs[number][0], jobs[number][2], problem, done[number]) for number in kept]
+    parts = [part for _, frames in judged for part in frames] or [nothing]
     return Evaluation(
-        pd.DataFrame([row for one in outcomes for row in one.rows], columns=FOLD_COLUMNS),
+        pd.DataFrame([row for rows, _ in judged for row in rows], columns=FOLD_COLUMNS),
         pd.concat(parts, ignore_index=True)[columns],
         complete,
         len(folds),
     )
 
 
-def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outcome:
-    """Fit one model to the training part of a fold and judge it on the test part."""
+def _store(folder: Any, random_state: int | None) -> FoldFolder | None:
+    if folder is not None and random_state is None:
+        raise InputError(
+            "a folder of folds can be resumed only with the same folds: set random_state to a "
+            "whole number."
+        )
+    return None if folder is None else FoldFolder(Path(folder))
+
+
+def _numbers(fold: int, models: Mapping[str, Any]) -> set[int]:
+    """Numbers of the jobs of a fold."""
+    return {*range(fold * len(models), (fold + 1) * len(models))}
+
+
+def _done(
+    jobs: list[tuple[str, Any, Fold, _Problem]],
+    store: FoldFolder | None,
+    n_jobs: int,
+    n_models: int,
+    tell: Callable[[str, int, int], None],
+) -> dict[int, FoldFit]:
+    """Finished fits by number of the job; all of them, or those of a fold at least after Ctrl-C."""
+    done: dict[int, FoldFit] = {}
+    for number in range(len(jobs)):
+        found = None if store is None else store.read(number)
+        if found is not None:
+            done[number] = found
+
+    def told(name: str) -> None:
+        tell(name, sum(jobs[number][0] == name for number in done), len(jobs) // n_models)
+
+    for name, *_ in jobs[:n_models]:
+        told(name)
+    missing = [number for number in range(len(jobs)) if number not in done]
+    try:
+        outcomes = run(_run_one, [jobs[number] for number in missing], n_jobs)
+        for number, outcome in zip(missing, outcomes, strict=True):
+            # Written here, since workers of a cluster need not see the folder.
+            if store is not None:
+                store.write(number, outcome)
+            done[number] = outcome
+            told(jobs[number][0])
+    except KeyboardInterrupt:
+        if not {*range(n_models)} <= set(done):
+            raise
+    return done
+
+
+def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> FoldFit:
+    """Fit one model to the training part of a fold, and predict the test part."""
     started = time.perf_counter()
     with recorded() as heard:
         model = without_checkpoint(seeded(clone(estimator), fold.seed))
@@ -186,6 +233,13 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
     # What is wrong with the labels has been said of the whole table.
     heard = [one for one in heard if not issubclass(one.category, LabelWarning)]
     seconds = time.perf_counter() - started
+    return FoldFit(answers, seconds, _state(model) if answers else "", heard)
+
+
+def _judged(
+    name: str, fold: Fold, problem: _Problem, fit: FoldFit
+) -> tuple[list[dict[str, Any]], list[pd.DataFrame]]:
+    """Measures of a fit on the test part, one row a task, and the decisions behind them."""
     rows, decisions = [], []
     for number, task in enumerate(problem.tasks):
         train, test = (problem.class_index[part, number] for part in (fold.train, fold.test))
@@ -197,11 +251,11 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
             "n_train": int((train >= 0).sum()),
             "n_test": int(known.sum()),
             **dict.fromkeys(MEASURES, np.nan),
-            "seconds": seconds,
+            "seconds": fit.seconds,
             "chosen": "",
-            "convergence": _state(model) if answers else "",
+            "convergence": fit.convergence,
         }
-        if answer := answers.get(number):
+        if answer := fit.answers.get(number):
             truth = test[known]
             row["chosen"] = answer.chosen
             if gap(task, train, test) is None:
@@ -214,7 +268,7 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> _Outco
                 frame[GROUP] = np.repeat(problem.groups[tested], len(answer.positives))
             decisions.append(frame)
         rows.append(row)
-    return _Outcome(name, rows, decisions, heard)
+    return rows, decisions
 
 
 def _state(model: Any) -> str:
@@ -223,17 +277,7 @@ def _state(model: Any) -> str:
     return ended.state if isinstance(ended, Convergence) else ""
 
 
-class _Answer(NamedTuple):
-    """What a model says of the n test samples that have a label of one task."""
-
-    predicted: Integers  # (n,) class numbers, -1 for a class that the task does not have
-    positives: Integers  # (m,) the class that each decision is for
-    decisions: Floats  # (n, m)
-    probabilities: Floats  # (n, m), NaN where the model gives none
-    chosen: str  # settings that the model chose within the training part
-
-
-def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _Answer]:
+def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, Answer]:
     """Answers by number of task; tasks with fewer than two classes left cannot be fitted."""
     train = problem.class_index[fold.train]
     numbers = [i for i, column in enumerate(train.T) if len(np.unique(column[column >= 0])) > 1]
@@ -270,7 +314,7 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, _An
             positives, decision, chance = positives[own], decision[:, own], chance[:, own]
         said = [number_of.get(label, -1) for label in predicted[known, j].tolist()]
         chosen = model.chosen_[j] if hasattr(model, "chosen_") else _by_analysis(model)
-        answers[number] = _Answer(np.array(said, np.int64), positives, decision, chance, chosen)
+        answers[number] = Answer(np.array(said, np.int64), positives, decision, chance, chosen)
     return answers
 
 
@@ -280,7 +324,7 @@ def _by_analysis(model: Any) -> str:
     return "" if count is None else f"n_factors={count.n_factors}"
 
 
-def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: _Answer) -> pd.DataFrame:
+def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: Answer) -> pd.DataFrame:
     """Decisions of a test part with one row per sample and class."""
     labels = task.classes.astype(object)
     n, m = answer.decisions.shape
