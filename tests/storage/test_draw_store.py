@@ -272,7 +272,7 @@ def test_without_zarr(tmp_path, monkeypatch):
 def test_a_store_that_cannot_be_begun_leaves_nothing(tmp_path, monkeypatch):
     path = tmp_path / "draws.zarr"
 
-    def full(*arguments):
+    def full(*arguments, **settings):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
