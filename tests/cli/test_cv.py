@@ -152,7 +152,7 @@ def test_the_report_of_a_model_and_its_cross_validation() -> None:
     summary = pd.read_csv("rankfactor-cv/summary.csv").set_index("model")
     # The model's own number comes first; the other is compared with it.
     auc, low, high = (summary.loc["R-L-BSVM", f"auc{end}"] for end in ("", "_low", "_high"))
-    sentence = f"AUC {auc:.2f} [{low:.2f}, {high:.2f}] on samples that the model had not seen"
+    sentence = f"AUC {auc:.2f} [{low:.2f}, {high:.2f}] on held-out samples"
     assert sentence in page
     assert "Better than the linear SVM in " in page
     # A folder of an earlier version: everything is computed from the predictions.

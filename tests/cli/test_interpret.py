@@ -91,7 +91,7 @@ def test_gene_sets(model: str) -> None:
 
 def test_case_of_names(model: str) -> None:
     Path("sets.gmt").write_text("all\t\tA\tB\tC\tD\tE\n")
-    fails("say so with ignore_case (--ignore-case)", "interpret", model, "--gmt", "sets.gmt")
+    fails("set ignore_case (--ignore-case)", "interpret", model, "--gmt", "sets.gmt")
     works("interpret", model, "--gmt", "sets.gmt", "--ignore-case")
 
 
@@ -109,5 +109,5 @@ def test_bad_input(model: str) -> None:
     fails("nothing.gmt does not exist", "interpret", model, "--gmt", "nothing.gmt", "--out", "x")
     fails("table.csv is a file: give a folder", "interpret", model, "--out", "table.csv")
     Path("bad.gmt").write_text("no tabs here\n")
-    fails("bad.gmt, line 1 is no gene set", "interpret", model, "--gmt", "bad.gmt", "--out", "x")
+    fails("bad.gmt, line 1 is not a gene set", "interpret", model, "--gmt", "bad.gmt", "--out", "x")
     assert not Path("x").exists()

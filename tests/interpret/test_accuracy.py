@@ -28,7 +28,7 @@ def test_result_first_then_uncertainty():
         {"L-SVM": Difference(0.01, -0.02, 0.04, 4, 0, 5)},
     )
     assert said == (
-        "Impairment: AUC 0.90 [0.86, 0.93] on samples that the model had not seen; balanced "
+        "Impairment: AUC 0.90 [0.86, 0.93] on held-out samples; balanced "
         "accuracy 0.81. Better than the linear SVM in 4 of 5 folds, difference +0.01 "
         "[−0.02, 0.04]: no significant difference."
     )

@@ -208,7 +208,7 @@ def test_without_gseapy(planted: Posterior, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_names_that_come_twice_or_from_outside() -> None:
     sets = {"a": frozenset(GENES[:10])}
-    with pytest.warns(UserWarning, match="the list of features has names that come more than"):
+    with pytest.warns(UserWarning, match="the list of features has duplicate names"):
         found = enrich(["g1", "g2", "g1"], sets, GENES)
     assert found["selected"].tolist() == [2]
     with pytest.warns(UserWarning, match=r"not in the background were left out \(1, such as 'x'\)"):
@@ -256,7 +256,10 @@ def test_no_overlap_at_all() -> None:
     [
         ((["g1"], {"a": frozenset(GENES[:9])}), "a list of features needs a background"),
         (([], {"a": frozenset(GENES[:9])}, GENES), "the list of features is empty"),
-        (("g1", {"a": frozenset(GENES[:9])}, GENES), "must be a list of names, not one text"),
+        (
+            ("g1", {"a": frozenset(GENES[:9])}, GENES),
+            "must be a list of names, not a single string",
+        ),
     ],
 )
 def test_bad_lists(arguments: tuple[object, ...], sentence: str) -> None:

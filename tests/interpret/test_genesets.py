@@ -32,8 +32,8 @@ def test_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("one\tx\tA\nGENE1, GENE2\n", "sets.gmt, line 2 is no gene set: a GMT file has a name"),
-        ("\tx\tA\n", "line 1 is no gene set"),
+        ("one\tx\tA\nGENE1, GENE2\n", "sets.gmt, line 2 is not a gene set: a GMT line has a name"),
+        ("\tx\tA\n", "line 1 is not a gene set"),
         ("one\tx\tA\n\none\ty\tB\n", "line 3 has a second set 'one'"),
         ("one\tx\n", "has no gene set with members"),
         ("", "sets.gmt is empty"),
@@ -68,13 +68,13 @@ def test_sets_are_cut_to_the_background_before_their_size_counts() -> None:
 def test_case() -> None:
     sets = {"a": frozenset(["GAPDH", "ACTB", "TP53", "B2M"])}
     mouse = ["Gapdh", "Actb", "Trp53"]
-    with pytest.raises(InputError, match=r"^0 of the 3 names .* but 2 if upper and lower case"):
+    with pytest.raises(InputError, match=r"^0 of the 3 names .* but 2 when case is ignored"):
         match(sets, mouse)
     assert match(sets, mouse, ignore_case=True) == {"a": frozenset(["Gapdh", "Actb"])}
-    with pytest.warns(UserWarning, match="1 of the 4 names .* but 3 if"):
+    with pytest.warns(UserWarning, match="1 of the 4 names .* but 3 when"):
         assert match(sets, [*mouse, "B2M"]) == {"a": frozenset(["B2M"])}
     assert match(sets, ["GAPDH", "gapdh"]) == {"a": frozenset(["GAPDH"])}
-    with pytest.raises(InputError, match="both 'GAPDH' and 'gapdh', which are the same if case"):
+    with pytest.raises(InputError, match="both 'GAPDH' and 'gapdh', which are the same when case"):
         match(sets, ["GAPDH", "gapdh"], ignore_case=True)
 
 

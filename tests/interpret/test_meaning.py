@@ -80,7 +80,7 @@ def test_features_without_evidence_are_not_named() -> None:
     unsure = with_spread(posterior, np.full((12, 3), 2.0))
     assert factor_meanings(unsure) == ["no feature with a clear loading"] * 3
     nothing = with_loadings(models.unsupervised(), np.zeros((12, 3)))
-    said = "no feature with a loading that chance does not explain"
+    said = "no feature with a loading beyond chance"
     assert factor_meanings(nothing) == [said] * 3
 
 

@@ -129,10 +129,10 @@ def test_the_strongest_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         assert values["sign"] == np.sign(expected[i, j])
     rule = graph.graph["network_rule"]
     assert rule.startswith(
-        "the 9 pairs with the largest correlation through the factors, in size at"
+        "the 9 pairs with the largest correlation through the factors (absolute value at"
     )
     least = np.sort(np.abs(expected[first, second]))[-9]
-    assert f"the smallest shown is {least:.2f} in size" in rule
+    assert f"the smallest shown is ±{least:.2f}" in rule
 
 
 @pytest.mark.usefixtures("all_take_part")
@@ -175,7 +175,7 @@ def test_only_features_that_matter_take_part() -> None:
     wide[:5] = 1.0
     assessed = spread.with_stability(replace(stability, loading_sd=wide))
     for posterior, why in (
-        (two_tasks(), "a loading that chance does not explain"),
+        (two_tasks(), "a loading beyond chance"),
         (assessed, "a clear loading"),
     ):
         graph = feature_network(posterior, rule="threshold", threshold=0.0)

@@ -27,11 +27,13 @@ def with_share(posterior, share):
 
 def test_share_of_the_factors_is_what_the_residual_leaves(posterior):
     said = factors_carry(with_share(posterior, 0.3), 0)
-    assert said == "The factors carry 70 % of the decision, the residuals of single features 30 %."
+    assert said == (
+        "The factors account for 70 % of the decision, residuals of single features for 30 %."
+    )
 
 
 def test_methods_tell_both_parts_and_the_training(posterior):
     told = " ".join(methods(with_share(posterior, 0.25), 0))
     assert "Factors are fitted to the table alone." in told
     assert "A decision has two parts" in told
-    assert "The factors carry 75 %" in told
+    assert "The factors account for 75 %" in told

@@ -57,7 +57,7 @@ def test_direction_follows_the_sign_of_the_coefficient():
     # A coefficient against the class means must not be called "higher in".
     opposed = models.with_coefficients(posterior, coefficients(k, -sign))
     said = sentences.strongest_factors(opposed, 0)[0][1]
-    assert f"with the other factors held fixed, higher values speak for {lower};" in said
+    assert f"with the other factors held fixed, higher values favour {lower};" in said
     assert "higher in" not in said
     # With the labels turned round as well, both agree again, on the other class.
     turned = replace(opposed.classifiers, class_index=opposed.classifiers.class_index.copy())

@@ -121,7 +121,7 @@ def test_several_tasks_and_classes() -> None:
     )
     assert set(held.loc[[1]]) == {said}
     words = factor_table(opposite)["direction"][1]
-    assert words == "with the other factors held fixed, lower values speak for II"
+    assert words == "with the other factors held fixed, lower values favour II"
 
 
 def test_without_labels() -> None:

@@ -36,7 +36,7 @@ def test_without_a_hash_the_names_count():
 
 
 def test_another_table_is_refused_and_nothing_is_written(tmp_path):
-    with pytest.raises(InputError, match="table of the fit"):
+    with pytest.raises(InputError, match="training table"):
         write_report(
             tmp_path / "r.html", models.two_tasks(), title="t", table=models.table()[0].iloc[:50]
         )

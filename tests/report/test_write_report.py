@@ -154,9 +154,9 @@ def test_first_section_answers_and_warns(full):
     first = read(full).all("section")[0]
     cards = [card.text for card in first.all("article")]
     assert len(cards) == 2
-    assert "group: AUC 0.91 on samples that the model had not seen." in cards[0]
+    assert "group: AUC 0.91 on held-out samples." in cards[0]
     assert "Linear <SVM>: AUC 0.93; the difference was not tested." in cards[0]
-    assert "stage: AUC 0.88 on samples that the model had not seen." in cards[1]
+    assert "stage: AUC 0.88 on held-out samples." in cards[1]
     assert re.search(r"Factor \d \(\d+ % of the variance\): higher in ", cards[0])
     assert "5 unknown" in cards[1]
     warnings = first.one("div", class_="cautions").text
@@ -260,9 +260,9 @@ def test_the_page_is_complete_before_it_is_renamed(tmp_path, monkeypatch):
             {"comparison": pd.DataFrame({"task": ["a"]})},
             "comparison frame lacks the column 'model'",
         ),
-        ({"comparison": models.comparison().assign(auc="high")}, "no number"),
+        ({"comparison": models.comparison().assign(auc="high")}, "not a number"),
         ({"decisions": models.decisions().drop(columns="sample")}, "lacks the column 'sample'"),
-        ({"decisions": models.decisions().assign(decision="yes")}, "no number"),
+        ({"decisions": models.decisions().assign(decision="yes")}, "not a number"),
     ],
 )
 def test_bad_frames_are_named_and_nothing_is_written(tmp_path, change, words):

@@ -1,8 +1,8 @@
-"""What a fitted model says: leading features, coefficients, the feature network, gene sets.
+"""Interpretation of fitted models: leading features, coefficients, feature network, gene sets.
 
-All functions take a `rankfactor.posterior.Posterior`, fitted just now or loaded from a file, and
-give a DataFrame or a networkx graph. docs/reference/interpretation.md says how to read
-them. Names are imported on first use.
+All functions take a `rankfactor.posterior.Posterior`, newly fitted or loaded from a file, and
+return a DataFrame or a networkx graph. See docs/reference/interpretation.md for how to read them.
+Names are imported on first use.
 """
 
 from rankfactor.lazy import importer

@@ -1,4 +1,4 @@
-"""Cross-validated numbers of a model beside others: where they come from and what they say."""
+"""Cross-validated accuracy of a model and its competitors, in numbers and sentences."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rankfactor.posterior import Posterior
 
 _COMPARISON = ("task", "model", "auc", "auc_sd", "accuracy", "accuracy_sd", "seconds")
 _DECISIONS = ("sample", "task", "model", "label", "decision")
-# Columns of a comparison that those of earlier versions lack.
+# Columns that comparisons written by earlier versions lack.
 _NEWER = ("auc_low", "auc_high", "balanced_accuracy")
-# Models of others, by name, and what sentences call them; any other model is one of this package or
-# the user's own, and is called by its name.
+# Baselines by name, and what sentences call them. Any other model belongs to this package or to the
+# user, and is called by its name.
 _BASELINES = {
     "l-svm": "the linear SVM",
     "linear svm": "the linear SVM",
@@ -41,8 +41,8 @@ class Validation:
     settings : mapping
         Settings of the cross-validated models.
     flaws : tuple of str
-        Sentences on what keeps the numbers from being those of the model: settings that differ,
-        folds that are missing, what could not be checked.
+        Sentences on why the numbers may not describe this model: settings that differ, folds that
+        are missing, or facts that could not be checked.
     """
 
     sentence: str = ""
@@ -51,7 +51,7 @@ class Validation:
 
 
 class Score(NamedTuple):
-    """Cross-validated numbers of a model on a task; NaN where not known."""
+    """Cross-validated numbers of a model on a task; NaN where unknown."""
 
     model: str
     auc: float
@@ -70,8 +70,8 @@ def scores_by_task(
 ) -> dict[str, list[Score]]:
     """Rows of every task in their order; the best AUC of a task is marked.
 
-    Where decisions are given fold by fold, the AUC, its interval and the balanced accuracy are
-    computed from them; else they are those of the comparison, as far as it has them.
+    If decisions are given by fold, the AUC, its interval and the balanced accuracy are computed
+    from them; otherwise they are taken from the comparison, if present.
     """
     if comparison is None or comparison.empty:
         return {}
@@ -84,7 +84,7 @@ def scores_by_task(
             values = part[columns].to_numpy(float)
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"the comparison of task {task!r} holds something that is no number: {error}."
+                f"the comparison of task {task!r} contains a value that is not a number: {error}."
             ) from error
         rows = [
             dict(zip(columns, row, strict=True)) | found.get((str(task), str(model)), {})
@@ -99,7 +99,7 @@ def scores_by_task(
 
 
 def _from_decisions(decisions: pd.DataFrame | None) -> dict[tuple[str, str], dict[str, float]]:
-    """AUC with its interval and balanced accuracy by task and model; nothing without folds."""
+    """AUC with its interval and balanced accuracy by task and model; empty without folds."""
     if decisions is None or decisions.empty or "fold" not in decisions:
         return {}
     known = known_decisions(decisions, _DECISIONS)
@@ -122,7 +122,7 @@ def _from_decisions(decisions: pd.DataFrame | None) -> dict[tuple[str, str], dic
 
 
 def differences_by_task(decisions: pd.DataFrame | None) -> dict[str, dict[str, Difference]]:
-    """Paired differences of the first model from each other one, by task and that model's name."""
+    """Paired differences between the first model and each other one, by task and model name."""
     if decisions is None or decisions.empty or "fold" not in decisions:
         return {}
     result: dict[str, dict[str, Difference]] = {}
@@ -138,7 +138,7 @@ def known_decisions(decisions: pd.DataFrame, columns: tuple[str, ...]) -> pd.Dat
     try:
         values = decisions["decision"].to_numpy(float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"a decision is no number: {error}.") from error
+        raise InputError(f"a decision is not a number: {error}.") from error
     known: pd.DataFrame = decisions[decisions["label"].notna().to_numpy() & np.isfinite(values)]
     return known
 
@@ -167,9 +167,9 @@ def two_class_tasks(
         own = classes.get(str(task))
         positive = own[1] if own is not None and len(own) == 2 else None
         if str(positive) not in set(part["label"].astype(str)):
-            positive = None  # 1 against 1.0: the larger label is the model's second class too
+            positive = None  # e.g. 1 and 1.0: the larger label is also the model's second class
         elif own is not None and "positive" in part:
-            # The model's class is spoken of, whichever the cross-validation was asked for.
+            # Use the model's positive class, whichever one the cross-validation used.
             same = (part["positive"].astype(str) != str(own[0])).to_numpy()
             turned = {"decision": -part["decision"]}
             if "probability" in part:
@@ -183,16 +183,16 @@ def two_class_tasks(
 def how_well(
     task: str, scores: Sequence[Score], differences: Mapping[str, Difference] | None = None
 ) -> str:
-    """Say how well a task's first model predicts, then how it compares with the others.
+    """Sentences on how well a task's first model predicts and how it compares with the others.
 
     It is compared with the best baseline and with the best of the other models, by the paired
-    differences given (as `differences_by_task` has them for the task).
+    differences given (the task's entry of `differences_by_task`).
     """
     own, *rest = scores
     if not np.isfinite(own.auc):
         return f"{task}: no cross-validated AUC."
-    said = f"{task}: AUC {_with_interval(own.auc, own.auc_low, own.auc_high)} on samples that the "
-    said += "model had not seen"
+    said = f"{task}: AUC {_with_interval(own.auc, own.auc_low, own.auc_high)}"
+    said += " on held-out samples"
     if np.isfinite(own.balanced_accuracy):
         said += f"; balanced accuracy {number(own.balanced_accuracy)}"
     parts = [f"{said}.", _beside_chance(own)]
@@ -209,7 +209,7 @@ def how_well(
 
 
 def _beside_chance(own: Score) -> str:
-    """What the interval says of chance; nothing where it lies above."""
+    """Sentence on an interval that does not lie above chance; empty otherwise."""
     if own.auc_high < 0.5:
         return "This is worse than chance (0.50): check the labels and the folds."
     if own.auc_low <= 0.5 or (np.isnan(own.auc_low) and own.auc <= 0.5):
@@ -238,7 +238,7 @@ def _compared(own: Score, other: Score, name: str, found: Difference | None) -> 
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
-    """A number with its interval in brackets, where that is known."""
+    """A number with its interval in brackets, if known."""
     if np.isnan(low):
         return number(value)
     return f"{number(value)} [{number(low)}, {number(high)}]"

@@ -15,13 +15,13 @@ from rankfactor.posterior import Explanation, Posterior
 def contribution_table(
     posterior: Posterior, explanations: Mapping[str, Explanation]
 ) -> pd.DataFrame:
-    """What every feature adds to every decision, a row for each sample and class.
+    """Contribution of every feature to every decision, one row per sample and class.
 
     Returns
     -------
     DataFrame
-        sample, task, class (that a positive decision favours), decision, base, then a column for
-        every feature. Base and features add up to the decision.
+        sample, task, class (that a positive decision favours), decision, base, then one column per
+        feature. Base and features add up to the decision.
     """
     frames = []
     for (task, label), one in zip(targets(posterior), explanations.values(), strict=True):
@@ -40,14 +40,14 @@ def contribution_table(
 def sample_contributions(
     posterior: Posterior, explanations: Mapping[str, Explanation], sample: object
 ) -> pd.DataFrame:
-    """What every feature adds to the decisions of one sample, the largest contributions first.
+    """Contribution of every feature to the decisions of one sample, largest first.
 
     Returns
     -------
     DataFrame
         sample, task, class (that a positive decision favours), decision, base, feature, value (NaN
-        where missing) and contribution, a row for each class and feature. Base and contributions of
-        a class add up to the decision.
+        where missing) and contribution, one row per class and feature. Base and contributions of a
+        class add up to the decision.
     """
     frames = []
     for (task, label), one in zip(targets(posterior), explanations.values(), strict=True):

@@ -1,16 +1,16 @@
 r"""Correlations of features through the factors, by blocks.
 
-With w_i = a_i . z and the noise e_i that w leaves, features i and j have
+With w_i = a_i . z and residual noise e_i, the correlation of features i and j is
 
     cor(i, j) = E[a_i^T S a_j] / sqrt((E[a_i^T S a_i] + noise_i) (E[a_j^T S a_j] + noise_j)),
 
 S = E[z z^T] over samples and posterior, shape (K, K). After variational Bayes rows are independent,
 so the numerator is ``m_i^T S m_j`` and the first part of the diagonal ``m_i^T S m_i + tr(V_i S)``:
-loadings that are not sure make correlations smaller. After Gibbs sampling both are averages over
-draws, which no rotation of the factors between draws can change.
+uncertain loadings make correlations smaller. After Gibbs sampling both are averages over draws,
+which are invariant to rotations of the factors between draws.
 
-All is written as products of wide rows, ``numerator = F_i . F_j``, so that a block of features
-against all others is one matrix product and no array of d x d is made.
+Everything is written as products of wide rows, ``numerator = F_i . F_j``, so that a block of
+features against all others is one matrix product and no d x d array is allocated.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from rankfactor.posterior.samples import evenly_spaced
 from rankfactor.typing import Floats, Integers
 
 BLOCK = 512
-_DRAWS = 50  # that correlations are averaged over, spread evenly
+_DRAWS = 50  # evenly spaced draws that correlations are averaged over
 
 
 class Wide(NamedTuple):
-    """Features as rows whose products are covariances."""
+    """Features as rows whose inner products are covariances."""
 
     rows: Floats  # F, shape (d, width)
-    spread: Floats  # standard deviation that divides them, noise included, shape (d,)
+    spread: Floats  # standard deviations, noise included, shape (d,)
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
-        """First feature of a block, and its correlations with all, (block, d); 0 with itself."""
+        """First feature of a block, and its correlations, (block, d); zero with itself."""
         tiny = np.finfo(float).tiny
         scaled = self.rows / np.maximum(self.spread, tiny)[:, None]
         for first in range(0, len(scaled), BLOCK):
@@ -46,7 +46,7 @@ class Wide(NamedTuple):
 
 
 def through_factors(posterior: Posterior, chosen: Integers) -> Wide:
-    """Chosen features in the model, correlated through the factors and with their noise."""
+    """Chosen features, with covariances through the factors and noise in the variances."""
     k = posterior.n_factors
     S = score_moment(posterior)
     values, vectors = np.linalg.eigh(S)
@@ -64,7 +64,7 @@ def through_factors(posterior: Posterior, chosen: Integers) -> Wide:
 
 
 def of_loadings(posterior: Posterior, chosen: Integers) -> Wide:
-    """Chosen features in the model, by the cosine of their mean loadings alone."""
+    """Chosen features, compared by the cosine of their mean loadings alone."""
     rows = posterior.rows.mean[chosen, : posterior.n_factors]
     return Wide(rows, np.sqrt((rows**2).sum(axis=1)))
 

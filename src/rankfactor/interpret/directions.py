@@ -1,10 +1,10 @@
-"""Which way things go: a class that stands out where a factor, or a feature, is high.
+"""Direction of factors and features: the class in which each is higher.
 
-A factor has no sign of its own: negated scores, loadings and coefficients are the same model. What
-means something is the product of a coefficient's sign and a loading's. A positive coefficient says
-that high scores speak for the class of its row, with the other factors held fixed. Only if the
-class means of the scores agree is a factor said to be higher in a class. Of more than two classes
-the one whose classifier uses the factor most speaks for a task, one that is stated before others.
+The sign of a factor is arbitrary: negating scores, loadings and coefficients gives the same model.
+Only the product of a coefficient's sign and a loading's has a meaning. A positive coefficient means
+that high scores favour the class of its row, with the other factors held fixed. A factor is called
+higher in a class only if the class means of the scores agree. With more than two classes, the
+classifier with the largest coefficient represents the task, with stated coefficients preferred.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HELD_FIXED = "other factors held fixed"
 
 @dataclass(frozen=True)
 class Direction:
-    """What a factor says of a task.
+    """Direction of a factor on a task.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class Direction:
     classes : tuple of str
         The task's classes.
     positive : int
-        The class that a positive coefficient speaks for.
+        The class that a positive coefficient favours.
     coefficient : float
         Per unit of the factor's standard deviation.
     stated : bool
-        Whether it is spoken of: the coefficient is clear (`rankfactor.posterior.certainty`) or,
-        where that was not assessed, told from zero by the posterior.
+        Whether sentences mention it: the coefficient is clear (`rankfactor.posterior.certainty`)
+        or, if stability was not assessed, the posterior separates it from zero.
     agrees : bool
         Whether the class means of the scores differ in the same direction.
     """
@@ -45,18 +45,18 @@ class Direction:
     factor: int  # its number, from 0
     task: str
     classes: tuple[str, ...]
-    positive: int  # the class that a positive coefficient speaks for
+    positive: int  # the class that a positive coefficient favours
     coefficient: float  # per unit of the factor's standard deviation
-    stated: bool  # whether it is spoken of
+    stated: bool  # whether sentences mention it
     agrees: bool  # whether the class means of the scores differ in the same direction
 
     @property
     def strength(self) -> float:
-        """How much the factor moves decisions: the size of the coefficient."""
+        """Strength of the factor: the absolute coefficient."""
         return abs(self.coefficient)
 
     def high_class(self, sign: int = 1) -> str:
-        """Class that goes with high values of what has that sign on the factor."""
+        """Class associated with high values of a feature with this sign on the factor."""
         up = self.coefficient * sign > 0
         name = self.classes[self.positive]
         if len(self.classes) == 2:
@@ -64,12 +64,12 @@ class Direction:
         return name if up else f"not {name}"
 
     def in_words(self) -> str:
-        """Where the factor is higher."""
+        """Where the factor is higher, in words."""
         two = len(self.classes) == 2
         word = "higher" if two or self.coefficient > 0 else "lower"
         target = self.high_class() if two else self.classes[self.positive]
         if not self.agrees:
-            return f"with the {HELD_FIXED}, {word} values speak for {target}"
+            return f"with the {HELD_FIXED}, {word} values favour {target}"
         return f"{word} in {target}" + ("" if two else " than in the other classes")
 
 
@@ -95,7 +95,7 @@ def task_directions(posterior: Posterior) -> list[list[Direction]]:
 
 
 def higher_in(directions: list[Direction], sign: int) -> str:
-    """Classes that go with high values of what has that sign on the factor, by task.
+    """Classes associated with high values of a feature with this sign on the factor, by task.
 
     "task: class" for every task on which the factor's direction is stated.
     """
@@ -113,10 +113,10 @@ def main_direction(directions: list[Direction]) -> Direction | None:
 
 
 def directions_on(posterior: Posterior, task: int | str) -> list[Direction]:
-    """Direction of every factor in use on a task, the strongest first.
+    """Direction of every factor in use on a task, strongest first.
 
-    With more than two classes a factor appears once, in the classifier where it is strongest,
-    one that is stated before any that is not.
+    With more than two classes a factor appears once, with the classifier in which it is strongest;
+    stated coefficients are preferred.
     """
     number, every = task_number(posterior, task), task_directions(posterior)
     found = [every[k][number] for k in shown_factors(posterior)]

@@ -1,4 +1,4 @@
-"""What drives the decisions: the effect of every feature on every class, largest first."""
+"""Effect of every feature on the decision for every class, largest first."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rankfactor.posterior.certainty import assessed, effect_certainty
 
 
 def has_effects(posterior: Posterior) -> bool:
-    """Whether a model says what drives its decisions; those of earlier versions do not."""
+    """Whether a model has feature effects; models of earlier versions have none."""
     return posterior.effects is not None
 
 
 def effect_table(posterior: Posterior) -> pd.DataFrame:
-    """Effect of every feature in the model on every class, the largest of a class first.
+    """Effect of every feature in the model on every class, largest first within a class.
 
     Parameters
     ----------
@@ -29,8 +29,9 @@ def effect_table(posterior: Posterior) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        task, class (that a positive effect favours: of two classes the second, of more each against
-        the rest), rank (from 1, by the size of the effect), feature, effect (change of the decision
+        task, class (that a positive effect favours: with two classes the second, with more each
+        against the rest), rank (from 1, by the size of the effect), feature, effect (change of the
+        decision
         when the feature moves from the value ``from`` to the value ``to``, its first and third
         quartile, and everything else stays), probability (change of the class's probability at
         the mean decision), from, to, sd, low, high, lfsr and clear (spread of the effect, 90 %
@@ -41,8 +42,7 @@ def effect_table(posterior: Posterior) -> pd.DataFrame:
     rows, effects, stability = targets(posterior), posterior.effects, posterior.stability
     if effects is None:
         raise InputError(
-            "this model was saved by an earlier version, without the effects of its features: fit "
-            "it again."
+            "this model was saved by an earlier version, without feature effects: fit it again."
         )
     certainty = effect_certainty(posterior)
     frames = []
@@ -67,9 +67,9 @@ def effect_table(posterior: Posterior) -> pd.DataFrame:
 
 
 def driver_sentences(posterior: Posterior, count: int = 5) -> list[str]:
-    """A sentence for every class on the features with the largest effects, none without effects.
+    """One sentence per class on the features with the largest effects; none without effects.
 
-    Only clear effects are named where that was assessed.
+    If stability was assessed, only clear effects are named.
     """
     if not has_effects(posterior):
         return []

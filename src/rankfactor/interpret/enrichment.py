@@ -1,10 +1,11 @@
-"""Gene sets that come up among a factor's leading features more often than by chance.
+"""Over-representation of gene sets among the leading features of factors.
 
-Of N features in the background, K are in a set; of the n leading ones, k are. Under random choice k
-is hypergeometric and ``p = P(X >= k)``. Features with positive loadings ("up": high where the
-factor is high) and negative ones ("down") are two lists. q is Benjamini and Hochberg's, over all
-sets, directions and factors tested in one call, those without an overlap (p = 1) included. Genes
-of a set are not independent of one another, so p flatters sets of tightly correlated genes.
+Of N features in the background, K are in a set; of the n leading features, k are. Under random
+choice k is hypergeometric and ``p = P(X >= k)``. Features with positive loadings ("up": high where
+the factor is high) and negative ones ("down") are tested as two lists. q is the Benjamini-Hochberg
+adjustment over all sets, directions and factors tested in one call, including those without an
+overlap (p = 1). Genes of a set are not independent of one another, so p is too small for sets of
+tightly correlated genes.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from rankfactor.posterior.certainty import supported_loadings
 
 # The paper looked at the 200 leading genes of a factor.
 MOST_FEATURES = 200
-_LARGEST_PART = 0.1  # of the background, so that a small table is not all in the list
+_LARGEST_PART = 0.1  # of the background, so that the list does not cover all of a small table
 
 
-# A list to test: its factor, direction, features and the classes that go with high values of them.
+# A list to test: its factor, direction, features and the classes associated with high values.
 _Query = tuple[str, str, list[str], str]
 
 
@@ -49,37 +50,37 @@ def enrich(
     max_size: int = 500,
     ignore_case: bool = False,
 ) -> pd.DataFrame:
-    """Test gene sets for an overlap with leading features that chance does not explain.
+    """Test gene sets for over-representation among leading features.
 
     Parameters
     ----------
     source : Posterior or list of str
-        A fitted model, or features of your own choice, which need a background.
+        A fitted model, or a list of features, which needs a background.
     sets : mapping from str to set of str
-        Gene sets, as `read_gmt` gives them.
+        Gene sets, as returned by `read_gmt`.
     background : iterable of str, optional
-        All features that could have been chosen; if left out, those of the table that vary, so
+        All features that could have been chosen; by default the features of the table that vary,
         without covariates.
     factor : int or str, optional
-        Number, from 0, or name of a factor; all in use if left out.
+        Number, from 0, or name of a factor; by default all in use.
     n : int, optional
-        Most features in a list; if left out, a tenth of the background and at most 200.
+        Maximum length of a list; by default a tenth of the background and at most 200.
     lfsr : float, optional
-        Deprecated, without effect: lists have features whose loading has evidence behind it
+        Deprecated, without effect: lists contain the features with supported loadings
         (`rankfactor.posterior.certainty.supported_loadings`).
     min_size, max_size : int
-        Sets with so many members in the background are tested.
+        Smallest and largest number of members in the background for a set to be tested.
     ignore_case : bool, default False
-        Whether names that differ in upper and lower case are the same.
+        Whether names that differ only in case are the same.
 
     Returns
     -------
     DataFrame
         factor, direction (up or down; both empty for a list), set, size (in the background),
         overlap, expected (by chance), odds (odds ratio with 1/2 added to each count), p, q,
-        features (the overlap, in the order of their loadings), higher_in (classes that go with high
-        values of these features), selected (length of the list) and background (its size). Sets
-        without an overlap are tested but not listed. The smallest p of a list comes first.
+        features (the overlap, in the order of their loadings), higher_in (classes associated with
+        high values of these features), selected (length of the list) and background (its size).
+        Sets without an overlap are tested but not listed. Each list is sorted by p.
     """
     if lfsr is not None:
         warn_of_lfsr()
@@ -91,7 +92,7 @@ def enrich(
     else:
         if background is None:
             raise InputError(
-                "a list of features needs a background: all features that could have been in it."
+                "a list of features needs a background: give all features it was chosen from."
             )
         names = unique(background, "the background")
         queries = [("", "", unique(source, "the list of features"), "")]
@@ -109,9 +110,9 @@ def enrich(
 
 
 def unique(names: Iterable[str], what: str) -> list[str]:
-    """Names, each once; a name that comes twice is counted once, with a warning."""
+    """Unique names; duplicates are counted once, with a warning."""
     if isinstance(names, str):
-        raise InputError(f"{what} must be a list of names, not one text.")
+        raise InputError(f"{what} must be a list of names, not a single string.")
     given = [str(name) for name in names]
     result = list(dict.fromkeys(given))
     if not result:
@@ -119,7 +120,7 @@ def unique(names: Iterable[str], what: str) -> list[str]:
     if len(result) < len(given):
         twice = next(name for name in result if given.count(name) > 1)
         warnings.warn(
-            f"{what} has names that come more than once, such as {twice!r}; each counts once.",
+            f"{what} has duplicate names, such as {twice!r}; each counts once.",
             UserWarning,
             stacklevel=3,
         )
@@ -145,7 +146,7 @@ def _queries(posterior: Posterior, factor: int | str | None, n: int) -> list[_Qu
 def _tested(
     queries: list[_Query], sets: Mapping[str, frozenset[str]], known: set[str]
 ) -> pd.DataFrame:
-    """Every list against every set."""
+    """Test every list against every set."""
     from scipy.stats import false_discovery_control, hypergeom
 
     rows, n_tests, total = [], 0, len(known)
@@ -167,11 +168,11 @@ def _tested(
     inside, outside = size - overlap, selected - overlap
     neither = total - size - selected + overlap
     whole["odds"] = (overlap + 0.5) * (neither + 0.5) / ((inside + 0.5) * (outside + 0.5))
-    # SciPy takes them one by one, and the same counts come up again and again.
+    # SciPy computes them one by one, and the same counts occur many times.
     different, where = np.unique(counted, axis=0, return_inverse=True)
     tails = hypergeom.sf(different[:, 0] - 1, total, different[:, 1], different[:, 2])
     whole["p"] = p = np.clip(np.asarray(tails, np.float64), 0.0, 1.0)[where.ravel()]
-    # Tests without an overlap have p = 1: they come last and only count.
+    # Tests without an overlap have p = 1: they come last and only enter the adjustment.
     everything = np.concatenate([p, np.ones(n_tests - len(p))])
     whole["q"] = false_discovery_control(everything)[: len(p)] if n_tests else p
     columns = ["factor", "direction", "set", "size", "overlap", "expected", "odds", "p", "q"]

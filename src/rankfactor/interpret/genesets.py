@@ -27,7 +27,7 @@ def read_gmt(path: str | Path) -> dict[str, frozenset[str]]:
     Raises
     ------
     InputError
-        If the file cannot be read, a line is not one of a GMT file, or a name comes twice.
+        If the file cannot be read, a line is malformed, or a name occurs twice.
     """
     path = Path(path)
 
@@ -39,8 +39,8 @@ def read_gmt(path: str | Path) -> dict[str, frozenset[str]]:
             name, *rest = (part.strip() for part in line.rstrip("\r\n").split("\t"))
             if not name or not rest:
                 raise InputError(
-                    f"{path}, line {number} is no gene set: a GMT file has a name, a description "
-                    "and the members, separated by tabs."
+                    f"{path}, line {number} is not a gene set: a GMT line has a name, a "
+                    "description and the members, separated by tabs."
                 )
             if name in sets:
                 raise InputError(
@@ -59,29 +59,29 @@ def read_gmt(path: str | Path) -> dict[str, frozenset[str]]:
 def matched(
     sets: Sets, background: Iterable[str], *, ignore_case: bool, min_size: int, max_size: int
 ) -> dict[str, frozenset[str]]:
-    """Sets cut to the background, in its spelling; those out of the range of sizes are left out.
+    """Sets restricted to the background, in its spelling; sets outside the size range are dropped.
 
     Parameters
     ----------
     sets : mapping from str to set of str
     background : iterable of str
-        Names that could have been found; each once.
+        Unique names of all features that could have been found.
     ignore_case : bool
-        Whether "Gapdh" is "GAPDH".
+        Whether "Gapdh" matches "GAPDH".
     min_size, max_size : int
-        Least and largest number of members in the background.
+        Smallest and largest number of members in the background.
     """
     if not 1 <= min_size <= max_size:
         raise InputError(f"min_size ({min_size}) must be at least 1 and at most max_size.")
     names = list(background)
     key = str.casefold if ignore_case else str
-    spelling: dict[str, str] = {}  # names of the background by how they are compared
+    spelling: dict[str, str] = {}  # names of the background by their compared form
     for name in names:
         other = spelling.setdefault(key(name), name)
         if other != name:
             raise InputError(
-                f"the background has both {other!r} and {name!r}, which are the same if case does "
-                "not count: leave ignore_case out, or rename one."
+                f"the background has both {other!r} and {name!r}, which are the same when case is "
+                "ignored: leave ignore_case out, or rename one."
             )
     members = {one for group in sets.values() for one in group}
     folded = {one.casefold() for one in members}
@@ -90,7 +90,7 @@ def matched(
     if not ignore_case and loose > 2 * exact:
         told = (
             f"{exact} of the {len(names)} names of the background are in a gene set, but {loose} "
-            "if upper and lower case are the same: say so with ignore_case (--ignore-case)."
+            "when case is ignored: set ignore_case (--ignore-case)."
         )
         if exact == 0:
             raise InputError(told)

@@ -1,8 +1,8 @@
 """Preranked gene set enrichment analysis of a factor's loadings, by gseapy.
 
-All features of the table that vary are ranked by their standardised loading, so that no list has to
-be cut off. gseapy (the extra ``rankfactor[enrichment]``) does the permutations; sets are given to
-it as a dictionary, so it asks no server for anything.
+All features of the table that vary are ranked by their standardised loading, so no cut-off is
+needed. gseapy (the extra ``rankfactor[enrichment]``) does the permutations; sets are passed to it
+as a dictionary, so it contacts no server.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ def preranked(
     max_size: int = 500,
     ignore_case: bool = False,
 ) -> pd.DataFrame:
-    """Test whether the members of gene sets gather at one end of a factor's loadings.
+    """Test whether the members of gene sets accumulate at one end of a factor's loadings.
 
     Parameters
     ----------
     posterior : Posterior
     sets : mapping from str to set of str
-        Gene sets, as `read_gmt` gives them.
+        Gene sets, as returned by `read_gmt`.
     factor : int or str
         Number, from 0, or name of a factor.
     seed : int, default 0
-        Of the permutations.
+        Seed of the permutations.
     n_permutations : int, default 1000
     min_size, max_size : int
-        Sets with so many members in the model are tested.
+        Smallest and largest number of members in the model for a set to be tested.
     ignore_case : bool, default False
-        Whether names that differ in upper and lower case are the same.
+        Whether names that differ only in case are the same.
 
     Returns
     -------
     DataFrame
         factor, direction (up: at the positive end), set, size, es, nes (enrichment score, and
-        normalised), p (of permutations: no smaller than one of them can tell), q (gseapy's false
+        normalised), p (by permutation, so at least one over their number), q (gseapy's false
         discovery rate), features (the leading edge), higher_in. The largest scores come first.
 
     Raises
@@ -69,7 +69,7 @@ def preranked(
     loadings = posterior.structure[posterior.coding.columns[rows], k]
     ranking = pd.Series(loadings, names).sort_values(ascending=False, kind="stable")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # gseapy's own, about its own code
+        warnings.simplefilter("ignore")  # gseapy warns about its own code
         answer = gseapy.prerank(
             rnk=ranking,
             gene_sets={name: sorted(members) for name, members in found.items()},

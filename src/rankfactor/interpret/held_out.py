@@ -1,9 +1,9 @@
-"""What a cross-validation says sample by sample and class by class.
+"""Cross-validated predictions by sample and by class.
 
 All functions take the out-of-fold ``decisions`` of a cross-validation, a frame as
-`rankfactor.evaluation.Evaluation.decisions` or as predictions.csv of ``rankfactor cv``. Classes are
-text here, as in a file. Samples that several repeats tested count once: shares and probabilities
-are means over repeats.
+`rankfactor.evaluation.Evaluation.decisions` or the predictions.csv of ``rankfactor cv``. Classes
+are text here, as in a file. A sample tested in several repeats counts once: shares and
+probabilities are means over repeats.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def sample_table(
     check_columns("decisions", decisions, (*_COLUMNS, "predicted"))
     known = known_decisions(decisions, _COLUMNS)
     if known.empty:
-        raise InputError("the decisions are of no sample with a label.")
+        raise InputError("the decisions contain no sample with a label.")
     frames = []
     for task in known["task"].astype(str).unique():
         part = _of_task(known, task, model)
@@ -61,7 +61,7 @@ def sample_table(
         once = _once(part)
         wrong = once["label"] != once["predicted"]
         by_sample = once.assign(wrong=wrong).groupby("sample", sort=False)
-        # Of one repeat the class predicted; of several the one that most of them predicted.
+        # The predicted class; with several repeats, the class predicted most often.
         frame = pd.DataFrame(
             {
                 "task": task,
@@ -105,14 +105,15 @@ def class_table(
     model: str | None = None,
     tasks: Posterior | Sequence[Task] | None = None,
 ) -> pd.DataFrame:
-    """How well every class of a task is told from the others; parameters as in `sample_table`.
+    """Accuracy of every class of a task against the others; parameters as in `sample_table`.
 
     Returns
     -------
     DataFrame
-        class, n (samples), sensitivity (share of its samples that were predicted so), specificity
-        (share of the others that were not), precision (share of the samples predicted so that are),
-        auc (against the rest, mean over folds), auc_low and auc_high (its 95 % interval).
+        class, n (samples), sensitivity (share of its samples that were predicted as the class),
+        specificity (share of the other samples that were not), precision (share of the predictions
+        of the class that are correct), auc (against the rest, mean over folds), auc_low and
+        auc_high (its 95 % interval).
     """
     part, classes = _chosen(decisions, task, model, tasks)
     table, n = _counts(part, classes)
@@ -173,7 +174,7 @@ def fold_curves(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> Iterator[Float
         hit = is_hit[places]
         if hit.any() and not hit.all():
             false_rate, true_rate, _ = roc_curve(hit, decision[places])
-            # Where the curve rises at one rate, its upper end counts; it begins at nothing.
+            # Where the curve is vertical, take its upper end; it begins at zero.
             rates = np.interp(GRID, false_rate, true_rate)
             rates[0] = 0.0
             yield rates
@@ -215,7 +216,7 @@ def _of_task(known: pd.DataFrame, task: str, model: str | None) -> pd.DataFrame:
 
 
 def _classes(part: pd.DataFrame, task: str, tasks: Posterior | Sequence[Task] | None) -> list[str]:
-    """Classes of a task as text, in the order of the tasks if it is known."""
+    """Classes of a task as text, in the order of the tasks if known."""
     if isinstance(tasks, Posterior):
         tasks = () if tasks.classifiers is None else tasks.classifiers.tasks
     found = set(part["label"]) | (set(part["positive"]) if "positive" in part else set())
@@ -227,12 +228,12 @@ def _classes(part: pd.DataFrame, task: str, tasks: Posterior | Sequence[Task] | 
 
 
 def _once(part: pd.DataFrame) -> pd.DataFrame:
-    """One row per sample and repeat, in place of one per class, too."""
+    """One row per sample and repeat, also where there is one per class."""
     return part.drop_duplicates([*(key for key in ("repeat",) if key in part), "sample"])
 
 
 def _counts(part: pd.DataFrame, classes: list[str]) -> tuple[pd.DataFrame, pd.Series[float]]:
-    """Samples by true and predicted class, and by true class; each counts 1 over all repeats."""
+    """Samples by true and predicted class, and by true class; each sample counts once."""
     once = _once(part)
     weight = 1 / once.groupby("sample")["label"].transform("size")
     table = once.assign(n=weight).pivot_table("n", "label", "predicted", "sum", fill_value=0.0)
@@ -242,14 +243,14 @@ def _counts(part: pd.DataFrame, classes: list[str]) -> tuple[pd.DataFrame, pd.Se
 
 
 def _most_often(once: pd.DataFrame) -> pd.Series[Any]:
-    """Class that was predicted most often, by sample; of equals, the one predicted first."""
+    """Class predicted most often, by sample; ties go to the one predicted first."""
     counts = once.groupby(["sample", "predicted"], sort=False).size().rename("n").reset_index()
     first = counts.sort_values("n", ascending=False, kind="stable").drop_duplicates("sample")
     return first.set_index("sample")["predicted"]
 
 
 def _probabilities(part: pd.DataFrame, classes: list[str]) -> pd.DataFrame:
-    """Mean probability of every class over repeats, samples x classes; NaN where not known."""
+    """Mean probability of every class over repeats, samples x classes; NaN where unknown."""
     samples = part["sample"].unique()
     if "probability" not in part or "positive" not in part:
         return pd.DataFrame(np.nan, samples, classes)
@@ -263,7 +264,7 @@ def _probabilities(part: pd.DataFrame, classes: list[str]) -> pd.DataFrame:
 
 
 def _rest_rows(part: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Rows with the decision for one class; of two classes that of the other, turned round."""
+    """Rows with the decision for one class; with two classes, the other's decision negated."""
     if "positive" not in part:
         given = max(set(part["label"])) if part["label"].nunique() == 2 else None
         part = part.assign(positive=given)

@@ -1,4 +1,4 @@
-"""Which loadings a heat map shows, and in which order: the leading features of the factors."""
+"""Rows and columns of the loading heat map: the leading features of the factors, in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankfactor.typing import Floats, Integers
 
 
 class LoadingMap(NamedTuple):
-    """What a heat map shows.
+    """Content of a heat map.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class LoadingMap(NamedTuple):
     values : array, shape (features, factors)
         Loadings: correlations of feature and factor.
     tree : array or None
-        Linkage of the rows, as SciPy has it; None without clustering.
+        Linkage of the rows, in SciPy's format; None without clustering.
     """
 
     features: Integers
@@ -39,12 +39,12 @@ def loading_map(
     most_features: int = 60,
     order: Literal["factor", "cluster"] = "factor",
 ) -> LoadingMap:
-    """Leading features of the factors in use, their loadings, and the order to show them in.
+    """Leading features of the factors in use, their loadings, and their order.
 
-    In the order by factor, a feature stands with the factor that it is typical of: where its
-    loading comes closest to the factor's largest, so that large factors do not claim every feature.
-    Within a factor, loadings decrease, so that each block reads from positive to negative. If the
-    leading features are more than ``most_features``, each factor gives up its weakest first.
+    In the order by factor, a feature is listed with its typical factor: the one where its loading
+    comes closest to the factor's largest, so that large factors do not claim every feature. Within
+    a factor, loadings decrease, so that each block runs from positive to negative. If there are
+    more than ``most_features`` leading features, the weakest of each factor are dropped first.
     """
     if order not in ("factor", "cluster"):
         raise InputError(f"order must be 'factor' or 'cluster', not {order!r}.")

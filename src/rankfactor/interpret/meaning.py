@@ -1,9 +1,9 @@
-"""What a factor stands for, in one line made from evidence.
+"""Meaning of a factor in one line, based on evidence.
 
-A line names the leading features whose loadings have evidence behind them, those that rise and
-those that fall with the factor; the classes in which the factor is higher, where that is stated;
-the block that most of what it explains lies in, where a table has blocks; and the gene sets that
-its features overlap with, where sets were tested. Without such evidence it says so.
+The line names the leading features with supported loadings, those that rise and those that fall
+with the factor; the classes in which the factor is higher, if stated; the block with most of the
+variance it explains, if the table has blocks; and the gene sets that its features overlap with, if
+sets were tested. Without such evidence, the line says so.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import supported_loadings
 
 N_LEADERS = 5
-_WEAK = 0.5  # of the leading correlation: features below are not named
-_MOSTLY = 0.6  # of what a factor explains, from which a block is named alone
+_WEAK = 0.5  # of the leading correlation; weaker features are not named
+_MOSTLY = 0.6  # of the variance a factor explains; above it a block is named alone
 _SMALL_Q = 0.05
 
 
 def factor_meanings(posterior: Posterior, tested: pd.DataFrame | None = None) -> list[str]:
-    """One line a factor, in their order.
+    """One line per factor, in their order.
 
     Parameters
     ----------
     posterior : Posterior
     tested : DataFrame, optional
-        What `rankfactor.interpret.enrich` found.
+        Result of `rankfactor.interpret.enrich`.
     """
     directions, features = task_directions(posterior), leading_features(posterior)
     return [
@@ -50,7 +50,7 @@ def factor_meanings(posterior: Posterior, tested: pd.DataFrame | None = None) ->
 
 
 def leading_features(posterior: Posterior, count: int = N_LEADERS) -> list[str]:
-    """Leading features of every factor that have evidence, in words: "high a and b and low c"."""
+    """Supported leading features of every factor in words: "high a and b and low c"."""
     supported = supported_loadings(posterior)
     return [_features(posterior, k, supported[:, k], count) for k in range(posterior.n_factors)]
 

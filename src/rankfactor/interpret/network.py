@@ -1,11 +1,11 @@
-"""The network of features: pairs that go together through the factors, and their modules.
+"""Network of features: pairs that correlate through the factors, and their modules.
 
-The paper shows a gene network "inferred from the factor loading matrix A" and says no more. Here
-an edge is a correlation of two features through the factors, noise included
-(`rankfactor.interpret.correlation`); ``measure="loadings"`` takes A alone, as the paper's words
-have it: the cosine of two rows of mean loadings. Only features with a loading whose local false
-sign rate is small on a factor in use take part, and a stated rule says which pairs are shown.
-Modules are communities by Louvain's method, the same for the same seed.
+The paper shows a gene network "inferred from the factor loading matrix A" without further detail.
+Here an edge is a correlation of two features through the factors, noise included
+(`rankfactor.interpret.correlation`); ``measure="loadings"`` uses A alone, as the paper says: the
+cosine of two rows of mean loadings. Only features with a supported loading on a factor in use take
+part, and a stated rule selects the pairs. Modules are communities by Louvain's method, reproducible
+for a given seed.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from rankfactor.storage.files import check_destinations, written_together
 from rankfactor.typing import Floats
 
 MEASURES = {"w": through_factors, "loadings": of_loadings}
-# Rules by name, with their least size of a correlation: pairs below are not worth a line, however
-# few there are.
+# Rules by name, with the smallest absolute correlation: weaker pairs are not drawn, however few
+# there are.
 RULES = {"top": 0.3, "threshold": 0.5, "nearest": 0.3}
 _MOST_EDGES = 1_000_000
-_TINY = np.finfo(float).tiny  # a correlation of zero is no link
+_TINY = np.finfo(float).tiny  # a correlation of zero is not a link
 
 
 def feature_network(
@@ -50,26 +50,26 @@ def feature_network(
     ----------
     posterior : Posterior
     threshold : float, optional
-        Least size of a correlation; if left out, 0.5 with ``rule="threshold"`` and 0.3 otherwise.
+        Smallest absolute correlation; by default 0.5 with ``rule="threshold"``, otherwise 0.3.
     rule : {"top", "threshold", "nearest"}
-        Which pairs are linked: the ``n_edges`` with the largest correlations in size, all from
-        ``threshold`` on, or every feature with its ``n_nearest`` strongest partners.
+        Which pairs are linked: the ``n_edges`` with the largest absolute correlations, all above
+        ``threshold``, or every feature with its ``n_nearest`` strongest partners.
     n_edges, n_nearest : int
     lfsr : float, optional
-        Deprecated, without effect: features take part whose loading on a factor in use has evidence
-        behind it (`rankfactor.posterior.certainty.supported_loadings`).
+        Deprecated, without effect: features with a supported loading on a factor in use take part
+        (`rankfactor.posterior.certainty.supported_loadings`).
     measure : {"w", "loadings"}
         Correlation through the factors with noise, or the cosine of mean loadings.
     seed : int, default 0
-        Of the modules.
+        Seed of the modules.
 
     Returns
     -------
     networkx.Graph
-        Nodes are the features that have a link, by name, with ``label``, ``factor`` (where its
-        loading is largest), ``loading`` (that one) and ``module``; edges have
-        ``correlation``, ``sign`` (1 or -1) and ``weight`` (the size of the correlation). The rule
-        is said in ``graph.graph["network_rule"]``.
+        Nodes are the features that have a link, by name, with ``label``, ``factor`` (with the
+        largest loading), ``loading`` (on that factor) and ``module``; edges have ``correlation``,
+        ``sign`` (1 or -1) and ``weight`` (the absolute correlation).
+        ``graph.graph["network_rule"]`` states the rule.
     """
     import networkx as nx
 
@@ -101,9 +101,9 @@ def feature_network(
         "threshold": f"all {len(edges)} pairs by {what}",
         "nearest": f"every feature with its {n_nearest} strongest partners by {what}",
     }[rule]
-    least = f"; the smallest shown is {np.abs(edges[:, 2]).min():.2f} in size" if len(edges) else ""
+    least = f"; the smallest shown is ±{np.abs(edges[:, 2]).min():.2f}" if len(edges) else ""
     said = (
-        f"{which}, in size at least {limit:g}, among {len(chosen)} features with "
+        f"{which} (absolute value at least {limit:g}) among {len(chosen)} features with "
         f"{supported_words(posterior)} on a factor in use{least}."
     )
     graph = nx.Graph(network_rule=said, n_considered=len(chosen))
@@ -124,7 +124,7 @@ def feature_network(
 
 
 def edge_table(graph: Any) -> pd.DataFrame:
-    """Edges of a network: feature, other, correlation, sign, the strongest first."""
+    """Edges of a network: feature, other, correlation, sign; strongest first."""
     rows = [
         (one, other, values["correlation"], values["sign"])
         for one, other, values in graph.edges(data=True)
@@ -137,7 +137,7 @@ def edge_table(graph: Any) -> pd.DataFrame:
 def write_graphml(graph: Any, path: str | Path) -> Path:
     """Write a network as GraphML, which Cytoscape, Gephi and igraph read.
 
-    Characters that XML may not hold become spaces in names, and names that are then the same get a
+    Characters that XML does not allow become spaces in names, and names that become equal get a
     number.
     """
     import networkx as nx
@@ -154,20 +154,20 @@ def write_graphml(graph: Any, path: str | Path) -> Path:
     copy = nx.relabel_nodes(graph, {node: name for name, node in names.items()})
     nx.set_node_attributes(copy, {name: name for name in names}, "label")
     with written_together(path) as (part,):
-        # Not the variant that uses lxml where there is one: the file would depend on it.
+        # Not the lxml variant, so that the file does not depend on whether lxml is installed.
         nx.readwrite.graphml.write_graphml_xml(copy, part)
     return path
 
 
 def modules(graph: Any, seed: int = 0) -> pd.DataFrame:
-    """Find groups of features that are linked more among themselves than with others.
+    """Find groups of features with more links inside than to others.
 
     Parameters
     ----------
     graph : networkx.Graph
-        What `feature_network` gives; edges count by the size of their correlation.
+        Result of `feature_network`; edges are weighted by their absolute correlation.
     seed : int, default 0
-        The method visits features in a random order.
+        Seed of the random order in which the method visits features.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def module_numbers(graph: Any, seed: int) -> list[int]:
     """Module of every node, in the order of the nodes."""
     import networkx as nx
 
-    # Sets of strings have another order in every run of Python; those of numbers do not.
+    # Sets of strings have a different order in every run of Python; sets of numbers do not.
     place = {name: i for i, name in enumerate(graph.nodes)}
     plain = nx.Graph()
     plain.add_nodes_from(range(len(place)))
@@ -200,7 +200,7 @@ def module_numbers(graph: Any, seed: int) -> list[int]:
 
 
 def module_members(graph: Any) -> list[list[Any]]:
-    """Nodes of every module in the order of the modules' numbers; one module without any."""
+    """Nodes of every module in the order of the modules' numbers; one if none is assigned."""
     members: dict[Any, list[Any]] = {}
     for node, data in graph.nodes(data=True):
         members.setdefault(data.get("module", 0), []).append(node)
@@ -208,7 +208,7 @@ def module_members(graph: Any) -> list[list[Any]]:
 
 
 def _strongest(wide: Wide, most: int, limit: float) -> Floats:
-    """The pairs with the largest correlations in size, at most so many: rows of i < j, value."""
+    """The pairs with the largest absolute correlations, up to a number: rows of i < j, value."""
     kept = np.zeros((0, 3))
     for first, block in wide.blocks():
         size = np.abs(block)
@@ -235,5 +235,5 @@ def _nearest(wide: Wide, count: int, limit: float) -> Floats:
 
 
 def _in_order(edges: Floats) -> Floats:
-    """The largest in size first; equal ones in the order of the features."""
+    """Largest absolute value first; ties in the order of the features."""
     return edges[np.lexsort((edges[:, 1], edges[:, 0], -np.abs(edges[:, 2])))]

@@ -31,25 +31,25 @@ from rankfactor.typing import Floats
 def top_features(
     posterior: Posterior, n: int = 25, factor: int | str | None = None
 ) -> pd.DataFrame:
-    """Features with the largest loadings on each factor, and how sure they are.
+    """Features with the largest loadings on each factor, and their uncertainty.
 
     Parameters
     ----------
     posterior : Posterior
     n : int, default 25
-        Features of each factor.
+        Features per factor.
     factor : int or str, optional
-        Number, from 0, or name of a factor; all factors in use if it is left out.
+        Number, from 0, or name of a factor; by default all factors in use.
 
     Returns
     -------
     DataFrame
         factor, rank (from 1), feature, loading (correlation of feature and factor scores, between
-        -1 and 1), pattern (pattern loading: the other factors held fixed; it differs where factors
+        -1 and 1), pattern (pattern loading: the other factors held fixed; it differs if factors
         correlate), sd, low, high, lfsr and clear (spread of the loading, 90 % limits, probability
-        that it is not on the stated side, whether it is clear: `rankfactor.posterior.certainty`; NA
-        if not assessed), sign (1 or -1), higher_in (the classes that go with high values of the
-        feature through this factor; empty without labels).
+        of the opposite sign, whether it is clear: `rankfactor.posterior.certainty`; NA if not
+        assessed), sign (1 or -1), higher_in (the classes associated with high values of the feature
+        through this factor; empty without labels).
     """
     n = check_count("n", n)
     directions, certainty = task_directions(posterior), loading_certainty(posterior)
@@ -81,16 +81,16 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
     posterior : Posterior
         A model fitted with labels.
     by_component : bool, default False
-        Give the local classifiers of a nonlinear model one by one, with a column ``component`` that
-        counts them from 1, in place of their average over the training samples. After Gibbs
-        sampling they are those of the mean scores, since components mean nothing beyond a draw.
+        Return the local classifiers of a nonlinear model one by one, with a column ``component``
+        that counts them from 1, instead of their average over the training samples. After Gibbs
+        sampling they are those of the mean scores, since components have no identity across draws.
 
     Returns
     -------
     DataFrame
-        task, class (that a positive coefficient speaks for: of two classes the second, of more each
-        against the rest), factor, coefficient (change of the decision for one standard deviation of
-        the factor's scores), sd, low, high, lfsr and clear as in `top_features`.
+        task, class (that a positive coefficient favours: with two classes the second, with more
+        each against the rest), factor, coefficient (change of the decision for one standard
+        deviation of the factor's scores), sd, low, high, lfsr and clear as in `top_features`.
     """
     rows = targets(posterior)
     parts: list[tuple[int | None, Certainty]] = [(None, coefficient_certainty(posterior))]
@@ -113,23 +113,22 @@ def coefficient_table(posterior: Posterior, *, by_component: bool = False) -> pd
 
 
 def factor_table(posterior: Posterior, tested: pd.DataFrame | None = None) -> pd.DataFrame:
-    """All factors: how much they explain, which classes they favour, which features lead them.
+    """All factors: variance explained, favoured classes, leading features.
 
     Parameters
     ----------
     posterior : Posterior
     tested : DataFrame, optional
-        Gene sets found by `enrich`, which the meanings then name.
+        Gene sets found by `enrich`, which the meanings then mention.
 
     Returns
     -------
     DataFrame
-        factor, share (of the variance of the features' ranks that it explains; of their values with
-        the Gaussian likelihood; shares add up to the R² of all factors), in_use, n_features (whose
-        loading is clear; NaN if not assessed), task (where its coefficient is largest), direction
+        factor, share (of the variance of the features' ranks, or of their values with the Gaussian
+        likelihood, that it explains; shares add up to the R² of all factors), in_use, n_features
+        (with a clear loading; NaN if not assessed), task (with its largest coefficient), direction
         (in words), top_features (the five with the largest loadings; "(inverse)" after negative
-        ones), meaning (what it stands for, in one
-        line: `rankfactor.interpret.meaning`).
+        ones), meaning (in one line: `rankfactor.interpret.meaning`).
     """
     directions = [main_direction(one) for one in task_directions(posterior)]
     n_features = loading_certainty(posterior).clear.sum(axis=0).astype(float)
@@ -152,7 +151,7 @@ def factor_table(posterior: Posterior, tested: pd.DataFrame | None = None) -> pd
 def factor_correlations(posterior: Posterior) -> pd.DataFrame:
     """Correlations of the factors' label-free scores, factors x factors.
 
-    Near zero after predictive training, whose factors are made uncorrelated; after joint training
+    Near zero after predictive training, which makes factors uncorrelated; after joint training
     those of the fit.
     """
     names = posterior.factor_names
@@ -160,7 +159,7 @@ def factor_correlations(posterior: Posterior) -> pd.DataFrame:
 
 
 def factors_correlate(posterior: Posterior) -> bool:
-    """Whether scores of factors in use correlate so that pattern loadings are worth a look."""
+    """Whether factors in use correlate enough for pattern loadings to differ."""
     used = shown_factors(posterior)
     return bool((np.abs(np.triu(posterior.factor_correlations, 1))[used][:, used] > 0.1).any())
 
@@ -198,7 +197,7 @@ def training_responsibilities(posterior: Posterior) -> Floats:
 
 
 def certainty_columns(found: Certainty) -> dict[str, Any]:
-    """Columns of a table that say how sure its numbers are; ``clear`` is NA if not assessed."""
+    """Columns with the uncertainty of a table's numbers; ``clear`` is NA if not assessed."""
     clear = pd.array(found.clear, "boolean")
     clear[np.isnan(found.lfsr)] = pd.NA
     return {

@@ -1,7 +1,7 @@
-"""What is in a table before any model: missing values, ties, constant columns, suspected leaks.
+"""Quality of a table: missing values, ties, constant columns, suspected leaks.
 
-Columns are described as they are given, columns of words among them; the zeros of a sparse table
-are values like any other. Nothing is made dense.
+Columns are described as given, including columns of words; the zeros of a sparse table are ordinary
+values. Sparse tables stay sparse.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from rankfactor.posterior import Posterior
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
-TIED = 0.5  # share of samples with one value from which a feature counts as heavily tied
+TIED = 0.5  # share of samples with the same value above which a feature counts as heavily tied
 _COLUMNS_AT_A_TIME = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """What `table_quality` found.
+    """Result of `table_quality`.
 
     Attributes
     ----------
     features : DataFrame
         feature, n_missing, missing (share of the samples), distinct (number of different values),
-        commonest_share (of the samples with a value, how many have the commonest one; NaN without
-        any), constant (at most one value).
+        commonest_share (share of the commonest value among samples with a value; NaN without any),
+        constant (at most one value).
     samples : DataFrame
         sample, n_missing, missing (share of the features).
     leaks : tuple of Suspect
-        Columns that separate a class perfectly by themselves; empty without labels.
+        Columns that separate a class perfectly on their own; empty without labels.
     """
 
     features: pd.DataFrame
@@ -55,7 +55,7 @@ class Quality:
 
     @property
     def most_missing(self) -> pd.DataFrame:
-        """Features with missing values, the most first."""
+        """Features with missing values, most first."""
         some = self.features[self.features["n_missing"] > 0]
         return some.sort_values("n_missing", ascending=False, kind="stable")
 
@@ -71,12 +71,12 @@ class Quality:
 
     @property
     def tied(self) -> list[str]:
-        """Features of which at least half of the samples have one value, but not all."""
+        """Features with the same value in at least half of the samples, but not in all."""
         heavy = self.features["commonest_share"] >= TIED
         return self._named(heavy & ~self.features["constant"])
 
     def sentences(self) -> list[str]:
-        """The findings, one sentence each; what is as it should be is said, too."""
+        """The findings, one sentence each, including checks without a problem."""
         n, total = len(self.features), len(self.samples)
         found = [self._of_missing(n, total)]
         for names, what in (
@@ -110,11 +110,11 @@ def table_quality(table: Any, posterior: Posterior | None = None) -> Quality:
     Parameters
     ----------
     table : DataFrame, AnnData, sparse matrix or array-like, shape (N, columns)
-        As an estimator takes it; NaN = missing.
+        In any form that an estimator accepts; NaN = missing.
     posterior : Posterior, optional
-        A model that was fitted to the table: only the columns that it made features of are
-        described, and columns that separate its classes are looked for. Its labels are matched to
-        the samples by name.
+        A model that was fitted to the table: only the columns behind its features are described,
+        and columns that separate its classes are searched for. Labels are matched to the samples by
+        name.
 
     Returns
     -------
@@ -162,12 +162,12 @@ def table_quality(table: Any, posterior: Posterior | None = None) -> Quality:
     )
 
 
-# Of every column: missing cells, different values, samples with the commonest value.
+# For every column: missing cells, distinct values, samples with the commonest value.
 _Columns = tuple[Integers, Integers, Integers]
 
 
 def _dense(values: NDArray[Any]) -> tuple[_Columns, Integers]:
-    """Columns of an array of numbers, and missing cells by sample."""
+    """Counts by column for a numeric array, and missing cells by sample."""
     if not np.issubdtype(values.dtype, np.number):
         return _frame(pd.DataFrame(values))
     parts = []
@@ -181,7 +181,7 @@ def _dense(values: NDArray[Any]) -> tuple[_Columns, Integers]:
 
 
 def _of_block(block: Floats) -> Integers:
-    """The three rows of `_Columns` of some dense columns, from runs in their sorted values."""
+    """The three rows of `_Columns` for some dense columns, from runs in their sorted values."""
     ordered = np.sort(block.T, axis=1)  # missing values come last
     known = ~np.isnan(ordered)
     starts = np.ones(ordered.shape, bool)
@@ -193,7 +193,7 @@ def _of_block(block: Floats) -> Integers:
 
 
 def _sparse(values: csc_array) -> tuple[_Columns, Integers]:
-    """The same of a sparse table; cells that are not stored are zeros."""
+    """The same for a sparse table; cells that are not stored are zeros."""
     n, d = values.shape
     column = np.repeat(np.arange(d), np.diff(values.indptr))
     missing = np.isnan(values.data)
@@ -215,7 +215,7 @@ def _sparse(values: csc_array) -> tuple[_Columns, Integers]:
 
 
 def _frame(table: pd.DataFrame) -> tuple[_Columns, Integers]:
-    """The same of a DataFrame, whose columns may be of words."""
+    """The same for a DataFrame, whose columns may contain words."""
     numeric = np.array([pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes], bool)
     result = np.zeros((3, table.shape[1]), np.int64)
     numbers = table if numeric.all() else table.loc[:, numeric]
@@ -224,13 +224,13 @@ def _frame(table: pd.DataFrame) -> tuple[_Columns, Integers]:
     for place in np.flatnonzero(~numeric):
         values = table.iloc[:, int(place)]
         by_sample = by_sample + values.isna().to_numpy()
-        counts = values.astype(object).value_counts()  # of categories those that occur
+        counts = values.astype(object).value_counts()  # only the categories that occur
         result[:, place] = values.isna().sum(), len(counts), counts.max() if len(counts) else 0
     return (result[0], result[1], result[2]), by_sample
 
 
 def _known_columns(given: pd.DataFrame | NamedSparse, posterior: Posterior) -> Any:
-    """The columns that a model made features of, if it knows any of them by name."""
+    """The columns behind a model's features, if any match by name."""
     known = {*posterior.plan.table_features.tolist(), *posterior.plan.word_columns}
     kept = given.columns[[str(name) in known for name in given.columns]]
     if not len(kept) or len(kept) == len(given.columns):

@@ -1,4 +1,4 @@
-"""What is asked for and what is worth showing: tasks, factors and features, in their order."""
+"""Selection and order of tasks, factors and features to show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def classifiers_of(posterior: Posterior) -> Classifiers:
 
 
 def number_of(kind: str, given: int | str, names: Sequence[str], hint: str) -> int:
-    """Number of what is given by its name or number; ``hint`` follows a name that is wrong."""
+    """Number of an item given by name or number; ``hint`` ends the message for a wrong name."""
     if isinstance(given, str):
         if given not in names:
             raise InputError(f"there is no {kind} {given!r}{hint}.")
@@ -41,12 +41,12 @@ def task_number(posterior: Posterior, task: int | str) -> int:
 
 
 def row_classes(task: Task) -> list[object]:
-    """Class that a positive coefficient speaks for, by classifier of a task."""
+    """Class that a positive coefficient favours, by classifier of a task."""
     return list(task.classes[-task.n_rows :])
 
 
 def targets(posterior: Posterior) -> list[tuple[str, str]]:
-    """Task and class that a positive decision favours, of every classifier row."""
+    """Task and class that a positive decision favours, for every classifier row."""
     tasks = classifiers_of(posterior).tasks
     return [(task.name, str(label)) for task in tasks for label in row_classes(task)]
 
@@ -66,7 +66,7 @@ def leading_rows(posterior: Posterior, factor: int) -> Integers:
 
 
 def table_rows(posterior: Posterior) -> Integers:
-    """Features in the model that are the table's own, not covariates that were added to it."""
+    """Features in the model that come from the table, without added covariates."""
     return np.flatnonzero(posterior.coding.columns < len(posterior.table_features))
 
 
@@ -76,17 +76,17 @@ def row_names(posterior: Posterior, rows: Integers) -> list[str]:
 
 
 def supported_words(posterior: Posterior) -> str:
-    """What `rankfactor.posterior.certainty.supported_loadings` asks of a loading."""
+    """Words for a loading that `rankfactor.posterior.certainty.supported_loadings` accepts."""
     if assessed(posterior):
         return "a clear loading"
-    return "a loading that chance does not explain"
+    return "a loading beyond chance"
 
 
 def warn_of_lfsr() -> None:
     """Warn that an argument of earlier versions has no effect."""
     warnings.warn(
-        "lfsr is deprecated and has no effect: features take part whose loading is clear or, where "
-        "stability was not assessed, beyond chance.",
+        "lfsr is deprecated and has no effect: features take part if their loading is clear or, "
+        "where stability was not assessed, beyond chance.",
         FutureWarning,
         stacklevel=3,
     )

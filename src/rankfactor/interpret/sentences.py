@@ -1,4 +1,4 @@
-"""What the numbers of a model say, in sentences that claim no more than they show."""
+"""Results of a model as sentences that claim no more than the numbers show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CITATION = (
 
 EARLIER = (
     "This model was saved by an earlier version of rankfactor: its factors keep the axes of that "
-    "fit, and loadings and shares are those that the model expects, not measured on the table. Fit "
+    "fit, and its loadings and shares are expected by the model, not measured on the table. Fit "
     "it again for factors in standard form."
 )
 NOT_VALIDATED = (
@@ -46,14 +46,14 @@ NOT_ASSESSED = (
 )
 EFFECT = (
     "The effect of a feature is the change of the decision when the feature moves from its first "
-    "to its third quartile and the other features stay as they are. It includes the part that goes "
-    "through the factors and that of the feature's own residual. It is a property of the model, "
-    "not a cause: it moves one feature alone, while features that carry the same information move "
+    "to its third quartile and all other features stay fixed. It includes the part through the "
+    "factors and the part of the feature's own residual. It is a property of the model, not a "
+    "cause: it moves one feature alone, while features that carry the same information move "
     "together."
 )
-# From this share of the largest class on, accuracy alone misleads.
+# If the largest class has at least this share, accuracy alone misleads.
 _IMBALANCED = 0.7
-UNCORRELATED = 0.005  # correlations that are smaller are zero with two digits
+UNCORRELATED = 0.005  # smaller correlations are zero to two digits
 _FEW_SAMPLES = 50
 _FEW_IN_CLASS = 10
 _SMALL_Q = 0.05
@@ -66,7 +66,7 @@ def factor_label(posterior: Posterior, factor: int) -> str:
 
 
 def explained(posterior: Posterior) -> str:
-    """Sentence on how much the factors explain, and on the largest correlation of two of them."""
+    """Sentences on the variance explained and on the largest correlation of two factors."""
     what = "values" if posterior.model.data.uses_values else "ranks"
     said = f"The factors explain {percent(posterior.r2)} of the variance of the features' {what}."
     used = shown_factors(posterior)
@@ -83,14 +83,14 @@ def explained(posterior: Posterior) -> str:
 
 
 def factor_finding(posterior: Posterior, factor: int, features: str, direction: str = "") -> str:
-    """Sentence on a factor: its share, where it is higher if that is known, and its features."""
+    """Sentence on a factor: its share, the classes in which it is higher, and its features."""
     share = percent(posterior.shares[factor])
     said = [direction, features] if direction else [features]
     return plain(f"{posterior.factor_names[factor]} ({share} of the variance): {'; '.join(said)}.")
 
 
 def strongest_factors(posterior: Posterior, task: int, count: int = 3) -> list[tuple[int, str]]:
-    """Factor number and sentence of the strongest factors of a task that are stated."""
+    """Factor number and sentence of the strongest stated factors of a task."""
     stated = [one for one in directions_on(posterior, task) if one.stated]
     features = leading_features(posterior, 3)
     return [
@@ -107,7 +107,7 @@ def largest_factors(posterior: Posterior, count: int = 5) -> list[tuple[int, str
 
 
 def driver_note(posterior: Posterior) -> str:
-    """How to read the bars of the largest effects, and how stable they are."""
+    """How to read the bars of the largest effects and their stability."""
     said = (
         "Bars: change of the decision when the feature moves from its first to its third quartile."
     )
@@ -131,14 +131,14 @@ def no_factor(posterior: Posterior) -> str:
 
 
 def strongest_in_words(posterior: Posterior, task: int) -> str:
-    """Sentence that names the strongest factors of a task, the clear ones if that was assessed."""
+    """Sentence that names the strongest factors of a task, only clear ones if assessed."""
     names = [posterior.factor_names[k] for k, _ in strongest_factors(posterior, task, 5)]
     word = "Clear" if assessed(posterior) else "Largest"
     return f"{word}, strongest first: {joined(names)}." if names else no_factor(posterior)
 
 
 def class_counts(posterior: Posterior, task: int) -> str:
-    """Samples of every class of a task, then those whose class is not known."""
+    """Samples of every class of a task, then those of unknown class."""
     assert posterior.classifiers is not None
     names = [*posterior.classifiers.tasks[task].classes, "unknown"]
     counts = posterior.samples.counts[task].tolist()
@@ -153,15 +153,15 @@ def factors_in_words(posterior: Posterior) -> str:
 
 
 def count_sentences(count: FactorCount) -> str:
-    """What parallel analysis found, on which samples, and what it means for the model."""
+    """Result of parallel analysis, the samples used, and the consequence for the model."""
     against = (
-        "the 95 % quantile of tables whose features are permuted "
+        "the 95 % quantile of tables with permuted features "
         f"({counted(count.n_samples, 'sample')} used)"
     )
     if not count.n_found:
         return (
             f"No factor exceeds chance: no eigenvalue of the correlation of the normal scores is "
-            f"above {against}. The model has {count.in_words}, the fewest that it can have."
+            f"above {against}. The model has {count.in_words}, the minimum."
         )
     own = [f"{n} in {plain(name)}" for name, n in zip(count.blocks, count.added, strict=True) if n]
     blocks = (
@@ -179,7 +179,7 @@ def count_sentences(count: FactorCount) -> str:
 
 
 def facts(posterior: Posterior) -> list[str]:
-    """The size of table and model, and the state of the fit, in a few words each."""
+    """Size of table and model, and state of the fit, in a few words each."""
     n_tasks = 0 if posterior.classifiers is None else len(posterior.classifiers.tasks)
     return [
         counted(posterior.samples.n_samples, "sample"),
@@ -191,7 +191,7 @@ def facts(posterior: Posterior) -> list[str]:
 
 
 def fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
-    """Names and values of what a fit came to."""
+    """Names and values that describe the state of a fit."""
     count, ended, draws = posterior.factor_count, posterior.convergence, posterior.draws
     stages = ["variational inference"]
     if posterior.classifiers is not None and posterior.training == "predictive":
@@ -217,7 +217,7 @@ def fit_facts(posterior: Posterior) -> list[tuple[str, str]]:
 
 
 def criterion(posterior: Posterior) -> str:
-    """What the fit maximised, stage by stage."""
+    """Objective of the fit, stage by stage."""
     if posterior.classifiers is None:
         return "Variational inference maximises the evidence lower bound (ELBO) of the table."
     if posterior.training == "bayes":
@@ -235,12 +235,12 @@ def criterion(posterior: Posterior) -> str:
 
 
 def history_caption(posterior: Posterior) -> str:
-    """How to read the course of the fit."""
+    """Caption of the course of the fit."""
     said = "ELBO and standard deviation of w by iteration; both level off as the fit converges."
     if posterior.classifiers is not None and posterior.training == "predictive":
         said += (
-            " The ELBO is that of the table alone. Predictive training maximises another "
-            "criterion, so the ELBO may fall in its steps, which come last."
+            " The ELBO is that of the table alone. Predictive training comes last and maximises "
+            "another criterion, so the ELBO may fall in its steps."
         )
     return said
 
@@ -248,7 +248,7 @@ def history_caption(posterior: Posterior) -> str:
 def standard_form(posterior: Posterior) -> str:
     """How factors are scaled and ordered."""
     if not posterior.has_standard_form:
-        return "Factors have the axes of their fit."
+        return "Factors keep the axes of the fit."
     return (
         "Factors are in standard form: rotated to sparse loadings, ordered by the variance that "
         "they explain, with scores of unit variance."
@@ -256,7 +256,7 @@ def standard_form(posterior: Posterior) -> str:
 
 
 def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
-    """Warnings in plain words: ours, then those passed in; none twice."""
+    """Warnings in plain words: those found here, then those passed in, without duplicates."""
     n_samples, convergence = posterior.samples.n_samples, posterior.convergence
     found = []
     if not posterior.converged:
@@ -264,8 +264,8 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
         found.append(f"{convergence.sentence} Results may still change{advice}.")
     if n_samples < _FEW_SAMPLES:
         found.append(
-            f"There are only {n_samples} samples: all results are uncertain, and another data set "
-            "may give different ones."
+            f"There are only {n_samples} samples: all results are uncertain and may differ in "
+            "another data set."
         )
     found += _class_cautions(posterior)
     count = posterior.factor_count
@@ -284,7 +284,7 @@ def cautions(posterior: Posterior, passed: Sequence[str]) -> list[str]:
             f"{left_out} of {len(posterior.feature_names)} features are constant or all missing "
             "and are not part of the model."
         )
-    # The state of the fit has been told, whether or not its warning was passed on.
+    # The state of the fit is already stated, whether or not its warning was passed in.
     more = [str(text) for text in passed if str(text) != convergence.warning]
     return list(dict.fromkeys([*found, *(text[:1].upper() + text[1:] for text in more)]))
 
@@ -312,31 +312,31 @@ def _class_cautions(posterior: Posterior) -> list[str]:
 
 
 def factors_carry(posterior: Posterior, task: int) -> str:
-    """How much of a task's decisions the factors carry, averaged over its classes."""
+    """Share of a task's decisions due to the factors, averaged over its classes."""
     assert posterior.classifiers is not None
     rows = posterior.classifiers.rows_of(task)
     share = 1.0 - float(posterior.residual_share[rows].mean())
     return (
-        f"The factors carry {percent(share)} of the decision, the residuals of single features "
-        f"{percent(1.0 - share)}."
+        f"The factors account for {percent(share)} of the decision, residuals of single features "
+        f"for {percent(1.0 - share)}."
     )
 
 
 def residual_sentence(posterior: Posterior) -> str:
-    """How decisions of two parts are made, and how much of them the factors carry."""
+    """Sentences on the two parts of a decision and the share due to the factors."""
     assert posterior.classifiers is not None
     names = posterior.classifiers.row_names()
     shares = zip(names, 1.0 - posterior.residual_share, strict=True)
     carried = joined([f"{percent(share)} ({name})" for name, share in shares])
     return (
         "A decision has two parts: the factor scores, and one weight per feature for the residual "
-        f"that the factors do not explain. The factors carry {carried} of the variance of "
+        f"that the factors do not explain. The factors account for {carried} of the variance of "
         "decisions over the training samples."
     )
 
 
 def methods(posterior: Posterior, seed: object) -> list[str]:
-    """Paragraphs that say what was done."""
+    """Paragraphs of the methods section."""
     model = posterior.model
     data, shrinkage = model.data.in_words(), model.loading_shrinkage.in_words()
     said = [
@@ -357,8 +357,8 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
             how = f"Factors are fitted to the table alone. {tasks.capitalize()} have a {label}."
         if posterior.training == "predictive":
             how = (
-                "Factors are fitted to the table, then changed so that scores which have not seen "
-                f"a label tell {tasks} apart by a {label} (predictive training)."
+                "Factors are fitted to the table, then adjusted so that label-free scores predict "
+                f"{tasks} by a {label} (predictive training)."
             )
         local = ""
         if posterior.classifiers.experts is not None:
@@ -375,8 +375,8 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
     seeded = "" if seed is None else f", seed {seed}"
     inference = (
         f"Inference is mean-field variational Bayes{seeded}, with rankfactor {__version__}. "
-        "Its posterior is too narrow to judge how sure a loading, an effect or a coefficient is, "
-        "and is not used for that here."
+        "Its posterior is too narrow to judge the uncertainty of a loading, an effect or a "
+        "coefficient, and is not used for that here."
     )
     if posterior.draws is not None:
         n_chains = len(np.unique(posterior.draws.chain))
@@ -390,7 +390,7 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
 
 
 def certainty_rule(posterior: Posterior) -> str:
-    """What is called clear, and by which evidence."""
+    """Definition of "clear", and its evidence."""
     stability = posterior.stability
     if stability is not None:
         return (
@@ -411,7 +411,7 @@ def certainty_rule(posterior: Posterior) -> str:
 
 
 def versions() -> str:
-    """Sentence that names the versions of what made the page."""
+    """Sentence on the software versions that made the page."""
     packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "networkx")
     named = [f"{name} {metadata.version(name)}" for name in packages]
     return (
@@ -421,7 +421,7 @@ def versions() -> str:
 
 
 def enrichment_sentences(posterior: Posterior, n_sets: int, found: pd.DataFrame) -> list[str]:
-    """What was tested with `enrich`, and the sets with the smallest q-values."""
+    """Sentences on the tests of `enrich` and the sets with the smallest q-values."""
     said = [
         f"{n_sets} sets were given. For every factor in use, and for its features with "
         f"{supported_words(posterior)} that is positive (up) or negative (down), the overlap with "

@@ -11,12 +11,12 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def printable(name: object) -> str:
-    """Name with spaces for control characters, which XML may not hold."""
+    """Name with spaces in place of control characters, which XML does not allow."""
     return "".join(c if unicodedata.category(c)[0] != "C" else " " for c in str(name))
 
 
 def plain(name: object) -> str:
-    """Name on one line, without characters that a file may not hold."""
+    """Name on one line, without characters that files do not allow."""
     return " ".join(printable(name).split())
 
 
@@ -26,7 +26,7 @@ def joined(items: Sequence[str]) -> str:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Number with a true minus sign; a dash if it is not known."""
+    """Number with a true minus sign; a dash if unknown."""
     if not np.isfinite(value):
         return "–"
     text = f"{value:.{digits}f}"

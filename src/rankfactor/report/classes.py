@@ -1,4 +1,4 @@
-"""How well each class is predicted while its samples are held out: figures and tables."""
+"""Figures and tables of how well each class is predicted on held-out samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = ("sample", "task", "model", "label", "decision")
 
 
 def predicted_tasks(posterior: Posterior, decisions: pd.DataFrame | None) -> list[tuple[int, str]]:
-    """Number and name of the model's tasks that decisions predict classes of."""
+    """Number and name of the model's tasks with predicted classes in the decisions."""
     if posterior.classifiers is None or decisions is None or "predicted" not in decisions:
         return []
     there = set(known_decisions(decisions, _COLUMNS)["task"].astype(str))
@@ -25,7 +25,7 @@ def predicted_tasks(posterior: Posterior, decisions: pd.DataFrame | None) -> lis
 
 
 def class_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> list[InlineFigure]:
-    """Confusion of the classes of every task and, of more than two, ROC against the rest."""
+    """Confusion matrix of every task and, with more than two classes, one-vs-rest ROC curves."""
     figures = []
     for place, task in predicted_tasks(posterior, decisions):
         assert decisions is not None
@@ -47,9 +47,9 @@ def class_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> list[
             curves = inline_figure(
                 roc_figure(decisions, task),
                 f"fig-classes-{place}",
-                f"ROC of every class of {name} against the rest, held-out samples. AUC: {areas}.",
-                f"{name}: ROC of every class against the rest, mean over folds of held-out "
-                "samples; in parentheses the AUC.",
+                f"One-vs-rest ROC of every class of {name}, held-out samples. AUC: {areas}.",
+                f"{name}: one-vs-rest ROC of every class on held-out samples, mean over folds; AUC "
+                "in parentheses.",
             )
             figures.append(curves)
     return figures
@@ -80,9 +80,9 @@ def class_tables(posterior: Posterior, decisions: pd.DataFrame | None) -> list[T
         ]
         caption = (
             f"{plain(task)}: held-out samples by class. Sensitivity: share of the class that is "
-            "predicted correctly. Specificity: share of the others that is not predicted as the "
-            "class. Precision: share of the predictions of the class that is correct. AUC: against "
-            "the rest."
+            "predicted correctly. Specificity: share of the other samples that are not predicted "
+            "as the class. Precision: share of the predictions of the class that are correct. AUC: "
+            "one-vs-rest."
         )
         tables.append(Table("classes", caption, columns, rows))
     return tables

@@ -12,7 +12,7 @@ from rankfactor.posterior import Posterior
 from rankfactor.report.sides import row_sides
 from rankfactor.typing import Floats, Integers
 
-LARGEST = 10  # contributions of a sample that are shown one by one
+LARGEST = 10  # contributions shown one by one for a sample
 _FEWEST = 3
 _MOST_NUMBERS = 150_000  # contributions of all samples and decisions in a page
 _AT_A_TIME = 20_000_000  # contributions of a block of samples
@@ -28,20 +28,20 @@ def contributions_data(posterior: Posterior, table: Any, samples: Integers) -> d
     table : DataFrame or array
         The training table.
     samples : array of int
-        Numbers of the samples that the page has.
+        Indices of the samples shown in the page.
 
     Returns
     -------
     dict
-        ``features`` (names of those that lead anywhere), ``total`` (features of the model),
-        ``count`` (of contributions a sample) and ``rows``: for every decision its ``name``,
+        ``features`` (names of those that lead for any sample), ``total`` (number of features in the
+        model), ``count`` (contributions per sample) and ``rows``: for every decision its ``name``,
         ``left`` and ``right`` (classes), ``base`` and ``decision`` by sample, and by sample and
-        rank ``feature`` (numbers in ``features``), ``value`` and ``given`` (as in the table).
+        rank ``feature`` (indices into ``features``), ``value`` and ``given`` (as in the table).
     """
     assert posterior.classifiers is not None
     n_rows, n_features = len(posterior.classifiers.rows.mean), len(posterior.feature_names)
     count = int(np.clip(_MOST_NUMBERS // max(n_rows * len(samples), 1), _FEWEST, LARGEST))
-    # By blocks of samples: contributions of all features to all decisions are large.
+    # In blocks of samples, since the contributions of all features take much memory.
     size = max(_AT_A_TIME // (n_rows * n_features), 1)
     parts = [
         _of_block(posterior, table, samples[first : first + size], min(count, n_features))
@@ -73,7 +73,7 @@ def _of_block(
     """Leading features, contributions and values, (R, n, count); base and decision, (R, n)."""
     some = table.iloc[samples] if hasattr(table, "iloc") else table[samples]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what is missing was said of the fit
+        warnings.simplefilter("ignore", UserWarning)  # missing values were reported at the fit
         found = list(posterior.explain(some).values())
     leading = np.array([_leading(one.values, count) for one in found])
     pairs = list(zip(found, leading, strict=True))
@@ -87,12 +87,12 @@ def _of_block(
 
 
 def _leading(values: Floats, count: int) -> Integers:
-    """Numbers of the largest contributions of every sample, the largest first."""
+    """Indices of the largest contributions of every sample, largest first."""
     return np.asarray(np.argsort(-np.abs(values), axis=1, kind="stable")[:, :count], np.int64)
 
 
 def rounded(values: Floats) -> list[float]:
-    """Numbers with five digits after the point: sums stay right to four."""
+    """Numbers rounded to five decimals, so that sums are correct to four."""
     return [float(one) for one in np.round(np.asarray(values, float), 5).tolist()]
 
 

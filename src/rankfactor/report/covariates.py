@@ -13,14 +13,14 @@ from rankfactor.posterior import Posterior
 from rankfactor.typing import Floats, Integers
 
 _MOST_CLASSES = 12
-_RANGES = 5  # of a covariate that is a number
+_RANGES = 5  # for a numeric covariate
 
 
 def covariate_colours(posterior: Posterior, table: Any, samples: Integers) -> list[dict[str, Any]]:
     """Name, classes and class numbers of the covariates in a training table.
 
-    A covariate of many numbers has up to five ranges with equally many samples, which are
-    ``ordered``. One of many words is left out.
+    A numeric covariate with many values is split into up to five ``ordered`` ranges with equally
+    many samples. A covariate with many words is left out.
     """
     found = []
     for name in posterior.covariate_names:

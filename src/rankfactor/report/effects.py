@@ -16,8 +16,8 @@ from rankfactor.report.page_tables import Table, table_of
 from rankfactor.report.sides import row_sides
 
 LEADING = 10  # features of a task's card
-_LEADING_OF_MANY = 5  # of each class, where a task has more than two
-STATIC = 25  # features of the table for readers without a script
+_LEADING_OF_MANY = 5  # per class if a task has more than two
+STATIC = 25  # features of the table for readers without JavaScript
 _MOST_NUMBERS = 120_000  # features x decisions in the page; beyond, the largest effects are kept
 
 
@@ -29,7 +29,7 @@ def effect_frame(posterior: Posterior) -> pd.DataFrame | None:
 
 
 def by_row(posterior: Posterior, frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Lines of every decision, in the order of the classifier rows, the largest effect first."""
+    """Rows of every decision, in the order of the classifier rows, largest effect first."""
     parts = dict(iter(frame.groupby(["task", "class"], sort=False)))
     assert posterior.classifiers is not None
     keys = [
@@ -41,7 +41,7 @@ def by_row(posterior: Posterior, frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def drivers(posterior: Posterior, frame: pd.DataFrame, task: int) -> list[dict[str, Any]]:
-    """What drives a task's decisions: for each the features with the largest effects.
+    """Features with the largest effects on each decision of a task.
 
     Each has ``left`` and ``right`` (classes), and ``features``: name, ``share`` (of the largest
     effect, signed), ``effect``, ``probability``, ``selected`` and ``is_clear`` (None if not
@@ -120,7 +120,7 @@ def effects_data(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> d
 
 
 def leading_tables(posterior: Posterior, frame: pd.DataFrame, assessed: bool) -> list[Table]:
-    """The largest effects on every decision, for readers without a script."""
+    """The largest effects on every decision, for readers without JavaScript."""
     names = ["feature", "effect", "probability", "from", "to"]
     names += ["sd"] if assessed else []
     names += ["selected"] if posterior.stability is not None else []
@@ -140,7 +140,7 @@ def leading_tables(posterior: Posterior, frame: pd.DataFrame, assessed: bool) ->
 
 
 def caption(n_shown: int, n_all: int) -> str:
-    """What the table of effects shows, and of how many features."""
+    """Caption of the table of effects: what it shows, and for how many features."""
     which = (
         f"All {n_all} features."
         if n_shown == n_all
@@ -153,7 +153,7 @@ def caption(n_shown: int, n_all: int) -> str:
 
 
 def _kept(parts: list[pd.DataFrame]) -> list[str]:
-    """Features in the page: all, or those with the largest effect on any decision."""
+    """Features shown in the page: all, or those with the largest effect on any decision."""
     names = parts[0]["feature"].tolist()
     most = max(_MOST_NUMBERS // len(parts), LEADING)
     if len(names) <= most:
@@ -164,5 +164,5 @@ def _kept(parts: list[pd.DataFrame]) -> list[str]:
 
 
 def digits(values: pd.Series[Any], count: int = 4) -> list[float | None]:
-    """Numbers with some significant digits; None where not known."""
+    """Numbers rounded to some significant digits; None where unknown."""
     return [None if one != one else float(f"{one:.{count}g}") for one in values.astype(float)]

@@ -1,4 +1,4 @@
-"""What the score explorer of the page works on: scores, names and classes, as JSON in the page."""
+"""Data of the score explorer: scores, names and classes, embedded in the page as JSON."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from rankfactor.report.covariates import covariate_colours
 from rankfactor.report.held_out_samples import held_out
 from rankfactor.typing import Integers
 
-# With more samples than this a browser gets slow; some of them, evenly spaced, are shown then.
+# Browsers get slow with more samples than this; an evenly spaced subset is shown then.
 MOST_SAMPLES = 3000
 
 
 def shown_samples(posterior: Posterior) -> Integers:
-    """Numbers of the samples that the page has."""
+    """Indices of the samples shown in the page."""
     return np.asarray(evenly_spaced(posterior.samples.n_samples, MOST_SAMPLES), np.int64)
 
 
 def explorer_data(
     posterior: Posterior, decisions: pd.DataFrame | None = None, table: Any = None
 ) -> dict[str, Any] | None:
-    """Scores of the factors in use, with what is known of every sample.
+    """Scores of the factors in use, with the classes and predictions of every sample.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def explorer_data(
     -------
     dict or None
         None without training samples, else ``factors`` (names with shares), ``samples``,
-        ``scores`` (a list a factor), ``tasks`` (name, classes and the class number of every sample,
-        -1 where unknown; where cross-validated also ``predicted`` and ``probability``),
-        ``covariates`` (as tasks) and ``start``: the two factors shown first for every task, as
-        numbers in ``factors``.
+        ``scores`` (one list per factor), ``tasks`` (name, classes and the class number of every
+        sample, -1 where unknown; where cross-validated also ``predicted`` and ``probability``),
+        ``covariates`` (like tasks) and ``start``: the two factors shown first for every task, as
+        indices into ``factors``.
     """
     if posterior.left_out is not None:
         return None
@@ -70,14 +70,14 @@ def explorer_data(
         "scores": [np.round(scores[:, k], 3).tolist() for k in factors],
         "tasks": tasks,
         "covariates": [] if table is None else covariate_colours(posterior, table, samples),
-        # One factor stands on both axes if there is no other.
+        # A single factor is shown on both axes.
         "start": [[one[0], one[:2][-1]] for one in orders or [list(place.values())]],
     }
 
 
 def as_json(content: Any) -> Markup:
-    """JSON that can stand in a script element of the page, whatever the names in it."""
+    """JSON that is safe inside a script element, whatever names it contains."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     escaped = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    # Both end a line in JavaScript's older grammar.
+    # Older JavaScript grammar treats both as line ends.
     return Markup(escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))

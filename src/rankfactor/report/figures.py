@@ -1,7 +1,7 @@
-"""Figures as inline SVG: text stays text, nothing is random, names of parts do not clash.
+"""Figures as inline SVG: text stays text, output is reproducible, ids do not clash.
 
-Colours become variables of the page's style sheet, so that a figure is light or dark with the page;
-parts can have a hint, which the page's script shows under the pointer.
+Colours become variables of the page's style sheet, so that figures follow the page's light or dark
+theme. Parts can have a hint, which the page's script shows beside the pointer.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class InlineFigure(NamedTuple):
 def inline_figure(
     figure: Figure, name: str, description: str, caption: str, tips: Tips | None = None
 ) -> InlineFigure:
-    """Turn a figure into SVG that can stand inside a page.
+    """Turn a figure into SVG for embedding in a page.
 
-    The name is unique in the page, and parts of the drawing are named after it; the description is
-    what a reader who cannot see the figure needs to know; hints are by the name (gid) of a part.
+    The name is unique in the page and prefixes the ids of the drawing's parts. The description is
+    the text for readers who cannot see the figure. Hints are keyed by the id (gid) of a part.
     """
     buffer = io.BytesIO()
-    # The layout was found when the figure was made; finding it again takes most of the time.
+    # The layout was computed when the figure was made; repeating it takes most of the time.
     figure.set_layout_engine("none")
     with figure_style():
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -55,7 +55,7 @@ def inline_figure(
     root = ElementTree.fromstring(buffer.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
-            # A style element inside the page would hold for the whole page.
+            # A style element inside the SVG would apply to the whole page.
             if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
                 parent.remove(child)
     for part, texts in (tips or {}).items():
@@ -79,12 +79,12 @@ def inline_figure(
     root.set("height", str(height))
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _XLINK)
-    # The parser has read every name as text, and the writer escapes it again: this is safe markup.
+    # The parser reads every name as text and the writer escapes it, so this markup is safe.
     return InlineFigure(Markup(ElementTree.tostring(root, encoding="unicode")), caption, width)
 
 
 def _marks(root: ElementTree.Element, part: str) -> Iterator[ElementTree.Element]:
-    """What is drawn of a part: its paths and copies of paths, without those that are copied."""
+    """Drawn elements of a part: paths and ``use`` elements, without the definitions they copy."""
     (group,) = (element for element in root.iter() if element.get("id") == part)
     copied = {id(path) for defs in group.iter(f"{{{_SVG}}}defs") for path in defs.iter()}
     for element in group.iter():
@@ -94,7 +94,7 @@ def _marks(root: ElementTree.Element, part: str) -> Iterator[ElementTree.Element
 
 
 def _themed(style: str, kind: str) -> str:
-    """Style whose colours are variables of the page, those of classes of a kind."""
+    """Style with colours replaced by the page's variables; class colours are of the given kind."""
     names = _COLOURS | {colour: kind + place for colour, place in _CLASSES.items()}
     return re.sub(
         r"#[0-9a-fA-F]{6}\b",

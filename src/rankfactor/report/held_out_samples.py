@@ -1,4 +1,4 @@
-"""What cross-validation said of every sample while the model had not seen it."""
+"""Cross-validated prediction of every held-out sample."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def held_out(
     ----------
     posterior : Posterior
     decisions : DataFrame or None
-        As `rankfactor.report.write_report` takes them; those of the first model count.
+        As `rankfactor.report.write_report` takes them; the first model's decisions are used.
     names : array of str
         The samples.
 
     Returns
     -------
     list of dict
-        One per task, empty where nothing is known: ``predicted`` (class numbers, -1 where not
-        known), ``said`` and ``of`` (headings), ``probability`` (a list with None where not known;
+        One per task, empty if there are no predictions: ``predicted`` (class numbers, -1 where
+        unknown), ``said`` and ``of`` (headings), ``probability`` (a list with None where unknown;
         left out if no sample has one).
     """
     tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
@@ -44,7 +44,7 @@ def held_out(
 def misclassified(
     class_index: Integers, found: dict[str, Any]
 ) -> tuple[Integers, int] | tuple[None, int]:
-    """Numbers of samples with a class predicted that is not theirs, and how many have one."""
+    """Indices of misclassified samples, and the number of samples with a prediction."""
     if "predicted" not in found:
         return None, 0
     predicted = np.array(found["predicted"])
@@ -67,7 +67,7 @@ def _of_task(task: Task, table: pd.DataFrame, names: pd.Index[str]) -> dict[str,
     }
     columns = [f"probability of {label}" for label in labels]
     chances = part.reindex(columns=columns).to_numpy(float)
-    # Of more than two classes, that of the one predicted.
+    # With more than two classes: the probability of the predicted class.
     column = np.ones(len(part), int) if task.n_rows == 1 else np.maximum(predicted, 0)
     chance = np.where(predicted >= 0, chances[np.arange(len(part)), column], np.nan)
     if np.isfinite(chance).any():

@@ -1,8 +1,8 @@
-"""Words of the page for how sure a number is: each stands here once."""
+"""Labels of the page for the uncertainty of a number, each defined once."""
 
 from __future__ import annotations
 
-# A standard deviation over half-sample fits or draws, and the interval of two of them: no interval
-# whose coverage has been shown is called one.
+# A standard deviation over half-sample fits or draws, and limits of two standard deviations. The
+# page calls nothing an interval whose coverage has not been shown.
 SPREAD = "Spread (sd)"
 NOT_ASSESSED = "Stability not assessed"

@@ -1,4 +1,4 @@
-"""Tables of the page: what is read, what is sorted by, and what goes into a CSV file."""
+"""Tables of the page: displayed text, sort keys and values saved as CSV."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SIDES = (("positive", 1), ("negative", -1))
 
 
 class Cell(NamedTuple):
-    """A cell: its text, and the number that it is sorted and saved by (empty for text).
+    """A cell: its text, and the number used for sorting and saving (empty for text).
 
-    An interval has two, with a bar between them.
+    An interval has two numbers, separated by a bar.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: its heading, how a number is written (None for text), whether it is of prose."""
+    """A column: its heading, its number format (None for text), and whether it holds prose."""
 
     heading: str
     write: Callable[[float], str] | None = None
@@ -44,7 +44,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of the page; ``name`` is that of the file that it can be saved as."""
+    """A table of the page; ``name`` is the name of its CSV file."""
 
     name: str
     caption: str
@@ -53,7 +53,7 @@ class Table(NamedTuple):
 
 
 def digits(count: int) -> Callable[[float], str]:
-    """Writer of numbers with so many digits after the point."""
+    """Number format with this many decimals."""
     return lambda value: number(value, count)
 
 
@@ -95,14 +95,14 @@ _COLUMNS = {
 
 
 def cell(value: Any, write: Callable[[float], str] | None) -> Cell:
-    """Cell of a value; numbers are kept with six digits for sorting and saving."""
+    """Cell of a value; numbers keep six digits for sorting and saving."""
     if write is None:
         return Cell(plain(value))
     return Cell(write(float(value)), kept(float(value)))
 
 
 def kept(value: float) -> str:
-    """Number with six digits, nothing where it is not known."""
+    """Number with six digits; empty where unknown."""
     return f"{value:.6g}" if np.isfinite(value) else ""
 
 
@@ -117,13 +117,13 @@ def table_of(frame: pd.DataFrame, names: Sequence[str], name: str, caption: str)
 
 
 def factor_overview(posterior: Posterior, tested: pd.DataFrame | None = None) -> Table:
-    """All factors in use: share, what they stand for and, where assessed, clear features."""
+    """All factors in use: share, meaning and, if assessed, number of clear features."""
     frame = factor_table(posterior, tested).iloc[shown_factors(posterior)]
     frame = frame.assign(share=100 * frame["share"])
     names = ["factor", "meaning", "share"]
     caption = (
         "Factors in use. Variance: the share of the variance of all features that a factor "
-        "explains. High and low name its leading features."
+        "explains. High and low: the factor's leading features."
     )
     if assessed(posterior):
         names.append("n_features")
@@ -131,7 +131,7 @@ def factor_overview(posterior: Posterior, tested: pd.DataFrame | None = None) ->
     if posterior.stability is not None:
         names.append("match")
         frame["match"] = posterior.stability.factor_match[shown_factors(posterior)]
-        caption += " Match: mean cosine of the loadings with those of half-sample fits."
+        caption += " Match: mean cosine between the loadings and those of the half-sample fits."
     return table_of(frame, names, "factors", caption)
 
 
@@ -153,7 +153,7 @@ def variance_by_block(posterior: Posterior) -> Table:
 
 
 def coefficients_in_full(posterior: Posterior) -> Table:
-    """Coefficients of every factor in use, where assessed with their spread."""
+    """Coefficients of every factor in use, with their spread if assessed."""
     frame = coefficient_table(posterior)
     used = {posterior.factor_names[k] for k in shown_factors(posterior)}
     names = ["task", "class", "factor", "coefficient"]
@@ -210,7 +210,7 @@ def factor_tables(posterior: Posterior, opened: set[int]) -> list[dict[str, Any]
 def paired_differences(
     scores: Mapping[str, Sequence[Score]], found: Mapping[str, Mapping[str, Difference]]
 ) -> Table | None:
-    """AUC of the model of the report less that of each other one; None where not known."""
+    """AUC of the report's model minus that of each other model; None where unknown."""
     columns = [Column("Task"), Column("Compared with"), Column("Difference", digits(3))]
     columns += [Column("95 % interval"), Column("Better in folds"), Column("Folds", digits(0))]
     rows = [
@@ -227,14 +227,14 @@ def paired_differences(
         if task in scores
     ]
     caption = (
-        "Paired differences: AUC of the model of this report less that of the other model, on the "
+        "Paired differences: AUC of this report's model minus that of the other model, on the "
         "same held-out samples."
     )
     return Table("differences", caption, columns, rows) if rows else None
 
 
 def missed_samples(data: dict[str, Any]) -> list[Table]:
-    """Misclassified samples of every task, for readers without a script."""
+    """Misclassified samples of every task, for readers without JavaScript."""
     tables = []
     for task in data["tasks"]:
         wrong, n_known = misclassified(np.array(task["codes"]), task)

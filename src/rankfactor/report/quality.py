@@ -25,7 +25,7 @@ class QualitySection(NamedTuple):
 
 
 def quality_section(posterior: Posterior, table: Any) -> QualitySection | None:
-    """What is said and shown of a training table; None without it."""
+    """Sentences, figures and tables on the training table; None without it."""
     if table is None:
         return None
     found = table_quality(table, posterior)
@@ -38,9 +38,9 @@ def _missing(found: Quality) -> InlineFigure:
     return inline_figure(
         missing_figure(found),
         "fig-missing",
-        "Histograms of the share of missing values, of features and of samples; the largest are in "
+        "Histograms of the share of missing values, by feature and by sample; the largest are in "
         "the tables.",
-        "Features and samples by the share of their values that is missing. Pale: none missing.",
+        "Features and samples by their share of missing values. Pale: none missing.",
     )
 
 

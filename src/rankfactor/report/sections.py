@@ -1,4 +1,4 @@
-"""The figures of the report's sections, and what is said of them to readers who cannot see."""
+"""Figures of the report's sections, with captions and descriptions for screen readers."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from rankfactor.report.explorer import as_json
 from rankfactor.report.figures import InlineFigure, inline_figure
 from rankfactor.typing import Floats
 
-# Links of the network that is drawn; more of them hide one another.
+# Links drawn in the network; more would hide one another.
 EDGES = 150
 
 
 def comparison_overview(scores: dict[str, list[Score]]) -> InlineFigure | None:
-    """Figure of all models' AUC, if any is known."""
+    """Figure of the AUC of all models; None if no AUC is known."""
     if not any(np.isfinite(score.auc) for rows in scores.values() for score in rows):
         return None
     tips = {
@@ -62,37 +62,37 @@ def comparison_overview(scores: dict[str, list[Score]]) -> InlineFigure | None:
     }
     rows = [{"task": task, **one._asdict()} for task, part in scores.items() for one in part]
     known = all(np.isfinite(row["auc_low"]) for row in rows if np.isfinite(row["auc"]))
-    bars = "95 % interval" if known else "±1 standard deviation over folds"
+    bars = "95 % interval" if known else "±1 standard deviation across folds"
     return inline_figure(
         comparison_figure(pd.DataFrame(rows)),
         "fig-comparison",
         f"Cross-validated AUC of every model on {joined(list(scores))}, with bars; the numbers are "
         "in the table.",
-        f"AUC, mean over folds. Bars: {bars}. Models see the same samples: the paired difference "
-        "tells more than overlapping bars.",
+        f"AUC, mean over folds. Bars: {bars}. Models are tested on the same samples: judge by the "
+        "paired difference, not by overlapping bars.",
         tips,
     )
 
 
 def _with_bar(score: Score) -> str:
-    """AUC of a model with what its bar shows."""
+    """AUC of a model with its interval or standard deviation."""
     if np.isnan(score.auc_low):
         return f"{number(score.auc, 3)} ± {number(score.auc_sd, 3)}"
     return f"{number(score.auc, 3)} [{number(score.auc_low, 3)}, {number(score.auc_high, 3)}]"
 
 
 def accuracy_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> list[InlineFigure]:
-    """ROC of every task with two classes in the decisions, then calibration by probabilities."""
+    """ROC curves of every task with two classes, then calibration curves."""
     curves, calibrations = [], []
     for place, task, part, positive in two_class_tasks(posterior, decisions):
         name, models = plain(task), [plain(model) for model in part["model"].unique()]
-        caption = f"{name}: ROC of samples that were held out; in parentheses the AUC."
+        caption = f"{name}: ROC on held-out samples; AUC in parentheses."
         if "fold" in part and len(part["fold"].unique()) > 1:
             caption += (
-                " Curve and AUC are means over folds. Band: one standard deviation over folds to "
-                f"either side of the true positive rate of {models[0]}."
+                " Curve and AUC are means over folds. Band: ±1 standard deviation across folds of "
+                f"the true positive rate of {models[0]}."
             )
-        said = f"ROC of {name} for {joined(models)}, from decisions on samples outside the fit."
+        said = f"ROC of {name} for {joined(models)}, from decisions on held-out samples."
         figure = roc_figure(part, task, positive=positive)
         curves.append(inline_figure(figure, f"fig-roc-{place}", said, caption))
         if "probability" not in part:
@@ -103,7 +103,7 @@ def accuracy_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> li
             chance = rows["probability"].to_numpy(float)
             own = rows["label"].astype(str).to_numpy(object)
             same = labels is None or np.array_equal(labels, own)
-            # One curve beside another needs the same samples in the same order.
+            # Comparing curves requires the same samples in the same order.
             if same and ((chance >= 0) & (chance <= 1)).all():
                 labels, chances[plain(model)] = own, chance
         if not chances:
@@ -112,11 +112,11 @@ def accuracy_figures(posterior: Posterior, decisions: pd.DataFrame | None) -> li
         calibration = inline_figure(
             reliability_figure(labels, chances, positive=hit),
             f"fig-calibration-{place}",
-            f"Calibration of {name} for {joined(list(chances))}: share of samples that "
-            "came true by the probability they were given outside the fit.",
-            f"{name}: how often a class came true, by the probability that samples "
-            "outside the fit were given. On the diagonal, probabilities mean what they say. "
-            "Larger marks have more samples; in parentheses, the mean distance.",
+            f"Calibration of {name} for {joined(list(chances))}: observed frequency of the class "
+            "by predicted probability, held-out samples.",
+            f"{name}: observed frequency of the class by predicted probability, on held-out "
+            "samples. Calibrated probabilities lie on the diagonal. Larger marks have more "
+            "samples; expected calibration error in parentheses.",
         )
         calibrations.append(calibration)
     return curves + calibrations
@@ -153,7 +153,7 @@ def coefficient_figures(posterior: Posterior) -> list[tuple[str, InlineFigure]]:
 
 
 def _coefficient_caption(posterior: Posterior) -> str:
-    said = "Coefficients in the colours of the classes. In parentheses: the variance explained."
+    said = "Coefficients in the colours of the favoured classes; variance explained in parentheses."
     if assessed(posterior):
         said += " Lines: spread (90 % limits). Filled: clear (see Methods)."
     return said
@@ -177,7 +177,7 @@ def distribution_figures(posterior: Posterior) -> list[InlineFigure]:
 
 
 def correlation_overview(posterior: Posterior) -> InlineFigure | None:
-    """Heat map of the factors' correlations, where there are any."""
+    """Heat map of the factors' correlations; None with fewer than two factors."""
     used = shown_factors(posterior)
     if len(used) < 2:
         return None
@@ -188,8 +188,8 @@ def correlation_overview(posterior: Posterior) -> InlineFigure | None:
     return inline_figure(
         factor_correlation_figure(posterior),
         "fig-correlations",
-        f"Heat map of the correlations of the scores of {len(used)} factors; the largest is "
-        f"{number(largest)} in size.",
+        f"Heat map of the correlations of the scores of {len(used)} factors; the largest absolute "
+        f"correlation is {number(largest)}.",
         "Correlations of the factors' label-free scores over the training samples. Red: positive; "
         "blue: negative.",
     )
@@ -213,14 +213,14 @@ def score_figures(posterior: Posterior) -> list[InlineFigure]:
             score_figure(posterior, task),
             f"fig-scores-{task}",
             f"{on} {names}, coloured by {name}: {classes}.",
-            f"{name}: samples on {names}, strongest for this task.",
+            f"{name}: samples on {names}, the strongest factors of this task.",
         )
         figures.append(figure)
     return figures
 
 
 def loading_overview(posterior: Posterior) -> tuple[InlineFigure, Markup]:
-    """Heat map of the leading features, and what it says under the pointer, as JSON."""
+    """Heat map of the leading features, and its hints as JSON."""
     shown = loading_map(posterior, order="cluster")
     grid = {
         "rows": [plain(posterior.feature_names[i]) for i in shown.features],
@@ -232,8 +232,8 @@ def loading_overview(posterior: Posterior) -> tuple[InlineFigure, Markup]:
         "fig-loadings",
         "Heat map of the loadings of the leading features on the factors in use, similar features "
         "next to each other; the largest are in the tables of the next section.",
-        "Leading features of every factor in use. Red: the feature is higher where the factor is "
-        "higher; blue: lower. Left: average linkage of the features' loadings.",
+        "Leading features of every factor in use. Red: the feature increases with the factor; "
+        "blue: it decreases. Left: average linkage of the features' loadings.",
     )
     return figure, as_json({"fig-loadings-cells": grid})
 
@@ -251,7 +251,7 @@ def share_overview(posterior: Posterior) -> InlineFigure:
 
 
 def history_overview(posterior: Posterior) -> InlineFigure:
-    """Course of the fit."""
+    """ELBO and standard deviation of w by iteration."""
     return inline_figure(
         history_figure(posterior),
         "fig-history",
@@ -263,7 +263,7 @@ def history_overview(posterior: Posterior) -> InlineFigure:
 
 
 def scree_overview(posterior: Posterior) -> InlineFigure | None:
-    """Eigenvalues beside those of permuted tables, where the number of factors was chosen."""
+    """Scree plot against permuted tables; None if the number of factors was given."""
     count = posterior.factor_count
     if count is None:
         return None
@@ -286,7 +286,7 @@ def scree_overview(posterior: Posterior) -> InlineFigure | None:
 
 
 def trace_overview(posterior: Posterior) -> InlineFigure | None:
-    """Traces and R-hat of the chains, where there are any."""
+    """Traces and R-hat of the chains; None without Gibbs sampling."""
     if posterior.draws is None:
         return None
     n_chains = len(np.unique(posterior.draws.chain))
@@ -300,9 +300,9 @@ def trace_overview(posterior: Posterior) -> InlineFigure | None:
 
 
 def network_overview(posterior: Posterior) -> tuple[InlineFigure | None, Any]:
-    """Drawing of the strongest links, where there are any, and the network itself.
+    """Drawing of the strongest links, or None without links, and the network itself.
 
-    Features say their name under the pointer.
+    Hovering over a feature shows its name.
     """
     graph = feature_network(posterior, n_edges=EDGES)
     if not len(graph):
@@ -328,7 +328,7 @@ def network_overview(posterior: Posterior) -> tuple[InlineFigure | None, Any]:
 
 
 def component_figures(posterior: Posterior) -> list[InlineFigure]:
-    """Responsibilities of local classifiers, task by task; none if linear or without samples."""
+    """Responsibilities of local classifiers by task; none if linear or without samples."""
     if not has_components(posterior) or posterior.left_out is not None:
         return []
     assert posterior.classifiers is not None

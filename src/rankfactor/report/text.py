@@ -1,4 +1,4 @@
-"""Text of the page with the places where a line may end: never inside a word."""
+"""Text of the page with allowed line breaks: never inside a word."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 
 from markupsafe import Markup, escape
 
-# Names such as Gamma_Interferon_induced_Monokin have no space to break at. Numbers stay whole.
+# Names such as Gamma_Interferon_induced_Monokin have no space to break at. Numbers never break.
 _BREAKS = re.compile(r"(?<=.{4}[_/|])(?=\S{3})|(?<=.{4}[.:,;])(?=[^\s\d].{2})")
 _LONG = 10  # letters from which a word may break
 _LONGEST_WHOLE = 20  # letters of a word with hyphens, such as R-L-BSVM, that stays on one line
 
 
 def breakable(text: object) -> Markup:
-    """Escape text; lines may end after an underscore, a point or a colon of a long word.
+    """Escape text; allow line breaks after an underscore, a point or a colon of a long word.
 
-    Short words with a hyphen stay on one line. What stands between backticks is code.
+    Short words with a hyphen stay on one line. Text between backticks is code.
     """
     parts = str(text).split("`")
-    if len(parts) % 2 == 0:  # a backtick without its pair is a letter
+    if len(parts) % 2 == 0:  # an unpaired backtick is plain text
         parts = [str(text)]
     return Markup("").join(
         Markup("<code>{}</code>").format(_words(part)) if place % 2 else _words(part)

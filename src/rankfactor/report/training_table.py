@@ -1,4 +1,4 @@
-"""Check that a table is the one that a model was fitted to."""
+"""Check that a table is the training table of a model."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from rankfactor.posterior.posterior import hash_of_codes
 
 
 def check_training_table(posterior: Posterior, table: Any) -> None:
-    """Refuse a table that the model was not fitted to.
+    """Refuse a table that is not the model's training table.
 
-    The codes of the training values decide; where a model file has no hash of them, the names of
-    the samples do.
+    Compares the codes of the training values or, if the model file has no hash of them, the names
+    of the samples.
     """
     names = getattr(table, "obs_names", getattr(table, "index", None))
     n_samples = posterior.samples.n_samples
     if table.shape[0] != n_samples:
         raise InputError(
             f"the table has {counted(table.shape[0], 'sample')} and the model was fitted to "
-            f"{n_samples}: give the table of the fit."
+            f"{n_samples}: give the training table."
         )
     if posterior.codes_sha256:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # what is missing was said of the fit
+            warnings.simplefilter("ignore", UserWarning)  # missing values were reported at the fit
             observed = posterior.coding.observe(posterior.match(table, "error"))
         same = hash_of_codes(observed) == posterior.codes_sha256
     else:
@@ -33,6 +33,6 @@ def check_training_table(posterior: Posterior, table: Any) -> None:
         same = names is None or posterior.left_out is not None or [str(n) for n in names] == own
     if not same:
         raise InputError(
-            "the values of the table are not those that the model was fitted to: give the table of "
-            "the fit, with its samples in the same order."
+            "the values of the table are not those that the model was fitted to: give the training "
+            "table, with its samples in the same order."
         )

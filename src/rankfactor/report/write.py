@@ -1,7 +1,7 @@
 """Write the report of a fitted model: one page that opens offline.
 
-The page asks for nothing: its style, its script and its data stand in it, and a content security
-policy forbids the browser to fetch anything or to run any other script.
+The page loads nothing: its style, script and data are embedded, and a content security policy
+forbids the browser to fetch anything or to run any other script.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ENVIRONMENT = Environment(
 )
 _ENVIRONMENT.filters["number"] = number
 _ENVIRONMENT.filters["breakable"] = breakable
-# The parts of the page's script, in the order in which they use one another.
+# Parts of the page's script, in order of dependence.
 _PARTS = ("base", "hints", "tables", "paged", "effects", "samples", "explorer", "start")
 
 
@@ -72,12 +72,12 @@ def write_report(
     gene_sets: Mapping[str, Collection[str]] | None = None,
     table: Any = None,
 ) -> Path:
-    """Write the report of a fitted model as one HTML file that needs nothing else; return its path.
+    """Write the report of a fitted model as one self-contained HTML file; return its path.
 
     Parameters
     ----------
     path : path-like
-        File to write; its folder must exist. The file is replaced at once, never half written.
+        File to write; its folder must exist. The file is replaced atomically.
     posterior : Posterior
         Fitted with labels or without.
     description : str, optional
@@ -97,24 +97,24 @@ def write_report(
         calibration curve if there is a column ``probability`` (of the class that large decisions
         mean).
     validation : Validation, optional
-        Where these numbers come from, to be shown beside them.
+        Origin of these numbers, shown beside them.
     warnings : sequence of str
-        Further things the reader should know.
+        Further warnings for the reader.
     settings : mapping, optional
         Names and values to list under the methods; ``seed`` or ``random_state`` is named there.
     gene_sets : mapping from str to names of features, optional
-        Sets to test for an overlap with the leading features of every factor, as
-        `rankfactor.interpret.read_gmt` gives them.
+        Sets to test for overlap with the leading features of every factor, as returned by
+        `rankfactor.interpret.read_gmt`.
     table : DataFrame, AnnData or array, optional
-        The training table, as the estimator was given it. With it the report shows the
-        contributions of the features to every sample's decisions and the quality of the table,
-        and colours samples by covariates.
+        The training table, as passed to the estimator. With it the report shows the contributions
+        of the features to every sample's decisions and the quality of the table, and colours
+        samples by covariates.
 
     Raises
     ------
     InputError
-        If the folder does not exist or the file cannot be written, if a frame lacks a column, or if
-        no gene set has enough features of the model, or the table is not the training table.
+        If the folder does not exist, the file cannot be written, a frame lacks a column, no gene
+        set has enough features of the model, or the table is not the training table.
     """
     target = Path(path)
     check_destinations(target)
@@ -130,12 +130,12 @@ def write_report(
         contributions = contributions_data(posterior, table, shown_samples(posterior))
     cards = _task_cards(posterior, scores, differences, effects)
     largest = [] if supervised else sentences.largest_factors(posterior)
-    # The strongest factor of every task is unfolded; the others are a click away.
+    # The strongest factor of every task is unfolded; the others are folded.
     found = [*(card["strongest"] for card in cards), largest]
     tested = None
     if gene_sets is not None:
         tested = enrich(posterior, {name: frozenset(names) for name, names in gene_sets.items()})
-    # The template asks the modules for the figures, tables and sentences that it shows.
+    # The template calls the modules for the figures, tables and sentences that it shows.
     page = _ENVIRONMENT.get_template("template.html").render(
         sections=sections,
         page_tables=page_tables,
@@ -146,7 +146,7 @@ def write_report(
         source=source,
         supervised=supervised,
         cards=cards,
-        # The cards have said it of the tasks of the model.
+        # The cards already show the tasks of the model.
         verdicts=tuple(
             how_well(task, rows, differences.get(task))
             for task, rows in scores.items()
@@ -171,9 +171,9 @@ def write_report(
         seed=settings.get("seed", settings.get("random_state")),
         settings=_listed(settings),
         version=__version__,
-        # The script is the package's own file, so it may stand in the page as it is.
+        # The script is part of the package, so it needs no escaping.
         script=Markup(script),
-        # What the content security policy knows the script by.
+        # The content security policy allows the script by this hash.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         validation=validation,
         validation_settings=_listed(validation.settings),
@@ -200,7 +200,7 @@ def write_report(
 
 
 def _script() -> str:
-    """The script of the page: its parts in one function, so that no name is global."""
+    """The script of the page, wrapped in one function so that no name is global."""
     folder = files("rankfactor.report").joinpath("script")
     parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in _PARTS]
     return '\n"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
@@ -222,7 +222,7 @@ def _task_cards(
     differences: Mapping[str, Mapping[str, Difference]],
     effects: pd.DataFrame | None,
 ) -> list[dict[str, Any]]:
-    """What the first screen says about every task."""
+    """Content of the card of every task on the first screen."""
     cards = []
     for place, task in enumerate(posterior.classifiers.tasks if posterior.classifiers else ()):
         name = plain(task.name)

@@ -13,7 +13,7 @@ function draw(tag, attributes, parent, text = "") {
   parent?.append(element);
   return element;
 }
-/** Text in which lines may end after an underscore or a point of a long word, as in text.py. */
+/** Text with line breaks allowed after an underscore or a point of a long word, as in text.py. */
 const BREAKS = /(?<=.{4}[_/|])(?=\S{3})|(?<=.{4}[.:,;])(?=[^\s\d].{2})/;
 function breakable(element, text) {
   String(text).split(" ").forEach((word, place) => {
@@ -29,7 +29,7 @@ function breakable(element, text) {
   });
   return element;
 }
-/** Control that is appended to a host, with its name before it. */
+/** Append a control to a host, with its label before it. */
 function labelled(host, title, control) {
   const label = make("label", {}, `${title} `);
   label.append(control);
@@ -51,7 +51,7 @@ function themes() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (page.dataset.theme ? page.dataset.theme === "dark" : system.matches);
   const show = () => { button.textContent = dark() ? "Light colours" : "Dark colours"; };
-  // A browser may refuse storage to a file; the choice then holds for this visit.
+  // A browser may deny storage to a local file; the choice then lasts for this visit.
   try { page.dataset.theme = localStorage.getItem("rankfactor-theme") || ""; } catch { /* none */ }
   if (!page.dataset.theme) delete page.dataset.theme;
   button.addEventListener("click", () => {

@@ -34,7 +34,7 @@ function effects(host, data) {
   }
   const table = paged(host, {
     name: "effects", kind: "compact", label: "Effects of features", caption: data.caption, columns, controls,
-    // Those that are not part of the model have no effect, and come last.
+    // Features that are not part of the model have no effect and come last.
     rows: () => own().order,
     searched: (i) => data.features[i],
   });

@@ -6,7 +6,7 @@ const SHAPES = [
   "M-1.6 -4.8h3.2v3.2h3.2v3.2h-3.2v3.2h-3.2v-3.2h-3.2v-3.2h3.2Z",
   "M-4.4 -2.4L-2.4 -4.4L0 -2L2.4 -4.4L4.4 -2.4L2 0L4.4 2.4L2.4 4.4L0 2L-2.4 4.4L-4.4 2.4L-2 0Z",
 ];
-/** Shape and colour of a class; those of a number's ranges go from pale to dark. */
+/** Shape and colour of a class; ranges of a number go from pale to dark. */
 const lookOf = (code, ordered) => (code < 0 ? [SHAPES[0], "unknown"]
   : ordered ? [SHAPES[0], `q${code % 5}`] : [SHAPES[(code + Math.floor(code / 7)) % 7], `k${code % 7}`]);
 function choice(host, title, options, chosen) {
@@ -70,7 +70,7 @@ function explorer(host, data) {
   }
   function show() {
     mark(null);
-    // Drawn at the size of the page, so that letters are as large on a phone.
+    // Drawn at the size of the page, so that letters stay readable on a phone.
     wide = Math.max(300, Math.min(760, frame.clientWidth || 640));
     high = Math.round(Math.max(280, 0.68 * wide));
     const [x, y] = [data.scores[across.value], data.scores[up.value]];

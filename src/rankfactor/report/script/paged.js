@@ -12,9 +12,9 @@ function signedBar(share) {
 
 /** A table with search, sorting, pages and download.
 
-    Columns have `title`, `value(i)` (what is sorted by and saved; "" if not known), and optionally
-    `text(i)`, `node(i)`, `numeric`, `bar` and `shown` (drawn, not saved), `saved` (not drawn) and `more` (left out on a phone).
-    `kind` is the class of the table, `rows()` are the numbers of all lines; `onRow(i)` makes lines selectable. */
+    Columns have `title`, `value(i)` (for sorting and saving; "" if unknown), and optionally
+    `text(i)`, `node(i)`, `numeric`, `bar` and `shown` (drawn, not saved), `saved` (not drawn) and `more` (hidden on a phone).
+    `kind` is the class of the table, `rows()` gives the indices of all rows; `onRow(i)` makes rows selectable. */
 function paged(host, { name, label, caption, columns, rows, searched, onRow, kind = "", controls = [] }) {
   const bar = make("div", { class: "tools" });
   const input = searchBox(bar, "Search");
@@ -44,7 +44,7 @@ function paged(host, { name, label, caption, columns, rows, searched, onRow, kin
     const keys = new Map(found.map((i) => [i, sorted.value(i)]));
     found.sort((a, b) => {
       const [one, other] = [keys.get(a), keys.get(b)];
-      // What is not known comes last either way.
+      // Unknown values come last in either order.
       if (one === "" || other === "") return (one === "") - (other === "");
       const apart = sorted.numeric ? one - other
         : String(one).localeCompare(String(other), "en", { numeric: true });
@@ -97,7 +97,7 @@ function paged(host, { name, label, caption, columns, rows, searched, onRow, kin
     head.append(heading);
     sort.addEventListener("click", () => {
       const now = heading.getAttribute("aria-sort");
-      // Large numbers are looked for more often than small ones.
+      // Readers mostly look for large numbers, so sort them first.
       down = now ? now === "ascending" : Boolean(column.numeric);
       for (const other of head.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -116,7 +116,7 @@ function paged(host, { name, label, caption, columns, rows, searched, onRow, kin
   refresh();
   return {
     refresh,
-    /** Mark a line, on the page where it stands. */
+    /** Mark a row, and turn to its page. */
     choose(i) {
       chosen = i;
       const place = found.indexOf(i);

@@ -1,4 +1,4 @@
-/* ---- samples: a table, linked with the scatter, and what adds up to each decision ---- */
+/* ---- samples: a table, linked with the scatter, and the contributions to each decision ---- */
 /** One sample is selected at a time, wherever it was clicked. */
 const selection = { listeners: [], chosen: null,
   set(i) { this.chosen = i; this.listeners.forEach((listen) => listen(i)); } };
@@ -54,12 +54,12 @@ function waterfall(data, shared, row, i) {
     line.append(heading, cell, make("td", { class: "num", role: "cell", "data-value": value }, signed));
     lines.append(line);
   });
-  table.append(make("caption", {}, `Contributions to ${part.name} compared with the training mean, the largest first. `
+  table.append(make("caption", {}, `Contributions to ${part.name} relative to the training mean, largest first. `
     + "Base value and contributions add up to the decision of the model fitted to all samples."), top, lines);
   return table;
 }
 
-/** What is known of the sample that was selected. */
+/** Classes, predictions and contributions of the selected sample. */
 function details(host, data, parts) {
   const choose = make("select");
   if (parts) parts.rows.forEach((row, k) => choose.append(make("option", { value: k }, row.name)));

@@ -16,7 +16,7 @@ if (scores) {
 const effectsData = embedded("effects-data");
 if (effectsData) effects(document.getElementById("effects-table"), effectsData);
 addEventListener("hashchange", unfold);
-// The same link once more changes no address.
+// Clicking the same link again does not change the address.
 document.addEventListener("click", (event) => {
   if (event.target.closest?.('a[href^="#"]')) setTimeout(unfold);
 });

@@ -17,9 +17,9 @@ function sortable(table) {
       const numeric = heading.matches(".num, .range");
       rows.sort((a, b) => {
         const [one, other] = [keys.get(a), keys.get(b)];
-        // What is not known comes last either way.
+        // Unknown values come last in either order.
         if (one === "" || other === "") return (one === "") - (other === "");
-        // Of an interval, the lower end counts.
+        // Intervals are sorted by their lower end.
         const order = numeric
           ? Number.parseFloat(one) - Number.parseFloat(other)
           : one.localeCompare(other, "en", { numeric: true });
@@ -30,7 +30,7 @@ function sortable(table) {
   }
 }
 
-/** Text with an apostrophe before it where a spreadsheet would run it; numbers as they are. */
+/** Prefix text that a spreadsheet would run as a formula with an apostrophe; keep numbers. */
 function safe(text) {
   const runs = /^'*[=+\-@\t\r]/.test(text);
   return runs && !/^'*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text;
@@ -40,8 +40,8 @@ function csvLine(cells) {
   const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   return cells.map((text) => quoted(safe(String(text)))).join(",");
 }
-/** Comma-separated text of the rows that are shown; `group` heads the column of the tables' names.
-    A cell that holds an interval is two columns of numbers. */
+/** Comma-separated text of the visible rows; `group` is the heading of the column of table names.
+    A cell with an interval becomes two columns of numbers. */
 function csvOf(tables, group) {
   const lines = [];
   for (const table of tables) {
@@ -62,7 +62,7 @@ function csvOf(tables, group) {
   return `${lines.join("\r\n")}\r\n`;
 }
 function save(name, text) {
-  // The mark at the beginning tells spreadsheets that this is UTF-8.
+  // The byte order mark lets spreadsheets detect UTF-8.
   const address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
   const link = make("a", { href: address, download: name });
   link.click();
@@ -96,7 +96,7 @@ function tools(host) {
       const fold = table.closest("details");
       if (fold && host.contains(fold)) {
         fold.hidden = here === 0;
-        // A search opens what it finds, and its end restores what was open before.
+        // A search unfolds its matches; clearing it restores the previous state.
         fold.open = wanted ? here > 0 : opened.get(fold);
       }
     }
