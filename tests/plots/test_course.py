@@ -111,7 +111,7 @@ def test_no_band_without_two_folds_of_both_classes():
     [
         (lambda: plots.rank_figure(models.two_tasks(), np.zeros(60), "nothing"), "'nothing'"),
         (lambda: plots.rank_figure(models.two_tasks(), np.zeros(60), 13), "the model has 13"),
-        (lambda: plots.rank_figure(models.two_tasks(), np.zeros(60), "constant"), "did not vary"),
+        (lambda: plots.rank_figure(models.two_tasks(), np.zeros(60), "constant"), "does not vary"),
         (lambda: plots.rank_figure(models.two_tasks(), np.zeros(5), "f5"), "60 samples"),
         (lambda: plots.trace_figure(models.two_tasks()), "no draws"),
     ],

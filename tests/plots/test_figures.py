@@ -409,7 +409,7 @@ def test_reliability_shows_shares_by_probability():
         (["a", "a"], [0.1, 0.2], {}, "labels of two classes, but there are 1"),
         (["a", "b"], [0.1, 1.2], {}, "between 0 and 1"),
         (["a", "b"], [0.1, np.nan], {}, "between 0 and 1"),
-        (["a", "b"], [[0.1, 0.9], [0.2, 0.8]], {}, "one number a sample"),
+        (["a", "b"], [[0.1, 0.9], [0.2, 0.8]], {}, "one number per sample"),
         (["a", "b"], [0.1, 0.2], {"positive": "c"}, "positive is 'c'"),
         (["a", "b"], [0.1, 0.2], {"n_bins": 0}, "n_bins must be a whole number"),
     ],

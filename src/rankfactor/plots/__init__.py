@@ -1,7 +1,7 @@
 """Figures of a `Posterior`, each a function that returns a matplotlib `Figure`.
 
-They need no pyplot and change no global setting; show one in a notebook by naming it last in a
-cell, or write it with ``figure.savefig("scores.pdf")``.
+They do not use pyplot and change no global setting. To show a figure in a notebook, name it last in
+a cell; to save it, use ``figure.savefig("scores.pdf")``.
 """
 
 from rankfactor.plots.coefficients import coefficient_figure, joint_coefficient_figure

@@ -1,4 +1,4 @@
-"""Coefficients of classifiers with their intervals, of one task or all: the paper's figure."""
+"""Coefficients of classifiers with their spread, for one task or all: the paper's figure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rankfactor.tasks import Task
 
 
 def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
-    """Draw the coefficient of every factor in use, with its spread where that was assessed.
+    """Draw the coefficient of every factor in use, with its spread if assessed.
 
     Parameters
     ----------
@@ -39,10 +39,9 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     -------
     Figure
         One panel for two classes, else one per class: the change of the decision for one standard
-        deviation of the factor's scores, so that factors can be compared, with its spread (90 %
-        limits) where that was assessed. Clear coefficients are filled and have the colour of the
-        class they favour, others are hollow and grey; all are hollow, without limits, where nothing
-        was assessed.
+        deviation of the factor's scores, so that factors are comparable, with its spread (90 %
+        limits) if assessed. Clear coefficients are filled and have the colour of the class they
+        favour; others are hollow and grey. Without an assessment all are hollow, without limits.
     """
     number = task_number(posterior, task)
     own = classifiers_of(posterior).tasks[number]
@@ -64,21 +63,21 @@ def coefficient_figure(posterior: Posterior, task: int | str = 0) -> Figure:
 
 
 def joint_coefficient_figure(posterior: Posterior, *, title: str = "") -> Figure:
-    """Draw the coefficients of all tasks beside one another: which factor speaks for what.
+    """Draw the coefficients of all tasks side by side.
 
     Parameters
     ----------
     posterior : Posterior
         A model fitted with labels.
     title : str, optional
-        Stands above the panels.
+        Title above the panels.
 
     Returns
     -------
     Figure
-        One panel for every classifier, as in `coefficient_figure`, with the factors in the same
-        rows; the task is above its panels. A task of more than two classes has a panel for each.
-        Scales differ between panels, and each is symmetric around zero.
+        One panel per classifier, as in `coefficient_figure`, with the factors in the same rows; the
+        task is above its panels. A task with more than two classes has one panel per class. Each
+        panel has its own scale, symmetric around zero.
     """
     found = shown_coefficients(posterior)
     n_panels, n_factors = found.mean.shape
@@ -89,7 +88,7 @@ def joint_coefficient_figure(posterior: Posterior, *, title: str = "") -> Figure
             own = found.at(panel)
             limit = 1.06 * float(np.nanmax(np.abs([own.mean, own.low, own.high]))) or 1.0
             axes.set_xlim(-limit, limit)
-            # The second line is for the sides.
+            # The second line is reserved for the names of the sides.
             axes.set_title(f"{shorten(task.name, 26)}\n", loc="center", fontsize=9)
             _draw(axes, posterior, task, row, own, panel, length=14, fontsize=8)
         limits = ", 90 % limits" if assessed(posterior) else ""
@@ -126,12 +125,12 @@ def _draw(
 
 
 def side_colours(task: Task, row: int) -> tuple[str, str]:
-    """Colours of what is left and right of zero in a panel of a classifier of a task."""
+    """Colours left and right of zero in the panel of a classifier."""
     return (PALETTE[0], PALETTE[1]) if task.n_rows == 1 else (MUTED, colour(row))
 
 
 def name_sides(axes: Axes, task: Task, row: int, length: int = 16, fontsize: float = 9) -> None:
-    """Name the class on each side of zero above a panel; of more than two, the one on the right."""
+    """Name the classes beside zero above a panel; with more than two, only the right one."""
     left, right = side_colours(task, row)
     if task.n_rows == 1:
         name = f"← {shorten(task.classes[0], length)}"

@@ -1,4 +1,4 @@
-"""Which local classifiers answer for which samples: responsibilities of the components."""
+"""Responsibilities of the local classifiers for the samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankfactor.interpret.selection import classifiers_of, task_number
 from rankfactor.plots.style import PALETTE, colour_bar, drawing, shorten, tidy
 from rankfactor.posterior import Posterior
 
-# A component is drawn if it has this share of the samples' weight at least.
+# Components with at least this share of the samples' weight are drawn.
 _SHOWN = 0.005
 
 
@@ -20,15 +20,15 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     Parameters
     ----------
     posterior : Posterior
-        Of a nonlinear model.
+        A nonlinear model.
     task : int or str, default 0
-        Task by whose classes the samples are grouped.
+        Task whose classes group the samples.
 
     Returns
     -------
     Figure
-        Columns are samples, grouped by class and, within one, by their leading component; rows are
-        the components that have at least 0.5 % of the weight, by size.
+        Columns are samples, grouped by class and, within a class, by their leading component; rows
+        are the components with at least 0.5 % of the weight, by size.
     """
     R = training_responsibilities(posterior)
     number, classifiers = task_number(posterior, task), classifiers_of(posterior)
@@ -36,7 +36,7 @@ def responsibility_figure(posterior: Posterior, task: int | str = 0) -> Figure:
     weight = R.mean(axis=0)
     rows = np.argsort(-weight, kind="stable")
     rows = rows[: max(int((weight >= _SHOWN).sum()), 1)]
-    # Samples by class, leading component and its weight; those without a label come last.
+    # Samples by class, leading component and its weight; samples without a label come last.
     group = np.where(class_index < 0, class_index.max() + 1, class_index)
     order = np.lexsort((-R[:, rows].max(axis=1), R[:, rows].argmax(axis=1), group))
     with drawing(7.4, 1.5 + 0.24 * len(rows)) as figure:

@@ -1,4 +1,4 @@
-"""Figure of the classes that held-out samples were predicted to be of."""
+"""Confusion matrix of held-out samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankfactor.plots.style import FAINT, INK, MUTED, PALETTE, drawing, shorten
 from rankfactor.posterior import Posterior
 from rankfactor.tasks import Task
 
-# More classes have no room for a number in every cell.
+# With more classes there is no room for a number in every cell.
 _MOST_TOLD = 12
 _DARKEST = 0.55  # share of the colour in a full cell; text stays readable on it
 
@@ -28,15 +28,15 @@ def confusion_figure(
     model: str | None = None,
     tasks: Posterior | Sequence[Task] | None = None,
 ) -> Figure:
-    """Draw how many held-out samples of each class were predicted to be of each class.
+    """Draw the confusion matrix of held-out samples.
 
-    A cell is as dark as its share of the true class; its numbers are samples (means over repeats)
-    and, with up to four classes, that share. Right predictions are framed.
+    The shade of a cell is its share of the true class; its numbers are samples (means over repeats)
+    and, with up to four classes, that share. Correct predictions are framed.
 
     Parameters
     ----------
     decisions : DataFrame
-        Out-of-fold decisions with the column ``predicted``, as of
+        Out-of-fold decisions with the column ``predicted``, as in
         `rankfactor.evaluation.Evaluation.decisions`.
     task : str
     model : str, optional

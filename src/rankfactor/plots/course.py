@@ -1,4 +1,4 @@
-"""The course of a fit: its history, and the chains of Gibbs sampling with their R-hat."""
+"""Course of a fit: its history, and the chains of Gibbs sampling with their R-hat."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def history_figure(posterior: Posterior) -> Figure:
     Returns
     -------
     Figure
-        Two panels that share the iterations. The ELBO of the starting point, which is far below
-        all others, is left out once there are more than two. After predictive training it is that
-        of the table alone, which may fall: the criterion there includes the labels.
+        Two panels with a common axis of iterations. The ELBO of the starting point, far below all
+        others, is left out if there are more than two. After predictive training the ELBO is that
+        of the table alone, which may fall: the criterion of that stage includes the labels.
     """
     n = len(posterior.elbo)
     first = 1 if n > 2 else 0
@@ -48,13 +48,13 @@ def trace_figure(posterior: Posterior) -> Figure:
     Parameters
     ----------
     posterior : Posterior
-        Of a fit with ``engine="gibbs"``.
+        Fitted with ``engine="gibbs"``.
 
     Returns
     -------
     Figure
-        The shaded sweeps are burn-in. The second panel has a line at 1.01, which R-hat should stay
-        below; it is left out where chains have fewer than four draws.
+        Burn-in sweeps are shaded. The second panel has a line at 1.01, the largest acceptable
+        R-hat; it is left out if chains have fewer than four draws.
     """
     draws = posterior.draws
     if draws is None:
@@ -75,7 +75,7 @@ def trace_figure(posterior: Posterior) -> Figure:
         for chain, values in enumerate(traces):
             sweeps, label = range(1, len(values) + 1), f"chain {chain + 1}"
             axes.plot(sweeps, values, linewidth=1.0, label=label, **line(chain))
-        # The first sweeps are far below all others and would flatten the rest.
+        # The first sweeps are far below all others and would compress the rest.
         kept = traces[:, min(first - 1, traces.shape[1] // 10) :]
         low, high = float(np.nanmin(kept)), float(np.nanmax(kept))
         room = 0.06 * (high - low) or 1.0
@@ -105,7 +105,7 @@ def trace_figure(posterior: Posterior) -> Figure:
 
 
 def _thousands(value: float, _: object = None) -> str:
-    """Whole number with thin spaces, or a short one where values are small."""
+    """Integer with thin spaces, or a short decimal number if values are small."""
     if abs(value) < 100:
         return f"{value:g}".replace("-", "\N{MINUS SIGN}")
     return f"{value:,.0f}".replace(",", "\N{THIN SPACE}").replace("-", "\N{MINUS SIGN}")

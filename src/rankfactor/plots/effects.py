@@ -1,4 +1,4 @@
-"""What drives the decisions: effects of features, contributions to one sample, stability."""
+"""Effects of features on decisions, and contributions to the decision of one sample."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def effect_figure(posterior: Posterior, task: int | str = 0, *, n_features: int 
     Figure
         One panel for two classes, else one per class: the change of the decision when the feature
         moves from its first to its third quartile. Bars to the right favour the class named there.
-        Where stability was assessed, lines reach one standard deviation to either side, effects
-        that are not clear are grey, and the share of the half-sample fits in which the feature is
-        among the leading ones stands at the right.
+        If stability was assessed, lines show ±1 standard deviation, effects that are not clear are
+        grey, and the share of half-sample fits in which the feature is among the leading ones is
+        printed at the right.
     """
     check_count("n_features", n_features)
     place = task_number(posterior, task)
@@ -75,16 +75,16 @@ def effect_figure(posterior: Posterior, task: int | str = 0, *, n_features: int 
 def contribution_figure(
     explanation: Explanation, sample: object = 0, *, n_features: int = 10
 ) -> Figure:
-    """Draw how the decision of one sample comes about, as a waterfall.
+    """Draw the contributions to the decision of one sample as a waterfall plot.
 
     Parameters
     ----------
     explanation : Explanation
-        One of those that `Posterior.explain` gives.
+        One of the explanations returned by `Posterior.explain`.
     sample : int or name, default 0
         The sample, by its number or its name.
     n_features : int, default 10
-        Features with the largest contributions, which are shown; the others are summed.
+        Features with the largest contributions to show; the others are summed.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _bars(
     spread: Floats | None,
     ends: list[str],
 ) -> None:
-    """Signed bars around zero, with what stands at the right of each."""
+    """Signed bars around zero, with a text at the right of each."""
     tidy(axes)
     axes.barh(range(len(values)), values, height=0.62, color=colours, gid="effects")
     reach = np.abs(values)

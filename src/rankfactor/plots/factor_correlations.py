@@ -10,8 +10,8 @@ from rankfactor.interpret.wording import number
 from rankfactor.plots.style import INK, colour_bar, drawing
 from rankfactor.posterior import Posterior
 
-_MOST_NUMBERS = 12  # factors up to which the cells hold their numbers
-_DARK = 0.6  # correlation from which a cell is too dark for dark letters
+_MOST_NUMBERS = 12  # largest number of factors with numbers in the cells
+_DARK = 0.6  # above this correlation, cells need light letters
 
 
 def factor_correlation_figure(posterior: Posterior) -> Figure:

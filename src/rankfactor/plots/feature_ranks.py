@@ -1,8 +1,8 @@
 """One feature as the rank likelihood sees it: the paper's figure 1.
 
-Values enter through their order only: a value counts by the cuts that it lies above. On the other
-side stands w, the weighted sum of the factors, with a latent cut point for every cut; the fit wants
-w above the cut points of all cuts that the value is above, and below the others.
+Values enter only through their order: a value is coded by the cuts below it. Its counterpart is w,
+the weighted sum of the factors, with a latent cut point for every cut. The likelihood favours w
+above the cut points of all cuts below the value, and below the others.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
     Parameters
     ----------
     values : array-like, shape (N,)
-        The feature's values of the samples that the model was fitted to, in their order; NaN where
-        missing.
+        The feature's values for the training samples, in their order; NaN where missing.
     feature : str or int
         Its name or number.
 
@@ -36,8 +35,8 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
     -------
     Figure
         Left, values against their ranks, with the cuts; right, w (posterior mean at the label-free
-        scores) against the ranks, with the latent cut points. A likelihood that has no cuts gets
-        neither.
+        scores) against the ranks, with the latent cut points. Cuts are left out for likelihoods
+        without cuts.
     """
     posterior.check_samples("scores of training samples to draw")
     number = number_of("feature", feature, posterior.feature_names.tolist(), " in the model")
@@ -49,7 +48,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
         )
     place = np.flatnonzero(posterior.coding.columns == number)
     if not place.size:
-        raise InputError(f"feature {feature!r} did not vary, so the model leaves it out.")
+        raise InputError(f"feature {feature!r} does not vary, so it is not part of the model.")
     row = int(place[0])
     known = ~np.isnan(x)
     mean, k = posterior.rows.mean[row], posterior.n_factors
@@ -65,7 +64,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
             marks.set(linewidth=0, rasterized=many, zorder=3)
             axes.set_xlabel("Rank of the value")
             axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        # A value lies above so many cuts: each cut is a border between two ranks.
+        # The number of cuts below a value gives its rank: each cut separates two ranks.
         for cut, point in zip(cuts, points, strict=True):
             border = float((x[known] <= cut).sum()) + 0.5
             left.axhline(cut, color=FAINT, linewidth=0.9, zorder=0)
@@ -83,7 +82,7 @@ def rank_figure(posterior: Posterior, values: Any, feature: str | int) -> Figure
 
 
 def _cuts(posterior: Posterior, row: int) -> tuple[Floats, Floats]:
-    """Cut values and latent cut points of a feature; none where the likelihood has none."""
+    """Cut values and latent cut points of a feature; none for likelihoods without cuts."""
     coding: Any = posterior.coding
     params: Any = posterior.params
     if not hasattr(coding, "n_cuts") or not hasattr(params, "used"):

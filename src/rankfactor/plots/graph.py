@@ -1,4 +1,4 @@
-"""The network of features that move together: where its nodes stand, and its drawing."""
+"""Layout and drawing of the network of features."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import networkx
 
 _DASHED = (0, (3, 2))
-# Beyond this many nodes the exact distances of Kamada and Kawai take too long.
+# With more nodes, the exact distances of Kamada and Kawai take too long.
 _EXACT = 120
 _ROOM = np.array([2.0, 0.7])  # width and height that a node takes with its name
-_MOVES = 150  # most rounds in which nodes that are too close move apart
+_MOVES = 150  # most rounds of moving close nodes apart
 _INCHES = (0.62, 0.42)  # of a unit of the layout, across and up, in a drawing that fits the page
 _WIDEST = 9.2
 
@@ -35,21 +35,21 @@ def network_figure(
     Parameters
     ----------
     graph : networkx.Graph
-        As `rankfactor.interpret.feature_network` gives it: nodes may have ``label`` and
+        As returned by `rankfactor.interpret.feature_network`: nodes may have ``label`` and
         ``module``, edges ``correlation``.
     most_labels : int, default 150
-        Most names; nodes with the most links have theirs first. A name that would cover another
-        or a node is left out.
+        Maximum number of names; nodes with the most links come first. A name that would cover
+        another or a node is left out.
     seed : int
-        Of the layout of large connected parts.
+        Seed of the layout of large connected components.
     title : str, optional
-        Stands above the network.
+        Title above the network.
 
     Returns
     -------
     Figure
-        Nodes grow with the number of their links; colours and shapes are modules. Links of
-        negative correlation are dashed.
+        Nodes grow with their number of links; colours and shapes are modules. Links with negative
+        correlation are dashed.
     """
     if len(graph) == 0:
         raise InputError("the network has no feature: lower its threshold.")
@@ -65,7 +65,7 @@ def network_figure(
         for a, b, data in graph.edges(data=True)
     ]
     has_legend = any(value < 0 for _, value in links)
-    # The drawing is as large as the layout, so that no side of it is empty.
+    # The drawing has the size of the layout, so that no side is empty.
     width, height = max(float(size[0]), 3.6), float(np.clip(size[1], 1.2, 9.0))
     with drawing(width, height + 0.35 * has_legend, title) as figure:
         axes = figure.subplots()
@@ -99,10 +99,10 @@ def network_figure(
 
 
 def network_layout(graph: networkx.Graph[Any], seed: int = 0) -> dict[Any, Floats]:
-    """Places of the nodes, the same for the same graph and seed; a name has room beside each.
+    """Positions of the nodes, with room for a name beside each; reproducible for a seed.
 
-    Each connected part is laid out by itself, and the parts fill rows: a force layout of the whole
-    would push parts that no edge holds together out of sight.
+    Each connected component is laid out separately, and the components fill rows: a force layout of
+    the whole graph would push unconnected components out of sight.
     """
     import networkx as nx
 
@@ -111,7 +111,7 @@ def network_layout(graph: networkx.Graph[Any], seed: int = 0) -> dict[Any, Float
     )
     shapes = [_shape(graph, part, seed) for part in parts]
     sizes = np.array([np.ptp(list(shape.values()), axis=0) for shape in shapes]) + _ROOM
-    # About 1.2 times as wide as high, and never narrower than the widest part.
+    # About 1.2 times as wide as high, and never narrower than the widest component.
     width = max(float(sizes[:, 0].max()), float(np.sqrt(1.2 * sizes.prod(axis=1).sum())))
     places: dict[Any, Floats] = {}
     x = y = shelf = 0.0
@@ -126,14 +126,14 @@ def network_layout(graph: networkx.Graph[Any], seed: int = 0) -> dict[Any, Float
 
 
 def _shape(graph: networkx.Graph[Any], part: set[Any], seed: int) -> dict[Any, Floats]:
-    """Places of a connected part's nodes, its longest side across, each with room for a name."""
+    """Positions of a component's nodes, longest side across, each with room for a name."""
     import networkx as nx
 
-    # Sets have no order of their own, and the layouts follow the order of the nodes.
+    # Sets are unordered, and the layouts depend on the order of the nodes.
     own = nx.Graph()
     own.add_nodes_from(node for node in graph if node in part)
     own.add_edges_from((a, b) for a, b in graph.edges(own.nodes) if a in part and b in part)
-    if len(own) <= 2:  # one above the other, so that both names stand beside them
+    if len(own) <= 2:  # one above the other, so that both names fit beside them
         return {node: np.array([0.0, -float(i)]) for i, node in enumerate(own)}
     if len(own) <= _EXACT:
         found = nx.kamada_kawai_layout(own)
@@ -141,7 +141,7 @@ def _shape(graph: networkx.Graph[Any], part: set[Any], seed: int) -> dict[Any, F
         found = nx.spring_layout(own, seed=seed, iterations=100, k=1.6 / np.sqrt(len(own)))
     places = np.array([found[node] for node in own], float)
     places -= places.mean(axis=0)
-    # The singular vectors' signs are arbitrary: the first node that has one decides.
+    # The singular vectors' signs are arbitrary: make the first entry non-negative.
     axes = np.linalg.svd(places, full_matrices=False)[2]
     axes *= np.where(axes[:, :1] < 0, -1.0, 1.0)
     places = places @ axes.T
@@ -151,19 +151,19 @@ def _shape(graph: networkx.Graph[Any], part: set[Any], seed: int) -> dict[Any, F
 
 
 def _apart(places: Floats) -> Floats:
-    """Places moved until no two nodes share the room of a name."""
+    """Positions after moving nodes apart until no two names overlap."""
     places = places.copy()
     for _ in range(_MOVES):
         gaps = places[:, None] - places[None]
-        # Below one in both directions: two names would stand on each other.
+        # Below one in both directions: two names would overlap.
         close = np.abs(gaps) / _ROOM
         near = (close < 1.0).all(axis=2)
         np.fill_diagonal(near, False)
         if not near.any():
             break
-        axis = close.argmax(axis=2)  # the shorter way out
+        axis = close.argmax(axis=2)  # the direction with the smaller overlap
         short = np.take_along_axis(1.0 - close, axis[..., None], axis=2)[..., 0] * near
-        # Of two at the same place the later one goes up.
+        # Of two nodes at the same position, the later one moves up.
         order = np.sign(np.arange(len(places))[:, None] - np.arange(len(places))[None])
         side = np.sign(np.take_along_axis(gaps, axis[..., None], axis=2)[..., 0])
         side = np.where(side == 0, order, side)

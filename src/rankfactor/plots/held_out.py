@@ -1,4 +1,4 @@
-"""Figures of samples outside a fit: AUC of several models, ROC, reliability of probabilities."""
+"""Figures of held-out samples: AUC of several models, ROC, reliability of probabilities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rankfactor.plots.style import (
 )
 from rankfactor.typing import Floats
 
-MOST_CLASSES = 8  # with a colour of their own in an ROC
+MOST_CLASSES = 8  # classes with their own colour in an ROC
 
 
 def comparison_figure(comparison: pd.DataFrame) -> Figure:
@@ -41,10 +41,9 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
     Parameters
     ----------
     comparison : DataFrame
-        Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (standard deviation over folds) or, in
-        its place, ``auc_low`` and ``auc_high`` (95 % interval): bars are the interval where it is
-        known, else one standard deviation to either side. The first model of each task is drawn in
-        colour.
+        Columns ``task``, ``model``, ``auc`` and ``auc_sd`` (standard deviation across folds) or
+        ``auc_low`` and ``auc_high`` (95 % interval): bars show the interval if known, else ±1
+        standard deviation. The first model of each task is drawn in colour.
     """
     check_columns("comparison", comparison, ("task", "model", "auc", "auc_sd"))
     ends = _bars(comparison)
@@ -88,24 +87,22 @@ def roc_figure(
     band: bool = True,
     model: str | None = None,
 ) -> Figure:
-    """Draw the ROC of every model on a task with two classes, or that of every class of a model.
+    """Draw the ROC of every model on a task with two classes, or of every class for one model.
 
     Parameters
     ----------
     decisions : DataFrame
         Columns ``task``, ``model``, ``label`` and ``decision``: one row per sample and model. With
-        a column ``fold`` a curve is the mean over folds, and the AUC in the legend is the mean of
-        theirs. With more than two classes there is one row per class, which ``positive`` names, and
-        each class is drawn against the rest.
+        a column ``fold``, curves and AUC are means over folds. With more than two classes there is
+        one row per class, named by ``positive``, and each class is drawn against the rest.
     task : str
     positive : object, optional
-        Of two classes the one that large decisions mean; by default the larger label.
+        With two classes, the class that large decisions favour; by default the larger label.
     band : bool, default True
-        Whether to shade how much the curve of the first model differs between folds: the mean
-        and one standard deviation to either side of the folds' true positive rates. Needs a
-        column ``fold`` with at least two folds that have both classes.
+        Whether to shade ±1 standard deviation across folds around the mean true positive rate of
+        the first model. Needs a column ``fold`` with at least two folds that have both classes.
     model : str, optional
-        Of more than two classes the model whose classes are drawn; by default the first.
+        With more than two classes, the model to draw; by default the first.
     """
     part = known_decisions(decisions, ("task", "model", "label", "decision"))
     part = part[part["task"].astype(str) == task]
@@ -137,7 +134,7 @@ def roc_figure(
 
 
 def _rest_figure(part: pd.DataFrame, task: str, model: str | None) -> Figure:
-    """Every class against the rest; of many, the ones with the lowest AUC have a colour."""
+    """Every class against the rest; of many classes, those with the lowest AUC are coloured."""
     told = part if "predicted" in part else part.assign(predicted=part["label"])
     curves = class_curves(told, task, model=model)
     areas = class_table(told, task, model=model).set_index("class")["auc"].to_dict()
@@ -166,7 +163,7 @@ def _roc_axes(figure: Figure) -> Axes:
 
 
 def _curve(rows: pd.DataFrame, is_hit: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """False and true positive rates: the mean over folds or, without them, of all rows."""
+    """False and true positive rates: mean over folds or, without folds, of all rows."""
     if "fold" not in rows:
         false_rate, true_rate, _ = roc_curve(is_hit, rows["decision"].to_numpy(float))
         return false_rate, true_rate
@@ -203,11 +200,11 @@ def reliability_figure(
     positive: object = None,
     n_bins: int = 10,
 ) -> Figure:
-    """Draw how often the positive class came true by its probability.
+    """Draw the observed frequency of the positive class by its predicted probability.
 
-    Samples are put into bins of equal width; a point is a bin's share of the positive class at its
-    mean probability, and its area grows with the number of samples. A diagonal is what
-    calibrated probabilities give.
+    Samples are grouped in bins of equal width; a point shows a bin's share of the positive class at
+    its mean probability, and its area grows with the number of samples. Calibrated probabilities
+    lie on the diagonal.
 
     Parameters
     ----------
@@ -216,14 +213,14 @@ def reliability_figure(
     probabilities : array-like, shape (n,), or mapping from name to such
         Probabilities of the positive class, by model.
     positive : object, optional
-        The class that probabilities are of; by default the larger label.
+        The class that the probabilities refer to; by default the larger label.
     n_bins : int, default 10
 
     Returns
     -------
     Figure
-        The legend gives the expected calibration error: the mean distance from the diagonal,
-        weighted by the samples of a bin.
+        The legend shows the expected calibration error: the mean distance from the diagonal,
+        weighted by the number of samples in a bin.
     """
     column = pd.Series(np.asarray(labels, object))
     known = column.notna().to_numpy()
@@ -242,7 +239,7 @@ def reliability_figure(
             chance = np.asarray(values, float)
             if chance.shape != column.shape:
                 raise InputError(
-                    f"probabilities must be one number a sample, {column.shape}, not of shape "
+                    f"probabilities must be one number per sample, {column.shape}, not of shape "
                     f"{chance.shape}: give those of the positive class."
                 )
             if not ((chance >= 0) & (chance <= 1)).all():
@@ -256,13 +253,13 @@ def reliability_figure(
             axes.scatter(mean, share, size, colour(place), marker=shape, gid=part)
         axes.plot([], [], color=FAINT, linewidth=1.2, label="ideal")
         axes.set_xlabel(f"Probability of {shorten(str(hit), 22)}")
-        axes.set_ylabel("Share that came true")
+        axes.set_ylabel("Observed frequency")
         axes.legend(loc="upper left", handlelength=2.6)
     return figure
 
 
 def _reliability(came_true: Floats, chance: Floats, n_bins: int) -> tuple[Floats, Floats, Floats]:
-    """Mean probability, share that came true and number of samples of every bin that has some."""
+    """Mean probability, observed frequency and number of samples of every non-empty bin."""
     place = np.minimum((chance * n_bins).astype(int), n_bins - 1)
     count = np.bincount(place, minlength=n_bins).astype(float)
     some = count > 0
@@ -271,12 +268,12 @@ def _reliability(came_true: Floats, chance: Floats, n_bins: int) -> tuple[Floats
 
 
 def _classes(labels: pd.Series[Any]) -> list[Any]:
-    """The different labels in their order; labels of different types have one, too."""
+    """Distinct labels in order; mixed types are grouped by type."""
     return sorted(labels.unique().tolist(), key=lambda value: (type(value).__name__, value))
 
 
 def _unit_square(figure: Figure, room: float) -> Axes:
-    """Axes from 0 to 1 and a little ``room`` around them, with the diagonal."""
+    """Axes from 0 to 1 with a margin of ``room``, and the diagonal."""
     axes = figure.subplots()
     tidy(axes)
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)

@@ -27,21 +27,21 @@ def loading_image_figure(
     Parameters
     ----------
     posterior : Posterior
-        Of a table whose features are pixels, row by row.
+        Fitted to a table whose features are pixels, row by row.
     image_shape : tuple of two int
         Height and width, for example (16, 16).
     factors : sequence of int, optional
         Numbers of the factors, from 0; by default those in use.
     columns : int, default 5
-        Images side by side.
+        Images per row.
     title : str, optional
-        Stands above the images.
+        Title above the images.
 
     Returns
     -------
     Figure
-        Correlations of pixel and factor: red pixels are higher where the factor is higher, blue
-        ones lower. All images share one scale.
+        Correlations of pixel and factor: red pixels increase with the factor, blue ones decrease.
+        All images share one scale.
     """
     if columns < 1:
         raise InputError(f"columns must be at least 1, not {columns}.")
@@ -62,7 +62,7 @@ def compared_images_figure(
     most: int = 12,
     title: str = "",
 ) -> Figure:
-    """Draw the leading factors of several models as images, one row of images a model.
+    """Draw the leading factors of several models as images, one row per model.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def compared_images_figure(
     image_shape : tuple of two int
         Height and width.
     most : int, default 12
-        Factors of a model, those of the largest shares in their order.
+        Factors per model: those with the largest shares, in order.
     title : str, optional
-        Stands above the images.
+        Title above the images.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def _drawn(
     size: float,
     fontsize: float,
 ) -> Figure:
-    """Draw rows of images of ``size`` inches, each row with its name, model and factors."""
+    """Draw rows of images of ``size`` inches, each with a name, a model and factors."""
     across = max(len(factors) for _, _, factors in rows)
     values = []
     for _, posterior, factors in rows:
@@ -125,10 +125,10 @@ def _drawn(
                 image.set_clim(-limit, limit)
                 where = "center" if named else "left"
                 axes.set_title(next(above), loc=where, fontsize=fontsize, fontweight="normal")
-            # As text beside the first image: an axis label goes with the axis.
+            # As text beside the first image, since an axis label disappears with the axis.
             place = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "right"}
             row[0].annotate(plain(name), (0, 0.5), (-8, 0), va="center", weight="bold", **place)
-        # Of the same height in inches, however wide the figure is.
+        # The height in inches does not depend on the width of the figure.
         bar = {"shrink": 0.7, "aspect": 4.5 * figure.get_figwidth(), "pad": 0.02}
         colour_bar(figure, image, panels, label, location="bottom", **bar)
     return figure

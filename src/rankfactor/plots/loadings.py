@@ -50,12 +50,12 @@ def loading_figure(
     Parameters
     ----------
     features_per_factor : int, default 4
-        Leading features taken from every factor.
+        Leading features per factor.
     most_features : int, default 60
-        Most features altogether.
+        Maximum number of features.
     order : {"factor", "cluster"}
         Order of the rows: by the factor that a feature is typical of, or by hierarchical clustering
-        of their loadings (average linkage of Euclidean distances), with its dendrogram.
+        of the loadings (average linkage of Euclidean distances), with a dendrogram.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def loading_figure(
         if tree is None:
             axes = figure.subplots()
         else:
-            # The dendrogram stands to the left of the rows, which grow downwards from 0.
+            # The dendrogram is to the left of the rows, which are numbered downwards from 0.
             side, axes = figure.subplots(1, 2, width_ratios=(1, max(n_columns, 8) / 3.5))
             drawn = dendrogram(tree, no_plot=True)
             for heights, places in zip(drawn["dcoord"], drawn["icoord"], strict=True):
@@ -83,7 +83,7 @@ def loading_figure(
             side.set_axis_off()
         tidy(axes)
         image = axes.imshow(values, "RdBu_r", aspect="auto", interpolation="none")
-        image.set(clim=(-limit, limit), gid="cells")  # the report finds the cells by it
+        image.set(clim=(-limit, limit), gid="cells")  # the report finds the cells by this id
         # White lines between the cells.
         axes.set_xticks(np.arange(n_columns + 1) - 0.5, minor=True)
         axes.set_yticks(np.arange(n_rows + 1) - 0.5, minor=True)
@@ -91,7 +91,7 @@ def loading_figure(
         axes.tick_params(which="minor", length=0)
         axes.spines[:].set_visible(False)
         axes.set_yticks(np.arange(n_rows), [shorten(posterior.feature_names[i]) for i in features])
-        # The numbers stand above and below: the map may be taller than the screen.
+        # Numbers above and below, since the map may be taller than the screen.
         axes.set_xticks(np.arange(n_columns), [str(k + 1) for k in factors])
         axes.tick_params(length=0, top=True, labeltop=True)
         if n_columns > 40:

@@ -13,8 +13,8 @@ from matplotlib.transforms import Bbox
 from rankfactor.plots.style import INK, shorten
 from rankfactor.typing import Floats
 
-# Where a name may stand, as multiples of the distance, with its alignments: beside the point, then
-# above and below, then at the corners.
+# Candidate positions of a name, as multiples of the distance, with their alignments: beside the
+# point, then above and below, then at the corners.
 _PLACES = (
     (1, 0, "left", "center"),
     (-1, 0, "right", "center"),
@@ -29,11 +29,11 @@ _DISTANCE = 5.0  # from the point to its name, in points of type
 
 
 def place_labels(axes: Axes, points: Floats, names: Sequence[str]) -> list[int]:
-    """Write names beside points; return the numbers of the points that have theirs.
+    """Write names beside points; return the indices of the labelled points.
 
-    Points, shape (n, 2), are in units of the data. Names are in order of importance, for the first
-    of the points; those that find no room are left out. The limits of the axes must be final; the
-    rest of its figure is laid out here.
+    Points, shape (n, 2), are in data units. Names are in order of importance and belong to the
+    first points; those without room are left out. The limits of the axes must be final; the rest of
+    the figure is laid out here.
     """
     figure = axes.figure
     assert isinstance(figure, Figure)
@@ -50,12 +50,12 @@ def place_labels(axes: Axes, points: Floats, names: Sequence[str]) -> list[int]:
                 shorten(name, 22), tuple(points[number]), away, textcoords="offset points"
             )
             text.set(ha=ha, va=va, fontsize=7.5, color=INK, zorder=20)
-            # The layout was found without names: one that it made room for would move the axes.
+            # The layout was computed without names: making room for them would move the axes.
             text.set_in_layout(False)
             box = text.get_window_extent(renderer)
             within = np.all(box.min >= inside.min) and np.all(box.max <= inside.max)
             free = not any(box.overlaps(other) for other in taken)
-            # A node is more than a point: three pixels to every side.
+            # A node has an extent: three pixels to every side.
             covered = box.padded(3.0).count_contains(np.delete(pixels, number, axis=0))
             if within and free and not covered:
                 taken.append(box)

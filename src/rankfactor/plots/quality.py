@@ -12,18 +12,18 @@ from rankfactor.interpret.quality import Quality
 from rankfactor.plots.style import INK, PALETTE, drawing, tidy
 
 _BINS = np.linspace(0.0, 100.0, 21)
-_NONE = -7.5  # where the bar of those without a missing value stands
+_NONE = -7.5  # position of the bar of complete features or samples
 
 
 def missing_figure(quality: Quality) -> Figure:
-    """Draw how many features, and how many samples, have which share of their values missing.
+    """Draw histograms of the share of missing values, by feature and by sample.
 
-    The pale bar, apart from the others, are those without a missing value.
+    The pale bar, apart from the others, counts those without missing values.
 
     Parameters
     ----------
     quality : Quality
-        As `rankfactor.interpret.table_quality` gives it.
+        As returned by `rankfactor.interpret.table_quality`.
     """
     shares = [
         100 * frame["missing"].to_numpy(float) for frame in (quality.features, quality.samples)

@@ -16,7 +16,7 @@ _LOW = 0.4  # where the axis begins unless a value is smaller
 
 
 def recovery_figure(rows: pd.DataFrame, *, title: str = "", own: Collection[str] = ()) -> Figure:
-    """Draw the cosine with the truth of every method, a panel per form of the data.
+    """Draw the cosine with the true loadings for every method, one panel per form of the data.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def recovery_figure(rows: pd.DataFrame, *, title: str = "", own: Collection[str]
         Columns ``label`` (form of the data), ``model`` and ``cosine``.
     title : str
     own : collection of str
-        Models to draw as circles in colour; the others are grey squares. The largest cosines of a
+        Models to draw as coloured circles; the others are grey squares. The largest cosines of a
         panel, as printed, are bold.
     """
     check_columns("rows", rows, ("label", "model", "cosine"))

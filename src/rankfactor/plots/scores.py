@@ -29,7 +29,7 @@ from rankfactor.plots.style import (
 from rankfactor.posterior import Posterior
 from rankfactor.typing import Floats
 
-# Samples that look the same: their name, numbers, colour and shape.
+# Samples drawn alike: their name, indices, colour and shape.
 _Group = tuple[str, NDArray[np.int64], str, str]
 
 
@@ -46,8 +46,8 @@ def score_figure(
     task : int, str or None
         Task whose classes colour the points; None draws all points alike.
     factors : tuple of two int, optional
-        Numbers of the factors, from 0. By default the two that matter most for the task or,
-        without one, the two with the largest share.
+        Numbers of the factors, from 0. By default the two strongest factors of the task or, without
+        a task, the two with the largest shares.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def score_figure(
     vertical = np.zeros(len(scores))
     if len(chosen) == 2:
         vertical = scores[:, chosen[1]]
-    else:  # a line per group, with its points spread in a pattern
+    else:  # one line per group, with its points spread in a fixed pattern
         for line, (_, members, _, _) in enumerate(groups):
             vertical[members] = 0.6 * ((np.arange(len(members)) * 0.618034) % 1.0 - 0.5) - line
     legend_lines = 0 if task is None else -(-len(groups) // 2)
@@ -110,7 +110,7 @@ def _groups(posterior: Posterior, task: int | str | None) -> list[_Group]:
 
 
 def distribution_figure(posterior: Posterior, task: int | str = 0, *, most: int = 6) -> Figure:
-    """Draw the scores of the samples of every class, for the factors that matter most to a task.
+    """Draw the scores by class for the strongest factors of a task.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def distribution_figure(posterior: Posterior, task: int | str = 0, *, most: int 
     task : int or str, default 0
         Number or name of the task.
     most : int, default 6
-        Most factors.
+        Maximum number of factors.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def _boxes(axes: Axes, scores: Floats, groups: Sequence[_Group]) -> None:
     axes.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
     for line, (_, members, own, shape) in enumerate(groups):
         values = scores[members]
-        # Spread in a pattern, the same every time.
+        # Spread in a fixed pattern, for reproducible figures.
         height = line + 0.5 * ((np.arange(len(values)) * 0.618034) % 1.0 - 0.5)
         many = len(scores) > MANY_POINTS // 10
         marks = axes.scatter(values, height, 7, own, marker=shape, alpha=0.4)

@@ -1,4 +1,4 @@
-"""The eigenvalues of a table beside those of permuted tables: how many factors there are."""
+"""Scree plot: eigenvalues of a table against those of permuted tables."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rankfactor.errors import InputError, counted
 from rankfactor.plots.style import DASHES, MUTED, PALETTE, UNCLEAR, drawing, tidy
 from rankfactor.posterior import Posterior
 
-_FEWEST = 10  # eigenvalues to draw, if there are as many
+_FEWEST = 10  # smallest number of eigenvalues to draw, if available
 
 
 def scree_figure(posterior: Posterior) -> Figure:
-    """Draw the eigenvalues of the normal scores beside those of permuted tables.
+    """Draw the eigenvalues of the normal scores against those of permuted tables.
 
     Parameters
     ----------
     posterior : Posterior
-        Of a fit with ``n_factors="auto"``.
+        Fitted with ``n_factors="auto"``.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def scree_figure(posterior: Posterior) -> Figure:
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_locator(MaxNLocator(10, integer=True))
         axes.set_xlim(0.3, shown + 0.7)
-        axes.set_xlabel("Number of the eigenvalue")
+        axes.set_xlabel("Eigenvalue number")
         axes.set_ylabel("Eigenvalue (log scale)")
         figure.legend(loc="outside upper left", ncols=1)
     return figure

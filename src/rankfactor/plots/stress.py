@@ -1,4 +1,4 @@
-"""Figure of how models stand damage to a table."""
+"""Figure of the models' robustness to damage of a table."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rankfactor.typing import Floats
 
 _TICK = 10  # characters of a line below the axis
 _LINE = 0.17  # inches from one name to the next
-_ROOM = 1.5  # width that names have to the right of the last form, a form being 1
+_ROOM = 1.5  # width for names to the right of the last form, in units of a form
 
 
 def stress_figure(rows: pd.DataFrame, *, title: str = "", own: Collection[str] = ()) -> Figure:
-    """Draw the AUC of every model by the form of the data, a line per model.
+    """Draw the AUC of every model by the form of the data, one line per model.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def stress_figure(rows: pd.DataFrame, *, title: str = "", own: Collection[str] =
 
 
 def _apart(values: Floats, gap: float) -> Floats:
-    """The nearest values (n,) in the same order that are at least ``gap`` apart."""
+    """The closest values (n,) in the same order that are at least ``gap`` apart."""
     order = np.argsort(values, kind="stable")
     steps = gap * np.arange(len(values))
     places = np.empty(len(values))

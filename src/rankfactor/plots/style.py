@@ -1,7 +1,7 @@
-"""How the figures look: colours, type sizes, names that fit, and the making of a figure.
+"""Style of the figures: colours, font sizes, shortened names, and figure creation.
 
-Nothing global changes: `figure_style` is a context, and figures are plain `Figure` objects without
-pyplot.
+Nothing global changes: `figure_style` is a context manager, and figures are plain `Figure` objects
+without pyplot.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MUTED = "#5f6b7a"
 FAINT = "#d5dbe3"
 UNCLEAR = "#8a94a3"
 
-# Okabe and Ito's colours, which stay apart for colour-blind readers, darkened a little where they
-# are too pale for white ground.
+# Okabe and Ito's colours, which colour-blind readers can distinguish, slightly darkened where they
+# are too pale on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#B4558C", "#B98100", "#2F9FD6", "#55504A")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
@@ -34,7 +34,7 @@ DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     (0, (3, 1.5)),
 )
 
-# From this many points on, points are drawn as pixels inside the figure.
+# With at least this many points, points are rasterised.
 MANY_POINTS = 2000
 
 _RC: dict[Any, Any] = {
@@ -55,7 +55,7 @@ _RC: dict[Any, Any] = {
     "axes.formatter.use_mathtext": False,
     "axes.axisbelow": True,
     "text.color": INK,
-    # A feature may be called "$a$": names are never formulas.
+    # Names such as "$a$" are text, never formulas.
     "text.parse_math": False,
     "text.usetex": False,
     "legend.frameon": False,
@@ -73,16 +73,16 @@ _RC: dict[Any, Any] = {
 def figure_style() -> Iterator[None]:
     """Style of the figures; use it to make and to save one."""
     with rc_context(_RC), warnings.catch_warnings():
-        # A name in a script that the measuring font lacks is still written as text.
+        # Names with glyphs that the measuring font lacks are still written as text.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
 
 @contextmanager
 def drawing(width: float, height: float, title: str = "") -> Iterator[Figure]:
-    """Empty figure of that size in inches, with a title above it; laid out at the end.
+    """Empty figure of the given size in inches, with a title; laid out on exit.
 
-    The layout leaves room for all labels, and is found while the style holds, so that the figure
+    The layout leaves room for all labels and is computed while the style holds, so that the figure
     looks the same wherever it is drawn.
     """
     with figure_style():
@@ -94,7 +94,7 @@ def drawing(width: float, height: float, title: str = "") -> Iterator[Figure]:
 
 
 def tidy(axes: Axes, *, grid: Literal["", "x", "y", "both"] = "") -> None:
-    """Take away the box, soften the ticks; ``grid`` names the axis of its lines."""
+    """Remove the box and soften the ticks; ``grid`` names the axis of the grid lines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8.5, length=3, width=0.8, color=MUTED, labelcolor=INK)
     if grid:
@@ -102,7 +102,7 @@ def tidy(axes: Axes, *, grid: Literal["", "x", "y", "both"] = "") -> None:
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name rows 0, 1, ... from the top down, without ticks or a line beside them."""
+    """Label rows 0, 1, ... from the top down, without ticks or spine."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -123,7 +123,7 @@ def colour(number: int) -> str:
 
 
 def marker(number: int) -> str:
-    """Shape of a mark; beyond the colours, another shape tells equal colours apart."""
+    """Shape of a mark; when colours repeat, the shape changes."""
     return MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
 
 
@@ -133,7 +133,7 @@ def line(number: int) -> dict[str, Any]:
 
 
 def shorten(name: object, length: int = 34) -> str:
-    """Name of at most ``length`` characters; the middle is left out, as ends tell names apart."""
+    """Name of at most ``length`` characters; the middle is cut, since ends distinguish names."""
     text = plain(name)
     if len(text) <= length:
         return text
