@@ -43,7 +43,7 @@ def test_samples_with_another_label_stay() -> None:
     assert posterior.classifiers is not None
     assert posterior.classifiers.class_index[5, 0] == -1
     assert len(posterior.sample_names) == N
-    fails("--drop-class odd names no task", "fit", "table.csv", *both, "--drop-class", "odd")
+    fails("--drop-class odd does not name a task", "fit", "table.csv", *both, "--drop-class", "odd")
 
 
 @pytest.mark.parametrize("option", ["--drop-class", "--positive"])

@@ -135,9 +135,9 @@ def test_bad_input() -> None:
     cv = ("cv", "table.csv", *LABELS)
     fails("models must be among", *cv, "--models", "R-L-BSVM,SVM")
     fails("is named twice", *cv, "--models", "L-SVM,L-SVM")
-    fails("names no model", *cv, "--models", ",")
+    fails("models is empty", *cv, "--models", ",")
     fails("too few for 20 folds", *cv, "--folds", "20", "--models", "L-SVM")
-    fails("has no column 'nope' to take as group", *cv, "--groups", "labels.csv:nope")
+    fails("has no column 'nope' to use as group", *cv, "--groups", "labels.csv:nope")
     fails("cannot be made", *cv, "--out", "table.csv/x", "--models", "L-SVM")
 
 

@@ -64,14 +64,14 @@ def test_another_table_or_other_labels_are_refused() -> None:
         fails(f"in rankfactor-cv does not belong to model.rankfactor: {sentence}", *REPORT)
 
     frame.assign(a=frame["a"] + 0.001).to_csv("other.csv")
-    refused("another table, or other columns of it", table="other.csv")
+    refused("a different table, or different columns", table="other.csv")
     refused("another table", "--exclude", "e")
     frame.iloc[:-2].to_csv("fewer.csv")
-    refused(f"other samples ({N - 2} there, {N} in the model)", table="fewer.csv")
-    refused("other label columns ('kind' there, 'status'", labels=("--labels", "labels.csv:kind"))
+    refused(f"different samples ({N - 2} there, {N} in the model)", table="fewer.csv")
+    refused("different label columns ('kind' there, 'status'", labels=("--labels", "labels.csv:kind"))
     swapped = labels.assign(status=labels["status"].sample(frac=1, random_state=1).to_numpy())
     swapped.to_csv("swapped.csv")
-    refused("other labels 'status'", labels=("--labels", "swapped.csv:status"))
+    refused("different labels 'status'", labels=("--labels", "swapped.csv:status"))
 
 
 def test_settings_that_differ_are_flagged() -> None:
@@ -129,11 +129,11 @@ def test_older_files_are_compared_by_what_they_have(model: bool) -> None:
     predictions = Path("rankfactor-cv/predictions.csv")
     frame = pd.read_csv(predictions)
     frame.assign(sample="x" + frame["sample"]).to_csv(predictions, index=False)
-    fails("other samples", *REPORT)
+    fails("different samples", *REPORT)
     frame.assign(label=frame["label"].iloc[0]).to_csv(predictions, index=False)
-    fails("other labels 'status' (that of sample", *REPORT)
+    fails("different labels 'status' (sample", *REPORT)
     frame.assign(task="other").to_csv(predictions, index=False)
-    fails("other label columns ('other' there, 'status' in the model)", *REPORT)
+    fails("different label columns ('other' there, 'status' in the model)", *REPORT)
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ def test_bad_input_is_told() -> None:
     fit("table.csv", *LABELS)
     model = "model.rankfactor"
     fails(
-        "has no sample 's99', as --sample asks for",
+        "has no sample 's99' (--sample)",
         "explain",
         model,
         "table.csv",

@@ -114,7 +114,7 @@ def test_class_weights_change_the_fit() -> None:
 
 def test_class_weights_of_several_tasks() -> None:
     both = (*LABELS, "--labels", "labels.csv:kind")
-    fails("names no task", "fit", "table.csv", *both, "--class-weight", "ill=2")
+    fails("does not name a task", "fit", "table.csv", *both, "--class-weight", "ill=2")
     fit("table.csv", *both, "--class-weight", "status:ill=2", "--class-weight", "kind:x=3")
     settings = model_header("model.rankfactor")["provenance"]["settings"]
     assert settings["class_weight"] == {"status": {"ill": 2.0}, "kind": {"x": 3.0}}
@@ -172,7 +172,7 @@ def test_a_feature_as_covariate() -> None:
     fit("table.csv", *LABELS, "--covariates", "e")
     assert load_model("model.rankfactor").feature_names.tolist() == list("abcd")
     fails(
-        "has no column 'nope' to take as covariate",
+        "has no column 'nope' to use as covariate",
         "fit",
         "table.csv",
         *LABELS,
@@ -219,7 +219,7 @@ def test_a_feature_of_the_label_s_name_is_told() -> None:
     frame.to_csv("table.csv", index=False)
     result = fit("table.csv", *LABELS)
     lines = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
-    assert any("table.csv has a feature called 'status', as the label is" in line for line in lines)
+    assert any("table.csv has a feature called 'status', like the label" in line for line in lines)
     assert "UserWarning" not in result.stderr
 
 
@@ -242,7 +242,7 @@ def test_bad_files() -> None:
 def test_bad_labels() -> None:
     fails("table.csv has no column 'nope'", "fit", "table.csv", "--labels", "nope")
     fails("labels.csv has no column 'nope'", "fit", "table.csv", "--labels", "labels.csv:nope")
-    fails("names no column", "fit", "table.csv", "--labels", "labels.csv:")
+    fails("does not name a column", "fit", "table.csv", "--labels", "labels.csv:")
     fails("given more than once", "fit", "table.csv", *LABELS, *LABELS)
     frame = pd.read_csv("labels.csv")
     frame.assign(sample=[f"other{i}" for i in range(N)]).to_csv("strange.csv", index=False)

@@ -118,7 +118,7 @@ def test_text_in_a_feature_is_no_missing_feature() -> None:
     fit("table.csv", *LABELS)
     pd.read_csv("table.csv").assign(c="high").to_csv("text.csv", index=False)
     fails(
-        "column 'c' is a feature of the model but holds text",
+        "column 'c' is a feature of the model but contains text",
         "predict",
         "model.rankfactor",
         "text.csv",

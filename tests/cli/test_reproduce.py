@@ -261,7 +261,7 @@ def test_bad_input(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fails("has no nope.npz", "reproduce", "suite", "--folder", folder, "--sets", "nope")
     fails("does not exist", "reproduce", "suite", "--folder", folder, "--json", "no/a.json")
     fails("give --figures as well", "reproduce", "usps", "--no-table")
-    fails("are for the table", "reproduce", "usps", "--no-table", "--figures", "f", "--json", "-")
+    fails("write the table", "reproduce", "usps", "--no-table", "--figures", "f", "--json", "-")
     fails("give --figures as well", "reproduce", "tb", "--gmt", "sets.gmt")
     fails("nope.gmt", "reproduce", "rnaseq", "--gmt", "nope.gmt", "--figures", "f")
     fails("cannot be made", "reproduce", "suite", "--folder", folder, "--out", "table.csv/x")

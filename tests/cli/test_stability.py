@@ -97,7 +97,7 @@ def test_the_positive_class_may_be_another_when_resumed() -> None:
 
 def test_a_folder_of_another_problem_is_not_resumed() -> None:
     works(*RUN)
-    place = f"the folder {OUT}/pairs holds half-samples of another problem"
+    place = f"the folder {OUT}/pairs contains half-samples of another problem"
     fails(f"{place} (--n-factors is 2 there and 3 here)", *RUN, "--n-factors", "3", "--resume")
     fails(f"{place} (--random-state differs)", *RUN, "--seed", "1", "--resume")
     frame = pd.read_csv("table.csv", index_col=0)
@@ -248,11 +248,11 @@ def test_a_folder_of_another_model_is_refused() -> None:
         works("stability", *arguments, *FEW)
         fails(f"in {OUT} does not belong to model.rankfactor: {sentence}", *REPORT)
 
-    refused("other label columns", "table.csv", "--labels", "labels.csv:kind")
+    refused("different label columns", "table.csv", "--labels", "labels.csv:kind")
     refused("other settings (--max-cuts: 16 in the model, 8 in", *RUN[1:4], "--max-cuts", "8")
     frame = pd.read_csv("table.csv", index_col=0)
     (frame + 1.0).to_csv("other.csv")
-    refused("another table", "other.csv", *LABELS)
+    refused("a different table", "other.csv", *LABELS)
     works(*RUN)
     shutil.copy(OUT / "stability.zip", "one.zip")
     works("stability", "table.csv", *FEW)

@@ -112,7 +112,7 @@ def test_covariates_and_words(large: pd.DataFrame) -> None:
     # Once, and not for every chunk with its own numbers.
     assert result.stderr.count("samples have no value of the covariate 'age'") == 1
     fails(
-        "large-ages.csv has no column 'batch' to take as covariate",
+        "large-ages.csv has no column 'batch' to use as covariate",
         *("predict", "model.rankfactor", "large.csv", *SMALL),
         *("--covariates", "large-ages.csv:batch"),
     )
@@ -184,7 +184,7 @@ def test_bad_input(large: pd.DataFrame) -> None:
     fails("large.csv, row 8692, column 'c': 'seven' is not a number", *predict)
     assert not Path("predictions.csv").exists()
     large.assign(c="word").to_csv("large.csv")
-    fails("large.csv, column 'c' is a feature of the model but holds text", *predict)
+    fails("large.csv, column 'c' is a feature of the model but contains text", *predict)
     large.drop(columns="b").to_csv("large.csv")
     told = json.loads(works(*predict, "--json").stdout)
     assert told["missing_features"] == ["b"]
@@ -220,7 +220,7 @@ def test_inspect_reads_the_first_rows(large: pd.DataFrame, monkeypatch: pytest.M
         assert abs(told["n_samples"] / ROWS - 1) < (1e-9 if exact else 0.2)
         said = works("inspect", table).stdout.splitlines()
         assert said[0].startswith(f"{table}: {'8,700' if exact else 'about '}")
-        assert said[1].startswith("  all that follows is from the first 2,000 of ")
+        assert said[1].startswith("  the following is from the first 2,000 of ")
         if table != "large.npy":
             assert told["label_columns"]["status"]["classes"] == {"ill": 1500, "well": 500}
     pd.DataFrame({"kind": status}, large.index).to_csv("kinds.csv")

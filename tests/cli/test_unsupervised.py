@@ -55,7 +55,7 @@ def test_what_can_be_done_with_it(model: str) -> None:
     said = works("inspect", model).stdout
     assert "without labels" in said
     assert "training" not in said.replace("Training codes", "")
-    fails("ask for its factor scores with --scores", "predict", model, "table.csv")
+    fails("write its factor scores with --scores", "predict", model, "table.csv")
     told = works("predict", model, "table.csv", "--scores", "s.csv", "--threads", "1")
     assert told.stdout.startswith("24 samples encoded")
     assert list(pd.read_csv("s.csv")) == ["sample", "factor1", "factor2"]

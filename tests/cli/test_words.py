@@ -78,7 +78,7 @@ def test_cross_validation_and_inspection(mixed: pd.DataFrame) -> None:
     assert {row["model"] for row in told["summary"]} == {"R-L-BSVM", "L-SVM"}
     told = answer("inspect", "mixed.csv")
     assert told["word_columns"] == ["sex", "grade", "status"]
-    assert "0/1 features of a fit" in works("inspect", "mixed.csv").stdout
+    assert "turns into 0/1 features" in works("inspect", "mixed.csv").stdout
 
 
 def test_numbers_with_decimal_commas_in_another_file_are_numbers() -> None:

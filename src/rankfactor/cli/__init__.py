@@ -1,13 +1,13 @@
-"""The command line: one file a command, all of them put together in `rankfactor.cli.program`.
+"""The command line: one file per command, assembled in `rankfactor.cli.program`.
 
-What takes long to import is imported inside `main` and the commands, so that ``--help`` answers at
-once and Ctrl-C ends the program at any moment without a traceback. Results go to stdout; progress,
-notes, warnings and errors to stderr.
+Slow imports happen inside `main` and the commands, so that ``--help`` answers at once and Ctrl-C
+ends the program at any moment without a traceback. Results go to stdout; progress, notes, warnings
+and errors go to stderr.
 """
 
 try:
     from rankfactor.cli.start import main
-except KeyboardInterrupt:  # before there is a handler
+except KeyboardInterrupt:  # before a handler is installed
     raise SystemExit(130) from None
 
 TYPE_CHECKING = False  # see rankfactor/__init__.py

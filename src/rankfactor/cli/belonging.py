@@ -1,4 +1,4 @@
-"""Whether a folder of results belongs to a model: the same data, the same settings."""
+"""Check whether a folder of results belongs to a model: same data, same settings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from rankfactor.cli.options import GIBBS
 from rankfactor.errors import InputError
 
-# Not of the model: the seed of the divisions is that of the fits, too.
+# Not compared: the seed of the splits is also the seed of the fits.
 _NOT_COMPARED = {"model", "random_state", "n_factors_among"}
 
 
 def parsed(file: Path, parse: Callable[[Path], Any], command: str) -> Any:
-    """What a function reads of a file; one that cannot be read is to be written by the command."""
+    """Read a file with a function; if that fails, advise to run the command again."""
     try:
         return parse(file)
     except (ValueError, OSError) as problem:
@@ -26,7 +26,7 @@ def parsed(file: Path, parse: Callable[[Path], Any], command: str) -> Any:
 
 
 def record_of(file: Path, command: str) -> dict[str, Any]:
-    """The JSON object that a command wrote; empty if it is something else."""
+    """The JSON object written by a command; empty if the file holds something else."""
     found = parsed(file, lambda file: json.loads(file.read_text("utf-8")), command)
     return found if isinstance(found, dict) else {}
 
@@ -52,11 +52,11 @@ def check_files(folder: Path, record: Mapping[str, Any], command: str, *names: s
 
 
 def data_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
-    """What differs between the data of a model and of another run, None if nothing."""
+    """Difference between the data of a model and of another run; None if there is none."""
     if set(ours["labels"]) != set(theirs["labels"]):
         return labels_differ(ours["labels"], theirs["labels"])
     if ours["samples_sha256"] != theirs["samples_sha256"]:
-        return f"other samples ({theirs['n_samples']} there, {ours['n_samples']} in the model)"
+        return f"different samples ({theirs['n_samples']} there, {ours['n_samples']} in the model)"
     for task, own in ours["labels"].items():
         other = theirs["labels"][task]
         if own["sha256"] != other["sha256"]:
@@ -64,28 +64,28 @@ def data_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str |
                 ", ".join(f"{count} {name}" for name, count in one["classes"].items())
                 for one in (other, own)
             )
-            return f"other labels {task!r} ({there} there, {here} in the model)"
-    # Tables that were read chunk by chunk have other hashes (`rankfactor.data.fingerprint`).
+            return f"different labels {task!r} ({there} there, {here} in the model)"
+    # Tables read chunk by chunk have different hashes (`rankfactor.data.fingerprint`).
     same = all(ours.get(name) == theirs[name] for name in theirs if name in ours and "sha" in name)
     if not same or ours["n_features"] != theirs["n_features"]:
         there, here = theirs["n_features"], ours["n_features"]
-        how = "other names or values" if there == here else f"{there} there, {here} in the model"
-        return f"another table, or other columns of it as features ({how})"
+        how = "changed names or values" if there == here else f"{there} there, {here} in the model"
+        return f"a different table, or different columns as features ({how})"
     return None
 
 
 def labels_differ(ours: Iterable[str], theirs: Iterable[str]) -> str:
     """Names of the label columns on both sides, for a sentence."""
     here, there = (", ".join(map(repr, sorted(names))) or "none" for names in (ours, theirs))
-    return f"other label columns ({there} there, {here} in the model)"
+    return f"different label columns ({there} there, {here} in the model)"
 
 
 def setting_differences(
     header: Mapping[str, Any], record: Mapping[str, Any], what: str
 ) -> list[str]:
-    """Settings that differ, in words: those of a model file's header and of another run's record.
+    """Settings that differ between a model file's header and another run's record, in words.
 
-    ``what`` is what the other run is called.
+    ``what`` names the other run.
     """
     pairs = {"rankfactor": (header.get("library"), record.get("library"))}
     pairs = {name: pair for name, pair in pairs.items() if None not in pair}
@@ -99,19 +99,19 @@ def setting_differences(
 
 
 def _compared(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Settings of a model and of another run by name; none where one side is not known."""
+    """Settings of a model and of another run by name; none where one side is unknown."""
     if not (ours and theirs):
         return {}
     left_out = {*_NOT_COMPARED, *(GIBBS if ours.get("engine") != theirs.get("engine") else ())}
     pairs = {n: (ours.get(n), theirs.get(n)) for n in {**ours, **theirs} if n not in left_out}
-    # What was chosen is compared by what it was chosen from.
+    # Settings chosen from a list are compared by that list.
     among = ours.get("n_factors_among", ours.get("n_factors")), theirs.get("n_factors")
     own, other = (sorted(one) if isinstance(one, list) else one for one in among)
     return {**pairs, "n_factors": (own, other)}
 
 
 def in_words(value: Any) -> str:
-    """A setting as a sentence tells it."""
+    """A setting as text for a sentence."""
     if isinstance(value, list):
         return "chosen among " + ", ".join(map(str, value))
     return "not set" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Classes that the options name: those to leave out, and the positive ones."""
+"""Classes named by options: those to leave out, and the positive ones."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def dropped_classes(options: Options, tasks: Sequence[str]) -> dict[str, list[st
 def settled_labels(
     labels: pd.DataFrame, sources: Mapping[str, Path], options: Options
 ) -> tuple[pd.DataFrame, NDArray[np.bool_], list[str]]:
-    """Labels without the classes and samples that are left out, which are kept, and notes.
+    """Labels after exclusions, a mask of the kept samples, and notes.
 
-    ``sources`` are the files of the tasks. Labels that no classifier can be fitted to are refused.
+    ``sources`` are the files of the tasks. Labels that cannot be classified are refused.
     """
     import numpy as np
 
@@ -56,7 +56,7 @@ def settled_labels(
 
 
 def positive_of(labels: pd.DataFrame, options: Options) -> dict[str, str]:
-    """By task, the class that decisions speak of, where one is asked for; refused if unknown."""
+    """Positive class by task, where one was given; unknown classes are refused."""
     from rankfactor.tasks import encode_labels, positive_classes
 
     positive = dict(
@@ -69,13 +69,13 @@ def positive_of(labels: pd.DataFrame, options: Options) -> dict[str, str]:
 
 
 def choices_of(options: Options, positive: dict[str, str]) -> dict[str, Any]:
-    """What was asked for about classes, as a model file tells it."""
+    """Options on classes, as stored in a model file."""
     choices = {"drop_class": options.get("drop_class"), "positive": positive}
     return {name: value for name, value in choices.items() if value}
 
 
 def _without_class(labels: pd.Series[Any], label: str) -> str:
-    """Make the labels of a class unknown, in place, and say how many they are."""
+    """Set the labels of a class to unknown, in place, and return a note with their number."""
     chosen = (labels == label).to_numpy()
     if not chosen.any():
         known = sorted(set(labels.dropna()))

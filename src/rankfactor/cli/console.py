@@ -1,8 +1,8 @@
-"""What the commands say, and where: results on stdout, everything else on stderr.
+"""Output of the commands: results on stdout, everything else on stderr.
 
-The library speaks of arguments, ``n_factors=5`` or ``Gibbs(n_draws=500)``. Whatever it says passes
-through `in_options` on its way to the user, which puts options in their place. Names in quotes and
-parts of file names stay as they are: they are the user's own.
+Messages of the library name arguments, ``n_factors=5`` or ``Gibbs(n_draws=500)``. `in_options`
+replaces them with the options of the command line. Names in quotes and parts of file names stay
+unchanged: they are the user's own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Progress = Callable[..., None]  # step, how much of it is done, out of how much, and a note
 _warned: ContextVar[dict[str, None]] = ContextVar("warned")
 
-# Arguments of the library that have an option; a test holds this to its signatures.
+# Arguments of the library that have an option; a test compares this with its signatures.
 _SAME = (
     *("covariates", "exclude", "groups", "id_column", "layer", "missing_features", "model"),
     *("memory", "models", "n_jobs", "n_threads", "orient", "positive", "random_state", "scratch"),
@@ -44,7 +44,7 @@ _ANY = "|".join(sorted(OPTIONS, key=len, reverse=True))
 _VALUE = r"'[^']*'|\"[^\"]*\"|[\w+-]+(?:\.\w+)*"
 _GIBBS = re.compile(r"(?:engine=)?\bGibbs\(([^()]*)\)")
 _GIVEN = re.compile(rf"{_START}({_ANY})=({_VALUE})")
-# A name with an underscore is no English word; one without is an argument by what is beside it.
+# Names with an underscore are always arguments; other names only in the contexts below.
 _NAME = re.compile(rf"{_START}({'|'.join(name for name in OPTIONS if '_' in name)}){_END}")
 _WORD = re.compile(
     rf"(?<=\bdrop )({_ANY}){_END}|(?<=\braise )({_ANY}){_END}|(?<=\blower )({_ANY}){_END}|"
@@ -77,7 +77,7 @@ def in_options(text: str) -> str:
 
 
 def _bare(value: str) -> str:
-    """A value without its quotes, where a shell does not need them."""
+    """A value without quotes, if the shell does not need them."""
     return value[1:-1] if re.fullmatch(r"(['\"])[\w.+-]+\1", value) else value
 
 
@@ -96,7 +96,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def note(text: str) -> None:
-    """Say on stderr what was found or decided on the way."""
+    """Print a note on stderr."""
     say(f"note: {in_options(one_line(text))}", err=True)
 
 
@@ -106,7 +106,7 @@ def one_line(message: object) -> str:
 
 
 def result(as_json: bool, content: Mapping[str, Any], lines: Iterable[str]) -> None:
-    """Give the result of a command: as one JSON object with its warnings, or as lines."""
+    """Print the result of a command: as one JSON object with its warnings, or as lines."""
     if not as_json:
         for line in lines:
             say(line)
@@ -135,7 +135,7 @@ def plain_warnings() -> Iterator[None]:
 
     try:
         with warnings.catch_warnings():
-            # Ours are for the user, whatever the filters; those for developers stay as they are.
+            # Our warnings are always shown to the user; warnings for developers follow the filters.
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = show
             yield
@@ -145,9 +145,9 @@ def plain_warnings() -> Iterator[None]:
 
 @contextmanager
 def compile_notice(quiet: bool) -> Iterator[None]:
-    """Say on stderr, unless ``quiet``, that kernels are compiled, as soon as the first one is.
+    """Announce on stderr, unless ``quiet``, the first compilation of a kernel.
 
-    numba keeps them: this happens once on a machine, and again after an update.
+    numba caches them: this happens once per machine, and again after an update.
     """
     from numba.core import event
 
@@ -203,7 +203,7 @@ def progress() -> Iterator[Progress]:
         def show(step: str, done: int, total: int, note: str = "") -> None:
             if step not in bars:
                 bars[step] = display.add_task(step, total=total)
-            elif done < display.tasks[bars[step]].completed:  # once more from the beginning
+            elif done < display.tasks[bars[step]].completed:  # restarted from the beginning
                 display.reset(bars[step])
             text = f"{step} ({note})" if note else step
             display.update(bars[step], completed=done, total=total, description=text)
@@ -214,7 +214,7 @@ def progress() -> Iterator[Progress]:
 def print_rows(
     title: str, columns: Mapping[str, Mapping[str, Any]], rows: Iterable[Iterable[str]]
 ) -> None:
-    """Print a table on stdout; rich's settings of every column stand beside its heading."""
+    """Print a table on stdout; each heading comes with rich's settings of its column."""
     from rich import box
     from rich.table import Table
 
@@ -228,7 +228,7 @@ def print_rows(
 
 
 def print_comparison(title: str, summary: pd.DataFrame) -> None:
-    """Print the summary of a cross-validation, as `Evaluation.summary` gives it, on stdout."""
+    """Print the summary of a cross-validation, as returned by `Evaluation.summary`, on stdout."""
     balanced = "balanced_accuracy" in summary
     measure = "balanced_accuracy" if balanced else "accuracy"
     rows = [
@@ -247,6 +247,6 @@ def print_comparison(title: str, summary: pd.DataFrame) -> None:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    """An interval in brackets; nothing where it is not known."""
+    """An interval in brackets; empty if unknown."""
     known = low is not None and high is not None and low == low
     return f"[{low:.3f}, {high:.3f}]" if known else ""

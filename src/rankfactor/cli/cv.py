@@ -1,4 +1,4 @@
-"""``rankfactor cv``: how well models predict samples that they have not seen."""
+"""``rankfactor cv``: accuracy of models on held-out samples."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def cv(
     numbers = settings.numbers_of_factors(ctx.params["n_factors"])
     data = read_labelled(table, ctx.params)
     given = {**settings.classifier_settings(ctx.params, data.tasks), **data.settings}
-    cluster = given.pop("cluster")  # of the folds, and not of every fit
-    # Folds side by side use the cores better than the threads of one small fit.
+    cluster = given.pop("cluster")  # for the folds, not for each fit
+    # Parallel folds use the cores better than the threads of one small fit.
     alone = n_jobs == 1 and cluster is None
     threads = n_threads if n_threads is not None or alone else 1
     chosen = named_models(
@@ -160,7 +160,7 @@ def cv(
 
 
 def _counts(found: Evaluation, column: str, start: str = "") -> dict[str, dict[str, int]]:
-    """In how many folds a column has each of its values, by model; values with that start only."""
+    """Number of folds by value of a column and by model; only values with the given start."""
     own = found.folds[(found.folds[column] != "") & found.folds[column].str.startswith(start)]
     first = own.drop_duplicates(["model", "repeat", "fold"])
     return {
@@ -170,7 +170,7 @@ def _counts(found: Evaluation, column: str, start: str = "") -> dict[str, dict[s
 
 
 def compared(found: Evaluation) -> list[str]:
-    """A sentence for every task: how well the first model predicts, and beside the others."""
+    """One sentence per task: accuracy of the first model, and comparison with the others."""
     from rankfactor.interpret.accuracy import differences_by_task, how_well, scores_by_task
 
     apart = differences_by_task(found.decisions)

@@ -1,4 +1,4 @@
-"""The folder of a cross-validation, checked against the model whose report it is for."""
+"""Folder of a cross-validation, checked against the model of the report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _READ = ("summary.csv", "predictions.csv")
 
 
 class Folder(NamedTuple):
-    """What a folder of `rankfactor cv` has: the model's own rows first, and the record of it."""
+    """Content of a folder of `rankfactor cv`: the model's own rows first, and its record."""
 
     path: Path
     summary: pd.DataFrame
@@ -39,13 +39,13 @@ class Folder(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings of the folds; that of Ctrl-C is a flaw of the whole."""
+        """Warnings of the folds, without that of Ctrl-C, which is a flaw of the whole run."""
         given = [str(text) for text in self.record.get("warnings", ())]
         return [one for one in given if not one.startswith("interrupted:")]
 
 
 def read_folder(path: Path, model: Path, name: str | None) -> Folder:
-    """Read a folder that has results of a model, by the name that the model has there."""
+    """Read a folder with results of a model, under the model's name there."""
     frames = []
     for part in _READ:
         file = path / part
@@ -61,7 +61,7 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
             f"{path} has no results of {name or 'the model'} of {model}: run `rankfactor cv` "
             f"with --models {name or 'NAME'} among them, or leave --cv out."
         )
-    # The report takes what comes first of a task for its own model's.
+    # The report takes the first rows of a task as those of its own model.
     summary, decisions = (
         frame.iloc[(frame["model"] != name).to_numpy().argsort(kind="stable")] for frame in frames
     )
@@ -74,7 +74,7 @@ def read_folder(path: Path, model: Path, name: str | None) -> Folder:
 def check_folder(
     folder: Folder, model: Path, posterior: Posterior, header: Mapping[str, Any]
 ) -> Validation:
-    """Say where the numbers come from and what limits them, if they belong to the model."""
+    """Origin and limits of the numbers, if they belong to the model."""
     from rankfactor.report import Validation
 
     origin, record = header.get("provenance", {}), folder.record
@@ -89,7 +89,7 @@ def check_folder(
     flaws = []
     if not known:
         flaws.append(
-            "Whether this cross-validation is of the model's table could not be checked: "
+            "Whether this cross-validation used the model's table could not be checked: "
             f"{folder.path if ours else model} was written by an older version. Only label "
             "columns, samples and labels were compared."
         )
@@ -97,8 +97,8 @@ def check_folder(
     differing = setting_differences(header, record, "cross-validation")
     if differing:
         flaws.append(
-            "The cross-validation was made with other settings than this model, so its numbers are "
-            f"those of another model: {in_options('; '.join(differing))}."
+            "The cross-validation used other settings than this model, so its numbers describe "
+            f"another model: {in_options('; '.join(differing))}."
         )
     if not record.get("complete", True):
         flaws.append(
@@ -109,7 +109,7 @@ def check_folder(
 
 
 def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
-    """The same by the predictions, for files that do not have the hashes."""
+    """The same from the predictions, for files without hashes."""
     tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
     named = set(folder.decisions["task"])
     if {task.name for task in tasks} != named:
@@ -120,7 +120,7 @@ def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
     count = folder.record.get("n_samples", len(samples))
     rows = folder.decisions[["task", "sample", "label"]].drop_duplicates()
     if count != len(samples) or not set(rows["sample"]) <= set(samples):
-        return f"other samples ({count} there, {len(samples)} in the model)"
+        return f"different samples ({count} there, {len(samples)} in the model)"
     known = {
         (task.name, sample, str(task.classes[number]))
         for task, class_index in zip(tasks, posterior.classifiers.class_index.T, strict=True)
@@ -129,7 +129,7 @@ def _visible_difference(posterior: Posterior, folder: Folder) -> str | None:
     }
     for one in rows.itertuples(index=False, name=None):
         if one not in known:
-            return f"other labels {one[0]!r} (that of sample {one[1]!r} is {one[2]!r} there)"
+            return f"different labels {one[0]!r} (sample {one[1]!r} is {one[2]!r} there)"
     return None
 
 

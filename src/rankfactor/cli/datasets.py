@@ -1,4 +1,4 @@
-"""``rankfactor datasets``: the data sets that come with the library, or can be had."""
+"""``rankfactor datasets``: data sets that are bundled or can be downloaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankfactor.storage.spreadsheet import csv_of
 
 datasets = typer.Typer(
     no_args_is_help=True,
-    help="List data sets, and fetch those that are not bundled.",
+    help="List data sets, and download those that are not bundled.",
     epilog="Example: rankfactor datasets list",
 )
 
@@ -21,7 +21,7 @@ datasets = typer.Typer(
 @datasets.command("list", epilog="Example: rankfactor datasets list --json")
 @opt.command()
 def list_all(as_json: bool = False) -> None:
-    """List the data sets by name, with what they are and where they come from."""
+    """List the data sets with their description and source."""
     from dataclasses import asdict
 
     from rankfactor.data.collection import list_datasets
@@ -38,11 +38,11 @@ def list_all(as_json: bool = False) -> None:
 
 @datasets.command(epilog="Example: rankfactor datasets fetch alzheimer --out alzheimer.csv")
 @opt.command(
-    name=typer.Argument(help="Name of the data set, as `list` gives it."),
+    name=typer.Argument(help="Name of the data set, as shown by `list`."),
     out="Also write the table with its label columns as CSV.",
 )
 def fetch(name: str, out: Path | None = None, force: bool = False, as_json: bool = False) -> None:
-    """Make sure of a data set's files on this machine, and say where they are."""
+    """Download a data set if needed, and print where its files are."""
     from rankfactor.data.collection import fetch as fetch_files
     from rankfactor.data.collection import load
     from rankfactor.storage.files import written_together

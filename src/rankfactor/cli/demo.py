@@ -1,4 +1,4 @@
-"""``rankfactor demo``: models compared on the bundled data, one of them kept, a report of both."""
+"""``rankfactor demo``: compare models on the bundled data, save one of them and write a report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DESCRIPTION = (
     "Proteins of the cerebrospinal fluid of 333 people. Two tasks: is the person cognitively "
     "impaired, and does the person carry the E4 allele of the gene APOE?"
 )
-# What a reader of a report may want to know of how a model was fitted.
+# Settings of the fit that a reader of the report may want to know.
 _TOLD = (
     "model",
     "n_factors",
@@ -70,14 +70,14 @@ def demo(
 
 
 class DemoResult(NamedTuple):
-    """What the demonstration found, and the files that it wrote."""
+    """Results of the demonstration, and the files that it wrote."""
 
     report: Path
     model: Path
     folds: Path  # the measures of every fold, as CSV
     evaluation: Evaluation
     classifier: RankFactorClassifier  # the model that was kept, fitted to all samples
-    warnings: tuple[str, ...]  # in plain words; the report has them, too
+    warnings: tuple[str, ...]  # in plain words; also in the report
 
 
 def run_demo(
@@ -94,12 +94,12 @@ def run_demo(
 
     "R-L-BSVM", "G-L-BSVM" and a linear SVM are cross-validated on both tasks at once; R-L-BSVM is
     then fitted to all samples, and ``repeats`` times to half of them. The model and the folds are
-    written first, and kept if the report fails.
+    written first and are kept if the report fails.
 
     Raises
     ------
     KeyboardInterrupt
-        At Ctrl-C; unless it comes during the report, nothing is written then.
+        At Ctrl-C. Nothing is written unless it comes during the report.
     """
     import joblib
 
@@ -119,7 +119,7 @@ def run_demo(
     factors = partial(RankFactorClassifier, n_factors=n_factors, random_state=random_state)
     with folder(out):
         with overheard() as heard:
-            # Folds side by side use the cores better than the threads of one small fit.
+            # Parallel folds use the cores better than the threads of one small fit.
             evaluation = cross_validate(
                 {
                     "R-L-BSVM": factors("R-L-BSVM", n_threads=1),

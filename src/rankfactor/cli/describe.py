@@ -1,4 +1,4 @@
-"""What a table holds: kinds of features, holes, ties, and columns that could be labels."""
+"""Summary of a table: kinds of features, missing values, ties, possible label columns."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from rankfactor.data import Table
 
 KINDS = ("continuous", "counts", "ordinal", "binary", "constant")
-MOST_LEVELS = 12  # of an ordinal feature: whole numbers with more levels are counts
+MOST_LEVELS = 12  # of an ordinal feature; integers with more levels are counts
 MOST_CLASSES = 20  # of a column that could be a label
 
 
 def describe(
     table: Table, labelled: tuple[pd.DataFrame, pd.DataFrame] | None = None
 ) -> dict[str, Any]:
-    """What is in a table, as plain values.
+    """Summary of a table, as plain values.
 
-    Suspects, columns that separate classes perfectly, are looked for in features and labels, which
-    are by default the table's own label columns and all other columns of numbers or words.
+    Suspects, columns that separate classes perfectly, are searched among the features for the given
+    labels; by default among all columns of numbers or words for the table's own label columns.
     """
     values = table.values.to_numpy()
     names = [str(name) for name in table.values.columns]
@@ -60,14 +60,14 @@ def describe(
         "ties": tied / max(int((~missing).sum()), 1),
         "blocks": blocks,
         "label_columns": labels,
-        "other_columns": others,  # and why they cannot be labels
-        "word_columns": words,  # a fit makes features of them unless they are asked for otherwise
+        "other_columns": others,  # with the reason why they cannot be labels
+        "word_columns": words,  # features of a fit, unless the options use them otherwise
         "suspects": [text for problem in problems for text in _suspects(*problem)],
     }
 
 
 def _suspects(features: pd.DataFrame, labels: pd.Series[Any]) -> Iterator[str]:
-    """A sentence on each column that separates classes, and on classes that look the same."""
+    """Sentences on columns that separate classes, and on classes that look the same."""
     from rankfactor.features.suspects import look_alikes, suspects
     from rankfactor.tasks import encode_labels
 
@@ -77,7 +77,7 @@ def _suspects(features: pd.DataFrame, labels: pd.Series[Any]) -> Iterator[str]:
 
 
 def kind_of(levels: Any) -> str:
-    """Kind of a feature, by the values that it takes in increasing order."""
+    """Kind of a feature, from its distinct values in increasing order."""
     if len(levels) < 2:
         return "constant"
     if len(levels) == 2:

@@ -1,4 +1,4 @@
-"""The estimator that the options of ``fit`` and ``stability`` ask for, and its data."""
+"""Estimator and data specified by the options of ``fit`` and ``stability``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """What a command was asked to fit, and to which data."""
+    """Estimator and data of a command."""
 
     name: str  # of the model
     estimator: Any  # PlainClassifier, or PlainAnalysis without labels
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings as a model file and a report tell them."""
+        """Settings as stored in a model file and shown in a report."""
         several = len(self.numbers) > 1
         return {
             "model": self.name,
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
         }
 
     def choose_factors(self) -> None:
-        """Set the number of factors that does best within the samples, if there is a choice."""
+        """Set the number of factors by cross-validation, if several are given."""
         if len(self.numbers) == 1:
             return
         from rankfactor.evaluation import ChooseFactors
@@ -59,7 +59,7 @@ class Asked(NamedTuple):
         self.estimator.set_params(n_factors=chosen)
 
     def check_halves(self, folder: Path | None = None) -> None:
-        """Refuse samples that cannot be divided, and a folder of another problem to resume."""
+        """Refuse samples that cannot be split, and a checkpoint folder of another problem."""
         from rankfactor.evaluation.half_samples import check_halves
 
         data, seed = self.data, self.estimator.random_state
@@ -72,8 +72,8 @@ def asked_for(
 ) -> Asked:
     """Read the table of a command, and build the estimator of its options.
 
-    ``divides`` says that the command divides the samples, so that groups matter without labels. A
-    ``stream`` of the table is opened, and read by the fit.
+    ``divides`` means that the command splits the samples, so that groups matter even without
+    labels. A ``stream`` of the table is opened, and read by the fit.
     """
     from rankfactor.estimators.analysis import PlainAnalysis
     from rankfactor.estimators.classifier import PlainClassifier

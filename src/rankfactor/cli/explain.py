@@ -1,4 +1,4 @@
-"""``rankfactor explain``: what the features of samples add to their decisions."""
+"""``rankfactor explain``: contributions of the features to the decisions of samples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED = 10  # features of a sample that are printed
     table=typer.Argument(help="Table of samples; columns are matched by name."),
     out="The file to write: .csv, .parquet or .zarr.",
     sample=typer.Option(
-        help="Explain this sample alone: one line a feature, the largest contributions first."
+        help="Explain this sample only: one row per feature, largest contributions first."
     ),
 )
 def explain(
@@ -41,12 +41,12 @@ def explain(
     as_json: bool = False,
     **_: Any,
 ) -> None:
-    """Write what each feature adds to the decisions of samples.
+    """Write the contribution of each feature to the decisions of samples.
 
-    A line of the file has a sample, a task and the class that a positive decision favours, the
+    Each row of the file has a sample, a task and the class that a positive decision favours, the
     decision, the base value and the contribution of every feature. Base and contributions add up to
-    the decision. A contribution is compared with the feature's mean in training; it is zero where
-    the value is missing.
+    the decision. A contribution is relative to the feature's training mean; it is zero where the
+    value is missing.
     """
     import numpy as np
 
@@ -72,7 +72,7 @@ def explain(
             found = posterior.explanations(values, names, pool)
             n_samples += len(names)
             if sample is None:
-                # All lines of a sample, then those of the next.
+                # All rows of a sample, then those of the next.
                 lines = np.arange(len(found) * len(names)).reshape(len(found), -1).T.ravel()
                 file.append(contribution_table(posterior, found).iloc[lines])
                 continue
@@ -94,7 +94,7 @@ def explain(
 
 
 def _in_words(part: pd.DataFrame) -> str:
-    """Decision of a sample for one class, its base, and the features that add most."""
+    """Decision of a sample for one class, its base, and the largest contributions."""
     first = part.iloc[0]
     top = part.head(_NAMED)
     pairs = zip(top["feature"].tolist(), top["contribution"].tolist(), strict=True)

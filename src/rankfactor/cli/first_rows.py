@@ -10,7 +10,7 @@ from rankfactor.cli.reading import Options, opened_table, read_opened
 if TYPE_CHECKING:
     from rankfactor.data import Table
 
-WHOLE_CELLS = 5_000_000  # tables of no more are read whole
+WHOLE_CELLS = 5_000_000  # tables up to this size are read whole
 
 
 def read_first(path: Path, options: Options) -> tuple[Table, int] | None:

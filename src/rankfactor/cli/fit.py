@@ -1,4 +1,4 @@
-"""``rankfactor fit``: a model of a table, with labels or without."""
+"""``rankfactor fit``: fit a model to a table, with or without labels."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
         metavar="COLUMN|FILE:COLUMN",
         help=f"{opt.LABELS} Without it, the factors are fitted to the table alone.",
     ),
-    model=opt.PRESETS + ". Without labels, its first part counts.",
+    model=opt.PRESETS + ". Without labels, only its first part is used.",
     out="The model file to write.",
     report="Also write a report in HTML.",
     annotated="Also write a copy of an .h5ad or .h5mu table with the scores in obsm, the "
     "loadings and effects in varm.",
     stability=typer.Option(
         min=4,
-        help="Also fit the model again to so many half-samples, such as 50, so that the model file "
-        "and the report say how stable effects, loadings and coefficients are.",
+        help="Also fit the model to this many half-samples, such as 50, so that the model file and "
+        "the report show the stability of effects, loadings and coefficients.",
     ),
-    training_samples="Keep the names, scores and labels of the training samples in the model file "
-    "and in the report. Without them the model predicts the same.",
+    training_samples="Store the names, scores and labels of the training samples in the model file "
+    "and the report. Predictions are the same without them.",
 )
 def fit(
     ctx: typer.Context,
@@ -64,11 +64,11 @@ def fit(
     as_json: bool = False,
     **_: Any,
 ) -> None:
-    """Fit a model to a table and its labels, and keep it in a file.
+    """Fit a model to a table and its labels, and save it.
 
-    Without --labels, factors are fitted to the table alone. Ctrl-C ends a fit early and keeps what
-    it has; the exit code is then 130. During --stability it keeps the model and the finished pairs
-    of half-samples.
+    Without --labels, factors are fitted to the table alone. Ctrl-C ends a fit early and saves its
+    current state; the exit code is then 130. During --stability it keeps the model and the finished
+    pairs of half-samples.
     """
     from rankfactor.cli.fit_streamed import too_large
     from rankfactor.engine.interruption import interruptible_once
@@ -93,7 +93,7 @@ def fit(
     stream = too_large(table, ctx)
     asked = asked_for(ctx, table, divides=stability is not None, stream=stream)
     name, fitted, data = asked.name, asked.estimator, asked.data
-    # From its end until it is saved, Ctrl-C cannot lose a fit.
+    # A finished fit is not lost to Ctrl-C before it is saved.
     with interruptible_once() as ctrl_c:
         with compile_notice(as_json), progress() as tell, overheard() as heard:
             asked.choose_factors()
@@ -102,7 +102,7 @@ def fit(
             elif groups is not None and len(asked.numbers) == 1 and not _divides(fitted):
                 note(
                     "--groups has no effect: with --calibration none and the number of factors and "
-                    "--label-weight given, nothing of this fit divides the samples."
+                    "--label-weight given, this fit does not split the samples."
                 )
             step = partial(tell, "Fit to all samples" if stream is None else "Iterations")
             together, sampling = data.groups if labels else None, partial(tell, "Gibbs sampling")
@@ -124,7 +124,7 @@ def fit(
             "table": table.name,
             "labels": data.tasks,
             "data": data.fingerprint,
-            # Notes on samples that were left out name them.
+            # Notes on excluded samples name them.
             "notes": data.notes if has_samples else [],
             "warnings": told,
             "settings": everything,
@@ -182,6 +182,6 @@ def fit(
 
 
 def _divides(fitted: PlainClassifier) -> bool:
-    """Whether a fit with a given number of factors divides the samples, to choose or calibrate."""
+    """Whether a fit with a given number of factors splits the samples, to choose or calibrate."""
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
     return chosen or fitted.calibration != "none"

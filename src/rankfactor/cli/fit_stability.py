@@ -1,4 +1,4 @@
-"""``rankfactor fit --stability``: the fit, and then again to half-samples."""
+"""``rankfactor fit --stability``: a fit followed by half-sample fits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def with_stability(asked: Asked, posterior: Posterior, repeats: int, tell: Progress) -> Posterior:
-    """The posterior with its stability; without it where Ctrl-C came before two pairs.
+    """The posterior with its stability, or without it if Ctrl-C came before two pairs.
 
-    Half-samples side by side use the cores better than the threads of one small fit.
+    Parallel half-samples use the cores better than the threads of one small fit.
     """
     import joblib
 

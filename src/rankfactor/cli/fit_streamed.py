@@ -1,7 +1,7 @@
-"""Tables that ``fit`` reads chunk by chunk, with labels, groups and covariates of every chunk.
+"""Tables that ``fit`` reads in chunks, with the labels, groups and covariates of each chunk.
 
-The names, labels and groups of all samples are collected in the first pass through the table, which
-the fit makes. At its end they are checked, and notes say what was found, as for a table in memory.
+The names, labels and groups of all samples are collected in the fit's first pass through the table.
+They are checked at its end, and notes report what was found, as for a table in memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Options = Mapping[str, Any]
 
 
 def too_large(table: Path, ctx: Any) -> TableStream | None:
-    """Stream of a table that is not to be read whole; options without such a form are refused."""
+    """Stream of a table too large to read whole; options that need it in memory are refused."""
     options = ctx.params
     limited = options["memory"] is not None
     stream = open_large(table, options, large.LARGE if limited else None)
@@ -70,7 +70,7 @@ def too_large(table: Path, ctx: Any) -> TableStream | None:
 
 
 class StreamedRows(LabelledStream):
-    """Features of a table, with what the options say of its samples.
+    """Features of a table, with its samples' labels, groups and covariates from the options.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ class StreamedRows(LabelledStream):
     options : mapping
         Options of the command, by name.
     places : sequence of Place
-        Labels, one a task.
+        Labels, one per task.
     group : Place or None
     files : mapping
         Files that describe samples.
     covariates : DataFrame
-        Covariates that are no columns of the table.
+        Covariates that are not columns of the table.
     beside : sequence of str
         Columns of the table that are not features.
     left_out : set of str
@@ -170,7 +170,7 @@ class StreamedRows(LabelledStream):
         return pd.concat([kept, more], axis=1)
 
     def _settle(self, cells: pd.DataFrame, names: pd.Index[Any]) -> None:
-        """Check labels and groups of all samples, and say what was found."""
+        """Check labels and groups of all samples, and print notes."""
         absent = self._left_out - {*names}
         if absent:
             assert self._stream.columns is not None
@@ -193,9 +193,9 @@ class StreamedRows(LabelledStream):
 
 
 class Streamed:
-    """A table that is read chunk by chunk, as `rankfactor.cli.reading.Labelled` has one in memory.
+    """A table read chunk by chunk: the counterpart of `rankfactor.cli.reading.Labelled`.
 
-    What depends on the samples is known once the table was read.
+    Properties of the samples are known only after the table has been read.
     """
 
     labels = groups = None  # the stream has them
@@ -205,27 +205,27 @@ class Streamed:
 
     @property
     def notes(self) -> list[str]:
-        """What was found."""
+        """Notes on the samples."""
         return self.values.said
 
     @property
     def positive(self) -> dict[str, str]:
-        """Positive classes by task, where one was asked for."""
+        """Positive classes by task, where given."""
         return self.values.positive
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What was asked for about classes."""
+        """Options on classes."""
         return choices_of(self.values._options, self.positive)
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What tells the table and its labels from all others."""
+        """Fingerprint of the table and its labels."""
         return self.values.fingerprint
 
 
 def open_labelled(stream: TableStream, path: Path, options: Options) -> Streamed:
-    """A table that is read chunk by chunk, with its labels, groups and covariates."""
+    """Open a table for reading in chunks, with its labels, groups and covariates."""
     stream = named(stream)
     assert stream.columns is not None
     described = pd.DataFrame() if stream.annotations is None else stream.annotations
@@ -303,7 +303,7 @@ def _opened_again(
     text = [name for name in own if name in header]
     if not isinstance(stream, GridStream):
         return stream.without(excluded), left_out
-    if excluded or text:  # columns that are left out may have anything in them
+    if excluded or text:  # excluded columns may contain anything
         asked: dict[str, Any] = {"text_columns": text, "exclude": excluded}
         stream = open_stream(path, **reading_options(options), **asked)
     return stream, left_out

@@ -1,8 +1,8 @@
-"""Tables that commands write chunk by chunk, as CSV, Parquet or Zarr by the name of the file.
+"""Tables written chunk by chunk as CSV, Parquet or Zarr, by file name.
 
-A Zarr group has an array ``values`` (rows x columns of numbers) and one array for every column of
-text. Its attribute ``columns`` has the names of all columns in order, and that of ``values`` those
-of its own.
+A Zarr group has an array ``values`` (rows x columns of numbers) and one array per column of text.
+Its attribute ``columns`` has the names of all columns in order; the attribute of ``values`` has the
+names of its own.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _ROWS = 4096  # of a chunk of a Zarr array
 
 
 class FrameFile(ABC):
-    """A table that rows are appended to."""
+    """A table to which rows are appended."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @abstractmethod
     def append(self, frame: pd.DataFrame) -> None:
-        """Write some rows below those before."""
+        """Append rows."""
 
     def close(self) -> None:  # noqa: B027 (not every file needs it)
         """Complete the file."""
@@ -48,7 +48,7 @@ class _Csv(FrameFile):
     def append(self, frame: pd.DataFrame) -> None:
         text = io.StringIO(csv_of(frame), newline="")
         if self._file.tell():
-            next(csv.reader(iter(text.readline, "")))  # the header, whose names may have line ends
+            next(csv.reader(iter(text.readline, "")))  # the header, names may have line breaks
         self._file.write(text.read())
 
     def close(self) -> None:
@@ -103,15 +103,15 @@ class _Zarr(FrameFile):
 
 
 def _safe(name: str) -> str:
-    """A column's name as the name of an array: a slash would be a group in a group."""
+    """A column's name as the name of an array; a slash would create a subgroup."""
     return name.replace("/", "_")
 
 
 @contextmanager
 def frame_files(*paths: Path) -> Iterator[list[FrameFile]]:
-    """Files that rows are appended to, renamed to their paths at the end.
+    """Files to which rows are appended, renamed to their paths at the end.
 
-    If the block fails, nothing is left of them, and older ones stay as they were.
+    If the block fails, they are removed and earlier files stay unchanged.
     """
     folders = [path for path in paths if path.suffix.lower() == ZARR]
     files = [path for path in paths if path not in folders]

@@ -1,4 +1,4 @@
-"""``rankfactor inspect``: what is in a table or in a model file."""
+"""``rankfactor inspect``: summary of a table or a model file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rankfactor.errors import InputError, counted
     path=typer.Argument(help="A table, or a model file."),
     labels=typer.Option(
         metavar="COLUMN|FILE:COLUMN",
-        help="Label column to look for suspects of: columns that separate its classes perfectly; "
-        "as often as needed.",
+        help="Label column to check for suspects: columns that separate its classes perfectly. May "
+        "be repeated.",
         show_default="those found",
     ),
 )
@@ -63,11 +63,11 @@ def _model(path: Path) -> tuple[dict[str, Any], Iterator[str]]:
     from rankfactor.interpret.sentences import EARLIER
     from rankfactor.storage.model_file import load_model, model_header
 
-    # Reading all of it checks the file, too.
+    # Reading the whole file also checks it.
     posterior = load_model(path)
     header = model_header(path)
     summary = header.get("summary", {})
-    if summary:  # that of an older file may not know of the chains
+    if summary:  # files of older versions may lack the chains
         summary["converged"] = posterior.converged
     content = {
         "file": str(path),
@@ -108,7 +108,7 @@ def _model_lines(content: dict[str, Any], convergence: str) -> Iterator[str]:
     summary, origin = content["summary"], content["provenance"]
     if summary:
         labels = f"training {summary['training']}" if summary["tasks"] else "without labels"
-        # Older files do not say how the number was chosen: it was given.
+        # In older files the number was always given.
         chosen = f" ({summary['n_factors_by']})" if summary.get("n_factors_by") else ""
         yield (
             f"Fitted to {counted(summary['n_samples'], 'sample')} and "
@@ -142,7 +142,7 @@ def _table_lines(content: dict[str, Any]) -> Iterator[str]:
     shown = counted(*samples) if read is None else f"{about} samples"
     yield f"{content['file']}: {shown}, {counted(*features)}"
     if read is not None:
-        yield f"  all that follows is from the first {read:,} of {about} rows"
+        yield f"  the following is from the first {read:,} of {about} rows"
     yield from (f"  {text}" for text in content["notes"])
     for kind, part in content["features"].items():
         yield f"  {part['count']} {kind}: {_some(part['names'])}"
@@ -160,7 +160,7 @@ def _table_lines(content: dict[str, Any]) -> Iterator[str]:
         yield f"  label column {name}: {_counts(counts)}"
     if content["word_columns"]:
         yield (
-            "Columns of words, 0/1 features of a fit unless they are its labels or excluded: "
+            "Columns of words, which a fit turns into 0/1 features unless labels or excluded:  "
             + _some(content["word_columns"])
         )
     yield from (f"  column {name}: {why}" for name, why in content["other_columns"].items())

@@ -1,4 +1,4 @@
-"""``rankfactor interpret``: what a saved model says, as tables and a network."""
+"""``rankfactor interpret``: tables and a network of a saved model."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ FILES = {
     "enrichment.csv": outputs.SETS,
     NETWORK_FILE: outputs.NETWORK,
 }
-# q below this counts in what is printed; the file has all.
+# Sets with q below this are counted in the printed summary; the file has all.
 _FOUND = 0.05
 
 
 @opt.command(
     out="The folder to write to.",
-    gmt="Gene sets as a GMT file, to test the leading features of every factor against.",
-    top=typer.Option(min=1, help="Leading features of each factor."),
-    edges=typer.Option(min=1, help="Pairs of features in the network, the strongest."),
+    gmt="GMT file of gene sets to test against the leading features of every factor.",
+    top=typer.Option(min=1, help="Leading features per factor."),
+    edges=typer.Option(min=1, help="Number of strongest pairs of features in the network."),
     ignore_case=typer.Option(
-        "--ignore-case", help="Upper and lower case are the same in names of genes and features."
+        "--ignore-case", help="Ignore case in the names of genes and features."
     ),
 )
 def interpret(
@@ -52,11 +52,11 @@ def interpret(
     force: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Write what a model says: factors, leading features, effects, network, gene sets.
+    """Write factors, leading features, effects, network and gene sets of a model.
 
     The folder has factors.csv, factor_correlations.csv, top_features.csv, network.graphml,
-    edges.csv and modules.csv; with labels coefficients.csv and effects.csv (what moving a feature
-    does to the decisions), with --gmt enrichment.csv.
+    edges.csv and modules.csv; with labels also coefficients.csv and effects.csv (effect of each
+    feature on the decisions), with --gmt also enrichment.csv.
     """
     from rankfactor import interpret as said
     from rankfactor.interpret.effects import driver_sentences, has_effects

@@ -1,4 +1,4 @@
-"""Tables that need more memory than the user allows, for commands that read them in chunks."""
+"""Tables larger than --memory, for commands that can read them in chunks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from rankfactor.data.streams import TableStream
 
 A_QUARTER = "a quarter of the machine's"
-CHUNKWISE = "read chunk by chunk: it is larger than --memory allows at once"
-_COPIES = 4  # of a table of doubles that are held while a table in memory is read and matched
-_PACKED = 5  # how much larger text may be than its compressed file
+CHUNKWISE = "read chunk by chunk: it is larger than --memory"
+_COPIES = 4  # copies as doubles held while a table is read and matched
+_PACKED = 5  # compression ratio of text
 
 
-# Options of a command that fits.
+# Options of commands that fit.
 MEMORY: opt.Options = {
     "memory": opt.option(
         str,
@@ -31,13 +31,13 @@ MEMORY: opt.Options = {
         Path,
         "Folder for the scratch files of a table that is larger than --memory.",
         default=None,
-        show_default="the system's for temporary files",
+        show_default="the system's temporary folder",
     ),
 }
 
 
 def allowed_bytes(options: Mapping[str, Any]) -> int:
-    """Bytes that --memory allows."""
+    """Bytes allowed by --memory."""
     from rankfactor.data.memory import bytes_of, machine_bytes
 
     given = options["memory"]
@@ -47,9 +47,9 @@ def allowed_bytes(options: Mapping[str, Any]) -> int:
 def open_large(
     path: Path, options: Mapping[str, Any], most_rows: int | None = None
 ) -> TableStream | None:
-    """Stream of a table that would need more memory than allowed; else None.
+    """Stream of a table that needs more memory than allowed; otherwise None.
 
-    With ``most_rows`` also of a table that has more rows.
+    With ``most_rows`` also if the table has more rows.
     """
     from rankfactor.data.opening import name_suffixes
     from rankfactor.data.streams import can_stream, open_stream
@@ -60,7 +60,7 @@ def open_large(
     if not path.exists() or not can_stream(path) or on_its_side or options["sheet"] is not None:
         return None
     suffix, packed = name_suffixes(path)
-    # A number takes about as many bytes as text as it does as a double.
+    # A number takes roughly the same space as text and as a double.
     n_bytes = path.stat().st_size * (_PACKED if packed else 1)
     small = n_bytes * _COPIES <= limit
     if most_rows is None and suffix in TEXT and small:
@@ -68,7 +68,7 @@ def open_large(
     try:
         stream = open_stream(path, **reading_options(options))
     except InputError:
-        if small:  # be it that it cannot be read in chunks, or at all: its reader says why
+        if small:  # if it cannot be read in chunks or at all, its reader reports the error
             return None
         raise
     needed = 8 * stream.about_n_rows * stream.n_columns * _COPIES
@@ -77,7 +77,7 @@ def open_large(
 
 
 def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `rankfactor.data.streams.open_stream` that the options ask for."""
+    """Arguments of `rankfactor.data.streams.open_stream` from the options."""
     orient = options["orient"]
     return {
         "id_column": options["id_column"],

@@ -1,7 +1,7 @@
-"""Tables of new samples, matched to the features of a model, for the commands that apply one.
+"""Tables of new samples, matched to the features of a model.
 
-Samples are worked on in chunks, the same ones whether the table is in memory or read chunk by
-chunk: results do not depend on it.
+Samples are processed in the same chunks whether the table is in memory or read chunk by chunk, so
+results do not depend on it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rankfactor.data.streams import TableStream
     from rankfactor.posterior import Posterior
 
-# With fewer of the model's features than this share, a prediction would be a guess.
+# Predictions are refused if the table has a smaller share of the model's features.
 LEAST_SHARE = 0.5
-# Entries and samples worked on together; a multiple of the samples that are encoded together.
+# Entries and samples per chunk; samples are a multiple of those encoded together.
 _ENTRIES, _MOST_ROWS, _BLOCK = 2**22, 8192, 256
 
 Part = tuple[list[str], Any]  # names of samples, and their values in the features of a model
@@ -45,7 +45,7 @@ OPTIONS = {
     "missing_features": opt.option(
         MissingFeatures := opt.choice("missing", "error"),
         "If the table lacks features of the model: treat their values as missing, unless more than "
-        "half are absent (missing), or refuse (error).",
+        "half are absent (missing), or refuse the table (error).",
         default=MissingFeatures("missing"),
     ),
     **{name: one for name, one in opt.READING.items() if name != "exclude"},
@@ -64,7 +64,7 @@ class NewSamples:
     parts: Callable[[int], Iterator[Part]]  # by the number of rows of a part
 
     def chunks(self, step: str) -> Iterator[Part]:
-        """Give the chunks, telling progress if the table is read chunk by chunk."""
+        """Iterate over the chunks, reporting progress if the table is read chunk by chunk."""
         rows = _ENTRIES // max(self.n_features, 1) // _BLOCK * _BLOCK
         parts = self.parts(max(_BLOCK, min(rows, _MOST_ROWS)))
         if math.isfinite(self.entries):
@@ -80,7 +80,7 @@ class NewSamples:
 
     @property
     def found(self) -> str:
-        """How many of the model's features the table has, in words."""
+        """Number of the model's features in the table, in words."""
         n = self.n_features
         return f"{n - len(self.missing)} of {counted(n, 'feature')} found"
 
@@ -88,7 +88,7 @@ class NewSamples:
 def open_new(
     path: Path, options: dict[str, Any], posterior: Posterior, only: str | None = None
 ) -> NewSamples:
-    """Open a table of new samples, or of the sample ``only``; read it if it fits into memory."""
+    """Open a table of new samples, or one sample ``only``; read it if it fits into memory."""
     from rankfactor.data.streams import named
 
     stream = open_large(path, options)
@@ -183,7 +183,7 @@ def _dense(table: Any) -> pd.DataFrame:
 
 @contextmanager
 def _once(said: set[str]) -> Iterator[None]:
-    """Pass on the warnings of the block that differ from earlier ones in more than numbers."""
+    """Pass on warnings of the block unless they differ from earlier ones only in numbers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -195,9 +195,7 @@ def _once(said: set[str]) -> Iterator[None]:
 
 
 def _no_sample(path: Path, sample: str, names: list[str]) -> InputError:
-    return InputError(
-        f"{path} has no sample {sample!r}, as --sample asks for; it has {listed(names)}."
-    )
+    return InputError(f"{path} has no sample {sample!r} (--sample); it has {listed(names)}.")
 
 
 def _refuse_text(path: Path, names: list[str], known: set[str]) -> None:
@@ -205,13 +203,13 @@ def _refuse_text(path: Path, names: list[str], known: set[str]) -> None:
     for name in names:
         if name in known:
             raise InputError(
-                f"{path}, column {name!r} is a feature of the model but holds text: mend its "
-                "cells, or leave the column out to have it treated as missing."
+                f"{path}, column {name!r} is a feature of the model but contains text: correct its "
+                "cells, or leave the column out to treat it as missing."
             )
 
 
 def read_new(path: Path, options: dict[str, Any], posterior: Posterior) -> Table:
-    """Read a table, the way up in which it has the model's features."""
+    """Read a table in the orientation that has the model's features."""
     table = read(path, options)
     if not posterior.named_features:
         return table
@@ -233,7 +231,7 @@ def read_new(path: Path, options: dict[str, Any], posterior: Posterior) -> Table
 def lacking(
     posterior: Posterior, table: pd.DataFrame, source: str, missing_features: str
 ) -> list[str]:
-    """Features of the model that a table lacks; too many are refused, others warned of."""
+    """Features of the model that a table lacks; refuse too many, warn of fewer."""
     if not posterior.named_features:
         return []
     missing, n_features = posterior.plan.lacking(table), len(posterior.table_features)

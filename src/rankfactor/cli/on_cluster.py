@@ -1,4 +1,4 @@
-"""`jobs_at`: how many fits of a command run at the same time, here or on a cluster."""
+"""`jobs_at`: number of parallel fits of a command, here or on a cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def jobs_at(cluster: str | None, n_jobs: int) -> Iterator[int]:
-    """Give the number of fits at the same time: ``n_jobs``, or one a thread of a cluster."""
+    """Number of parallel fits: ``n_jobs``, or one per thread of a cluster."""
     if cluster is None:
         yield n_jobs
         return

@@ -1,12 +1,12 @@
 """Options of the commands; those of the estimator are derived from its docstring.
 
-`command` makes options of a function's signature and of what is told of every argument.
+`command` makes options from a function's signature and the help of every argument.
 
-`RankFactorClassifier` and `Gibbs` document their arguments as numpydoc does: ``name : type, default
-value``, then sentences. The type and the default make the option, the first sentence its help. The
-source is parsed, not imported, so that ``--help`` answers at once. A new argument is a new option;
-what has to differ from its documentation is in `_DIFFERENT`, and arguments that have no option are
-in `_EXCLUDED`.
+`RankFactorClassifier` and `Gibbs` document their arguments in numpydoc style: ``name : type,
+default value``, then sentences. The type and the default define the option, and the first sentence
+is its help. The source is parsed, not imported, so that ``--help`` answers at once. A new argument
+becomes a new option; exceptions from the documentation are in `_DIFFERENT`, and arguments without
+an option in `_EXCLUDED`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ import typer
 _MODEL, _GIBBS = "Model", "Gibbs sampling (with --engine gibbs)"
 _PLACE, _CLASS = "COLUMN|FILE:COLUMN", "[TASK:]CLASS"
 AUTO = "NUMBER|auto"
-# Type and default by name; the type has what is told of the option, unless `_SHARED` has it.
+# Type and default by name; the type carries the help of the option, unless `_SHARED` has it.
 Options = dict[str, tuple[Any, Any]]
 
 
 def choice(*values: str) -> type[StrEnum]:
-    """Values of which an option takes one."""
+    """Allowed values of an option."""
     names = {value.replace("-", "_").upper(): value for value in values}
     return cast(type[StrEnum], StrEnum("Choice", names))
 
 
 def option(kind: Any, told: Any, *names: str, default: Any, **settings: Any) -> tuple[Any, Any]:
-    """Type and default of an option; a text is its help, and the default None shown as none."""
+    """Type and default of an option; a string is its help; the default None is shown as none."""
     info = typer.Option(*names, help=told, **settings) if isinstance(told, str) else copy(told)
     if default is None:
         kind = kind | None
@@ -46,68 +46,68 @@ def option(kind: Any, told: Any, *names: str, default: Any, **settings: Any) -> 
     return Annotated[kind, info], default
 
 
-LABELS = "Label column, of the table or of another file; once for every task."
-# What is told of arguments that several commands have.
+LABELS = "Label column, in the table or in another file; repeat for every task."
+# Help of arguments that several commands share.
 _SHARED = {
     "table": typer.Argument(
         help="Table of samples x features: .csv, .tsv or .txt (also .gz, .xz, .zst), .parquet "
         "(or a folder of parts), .xlsx, .npz, .npy, .zarr, .h5ad, .h5mu or a GEO series matrix."
     ),
-    "model": typer.Argument(help="Model file that `rankfactor fit` wrote."),
+    "model": typer.Argument(help="Model file written by `rankfactor fit`."),
     "labels": typer.Option(metavar=_PLACE, help=LABELS),
     "groups": typer.Option(
         metavar=_PLACE,
-        help="Samples of one group, such as a patient's, stay together when data are divided.",
+        help="Column of groups, such as patients; samples of a group stay in the same split.",
     ),
     "covariates": typer.Option(
         metavar=_PLACE,
-        help="Column that is not a feature, such as age, sex or batch; as often as needed.",
+        help="Column that is not a feature, such as age, sex or batch; may be repeated.",
     ),
     "drop_class": typer.Option(
         metavar=_CLASS,
-        help="Class to leave out: its samples have no label of the task, and are left out where no "
-        "other label is left; as often as needed.",
+        help="Class to leave out: its samples have no label of the task, and are left out if they "
+        "have no other label; may be repeated.",
     ),
     "positive": typer.Option(
         metavar=_CLASS,
-        help="Class of two that decisions, coefficients and ROC speak of; once for every task.",
+        help="Positive class of two, for decisions, coefficients and ROC; repeat for every task.",
         show_default="the later in alphabetical order",
     ),
-    "n_factors": typer.Option(min=1, help="Most factors; those not needed switch off."),
+    "n_factors": typer.Option(min=1, help="Maximum number of factors; unneeded ones switch off."),
     "random_state": typer.Option(
         "--random-state", "--seed", min=0, help="Seed of everything random."
     ),
     "n_threads": typer.Option(
         *("--n-threads", "--threads"),
         min=1,
-        help="Cores to use; the answer does not depend on it.",
+        help="Cores to use; results do not depend on it.",
         show_default="all",
     ),
-    "n_jobs": typer.Option(help="Fits at the same time, -1 for all cores; the answer is the same."),
+    "n_jobs": typer.Option(help="Parallel fits, -1 for all cores; results do not depend on it."),
     "force": typer.Option(
         "--force", help="Replace files that exist even if rankfactor did not write them."
     ),
-    "as_json": typer.Option("--json", help="Print the result as JSON, for programs to read."),
+    "as_json": typer.Option("--json", help="Print the result as JSON."),
 }
 _reading = partial(option, default=None, rich_help_panel="Reading")
 READING: Options = {
     "id_column": _reading(str, "Column of the sample names.", show_default="the first"),
     "orient": _reading(
         choice("samples-in-rows", "features-in-rows"),
-        "Which way the table lies.",
+        "Orientation of the table.",
         show_default="detected",
     ),
     "exclude": _reading(
         list[str],
-        "Feature, column or sample to leave out, by name or by a pattern such as 'QC_*'; as often "
-        "as needed.",
+        "Feature, column or sample to leave out, by name or by a pattern such as 'QC_*'; may be "
+        "repeated.",
         metavar="NAME|PATTERN",
     ),
-    "layer": _reading(str, "Layer of an .h5ad file to take as the table.", show_default="X"),
+    "layer": _reading(str, "Layer of an .h5ad file to use as the table.", show_default="X"),
     "sheet": _reading(str, "Sheet of an Excel file.", show_default="the first"),
 }
 
-# Arguments without an option, or with one that is not made here.
+# Arguments without an option, or with an option defined elsewhere.
 _EXCLUDED = {
     *(
         "model",
@@ -128,56 +128,56 @@ _FIRST = (
 )  # fmt: skip
 _DIFFERENT: dict[str, dict[str, Any]] = {
     "covariate_use": {
-        "kind": choice("regress", "block", "view"),  # the last is the former name of block
+        "kind": choice("regress", "block", "view"),  # view is the former name of block
         "rich_help_panel": None,
-        "help": "regress: taken out of every feature on the rank scale; block: features of a block "
-        "of their own.",
+        "help": "regress: removed from every feature on the rank scale; block: features in a "
+        "separate block.",
     },
     "n_factors": {
         "kind": str,
         "min": None,
         "metavar": "NUMBER[,NUMBER...]|auto",
         "show_default": "20; auto without --labels",
-        "help": "Most factors; those not needed switch off. Several numbers: the best is chosen by "
-        "cross-validation within the training samples; auto: by parallel analysis on the ranks.",
+        "help": "Maximum number of factors; unneeded ones switch off. Several numbers: choose by "
+        "cross-validation within the training samples; auto: by parallel analysis of the ranks.",
     },
     "training": {
         "help": "label-free: factors of the table alone; bayes: of table and labels jointly; "
-        "predictive: factors that predict; auto: by the size of the table."
+        "predictive: factors trained to predict; auto: by the size of the table."
     },
     "residual": {
         "kind": choice("auto", "yes", "no"),
-        "help": "Whether decisions also use what the factors leave of each feature; auto: after "
-        "label-free training.",
+        "help": "Whether decisions also use the residual of each feature that the factors do not "
+        "explain; auto: after label-free training.",
     },
     "class_weight": {
         "kind": list[str],
         "show_default": "1 each",
         "metavar": "balanced|[TASK:]CLASS=WEIGHT",
-        "help": "Weight of the labels of a class; once for every class.",
+        "help": "Weight of a class; repeat for every class.",
     },
     "margin": {
-        "help": "Margin of the rank likelihood: larger keeps more and weaker factors; auto: 0.05, "
-        "more where features are few."
+        "help": "Margin of the rank likelihood; a larger one keeps more and weaker factors; auto: "
+        "0.05, larger with few features."
     },
     "likelihood": {
         "show_default": "the model's",
-        "help": "Data likelihood in place of the model's, such as ordinal_probit.",
+        "help": "Data likelihood instead of the model's, such as ordinal_probit.",
     },
     "classifier": {
         "show_default": "the model's",
-        "help": "Classifier in place of the model's: hinge or probit.",
+        "help": "Classifier instead of the model's: hinge or probit.",
     },
     "engine": {
         "kind": choice("vb", "gibbs"),
-        "help": "Variational Bayes, or Gibbs sampling, which gives intervals.",
+        "help": "Variational Bayes, or Gibbs sampling, which also provides intervals.",
     },
     "n_draws": {"min": 2},
     "target_ess": {
         "kind": float,
         "min": 1.0,
         "show_default": "off",
-        "help": "Go on until the decision function has as many effective draws.",
+        "help": "Continue until the decision function has this many effective draws.",
     },
     "max_minutes": {
         "help": "Time limit for --until-converged and --target-ess.",
@@ -185,14 +185,13 @@ _DIFFERENT: dict[str, dict[str, Any]] = {
     "burn_in": {"min": 0},
     "checkpoint": {
         "kind": Path,
-        "help": "Folder that the fit is written to as it goes on, and resumed from by the same "
-        "command.",
+        "help": "Folder for checkpoints during the fit; resumed from by the same command.",
     },
 }
 
 
 def _documented(file: str, name: str) -> dict[str, tuple[str, str]]:
-    """Type and first sentence of every argument of a class, as its docstring has them."""
+    """Type and first sentence of every argument of a class, from its docstring."""
     source = files("rankfactor").joinpath(file).read_text("utf-8")
     found = re.search(rf'^class {name}\b.*?"""(.*?)"""', source, re.MULTILINE | re.DOTALL)
     assert found is not None
@@ -213,14 +212,14 @@ def _derived(name: str, words: str, sentence: str, panel: str) -> tuple[Any, Any
     choices = re.findall(r'"([^"]+)"', kind)
     if kind.endswith("}"):
         settings["kind"] = choice(*choices)
-    elif kind.startswith("{"):  # or an object, so that the library judges the name
+    elif kind.startswith("{"):  # or an object: the library validates the name
         settings["help"] = f"{sentence.rstrip('.')}: {', '.join(choices[:-1])} or {choices[-1]}."
     elif kind in ("int", "float"):
         settings |= {"kind": int, "min": 1} if kind == "int" else {"kind": float, "min": 0.0}
     elif kind == 'float or "auto"':
         settings["metavar"] = AUTO
     settings |= _DIFFERENT.get(name, {})
-    if panel == _GIBBS:  # whether one was given at all matters: they mean nothing without it
+    if panel == _GIBBS:  # None shows that the option was not given
         settings, default = {"show_default": str(default).lower(), **settings}, None
     kind_of = settings.pop("kind")
     if default is not None and kind_of not in (int, float):
@@ -230,7 +229,7 @@ def _derived(name: str, words: str, sentence: str, panel: str) -> tuple[Any, Any
 
 
 def _options_of(documented: dict[str, tuple[str, str]], panel: str) -> Options:
-    """Options of the arguments of a class that have one."""
+    """Options for the arguments of a class."""
     found = {key: one for key, one in documented.items() if key not in _EXCLUDED}
     ordered = dict.fromkeys([*(key for key in _FIRST if key in found), *found])
     return {key: _derived(key, *found[key], panel) for key in ordered}
@@ -242,8 +241,8 @@ UNTIL_CONVERGED, TARGET_ESS, CHECKPOINT = "until_converged", 400.0, "checkpoint"
 GIBBS = {
     UNTIL_CONVERGED: option(
         bool,
-        f"Go on until the decision function has {TARGET_ESS:.0f} effective draws and R-hat is at "
-        "most --target-r-hat.",
+        f"Continue until the decision function has {TARGET_ESS:.0f} effective draws and R-hat is "
+        "at most --target-r-hat.",
         "--until-converged",
         default=None,
         show_default="off",
@@ -251,7 +250,7 @@ GIBBS = {
     ),
     **_options_of(_documented("engine/chain.py", "Gibbs"), _GIBBS),
 }
-del GIBBS[CHECKPOINT]  # that of the estimator serves both engines
+del GIBBS[CHECKPOINT]  # the estimator's option serves both engines
 REFITTED = {name: one for name, one in ESTIMATOR.items() if name != CHECKPOINT}  # of many fits
 PRESETS = _CLASSIFIER["model"][1].partition(":")[0]  # the names of the paper's models
 
@@ -264,9 +263,9 @@ def command(
     Parameters
     ----------
     options : Options, optional
-        Options to add behind the argument ``after``, of a command that takes ``**options``.
+        Options to insert after the argument ``after`` of a command that takes ``**options``.
     **told : str or typer.Option
-        Help of arguments, or all that is told of them, where it is not that which commands share.
+        Help or option of arguments that differ from the shared ones.
     """
 
     def add(function: Callable[..., None]) -> Callable[..., None]:

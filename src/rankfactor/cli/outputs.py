@@ -1,8 +1,8 @@
-"""What a command may replace: never an input, and nothing but its own earlier output.
+"""Rules for replacing files: never an input, only a command's own earlier output.
 
-A file is recognised by its content: a model or a report is replaced by a new one, a table by a
-table with the same columns. Other files that exist are refused unless ``--force`` is given, and an
-output that is also an input always.
+A file is recognised by its content: a model or a report may be replaced by a new one, a table by a
+table with the same columns. Other existing files are refused unless ``--force`` is given; an output
+that is also an input is always refused.
 """
 
 from __future__ import annotations
@@ -18,50 +18,50 @@ from rankfactor.cli.frame_files import PARQUET, ZARR
 from rankfactor.errors import InputError
 from rankfactor.storage.files import check_destinations, check_folder, same_file
 
-_HEAD = 4096  # bytes at the beginning of a file that say who wrote it
+_HEAD = 4096  # bytes at the beginning of a file that identify its writer
 
 
 class Kind(NamedTuple):
-    """A kind of output: its name in a sentence, and whether a file is an earlier one."""
+    """A kind of output: its name in messages, and a test for earlier ones."""
 
-    name: str  # none for a kind of which earlier ones are not recognised
-    is_earlier: Callable[[Path], bool]  # a file that cannot be read, by any error, is none
+    name: str  # empty if earlier ones cannot be recognised
+    is_earlier: Callable[[Path], bool]  # an unreadable file never counts
 
 
 class Output(NamedTuple):
-    """A file that a command writes, and the option that asks for it."""
+    """A file that a command writes, and its option."""
 
     option: str
     path: Path
     kind: Kind
-    in_new_folder: bool = False  # the command creates the folder where it does not exist
+    in_new_folder: bool = False  # the command creates the folder if needed
 
 
 def in_folder(option: str, folder: Path | None, kinds: Mapping[str, Kind]) -> list[Output]:
-    """Outputs of an option that names a folder, if it was given: its files by name."""
+    """Outputs of a folder option, if given: its files by name."""
     if folder is None:
         return []
     return [Output(option, folder / name, kind, True) for name, kind in kinds.items()]
 
 
 def asked(*wanted: tuple[str, Path | None, Kind]) -> list[Output]:
-    """Outputs of options, each with its path, of those that were given."""
+    """Outputs of the given options, with their paths."""
     return [Output(option, path, kind) for option, path, kind in wanted if path is not None]
 
 
 def check_outputs(
     inputs: Iterable[Path | None], outputs: Sequence[Output], *, force: bool = False
 ) -> None:
-    """Refuse, before any work is done, outputs that would destroy something.
+    """Refuse outputs that would destroy something, before any work is done.
 
-    With ``force``, files that exist are replaced, whatever they are, but for inputs.
+    With ``force``, existing files are replaced, except inputs.
     """
     read = [path for path in inputs if path is not None]
     for number, (option, path, kind, in_new_folder) in enumerate(outputs):
         if in_new_folder:
             check_folder(path.parent)
         if path.suffix.lower() == ZARR and path.is_dir():
-            check_destinations(path.with_name(f"{path.name}.zip"))  # whether one can write beside
+            check_destinations(path.with_name(f"{path.name}.zip"))  # is the folder writable?
         elif not in_new_folder or path.parent.is_dir():
             check_destinations(path)
         for source in read:
@@ -70,15 +70,15 @@ def check_outputs(
                     f"{option} would replace {path}, which is the input {source}: choose another "
                     "path."
                 )
-        # The folder of some outputs cannot be a file that is another.
+        # An output's folder cannot be another output's file.
         places = (path, path.parent) if in_new_folder else (path,)
         for other in outputs[:number]:
             if any(same_file(place, other.path) for place in places):
                 raise InputError(
-                    f"{other.option} and {option} would both write {other.path}: give each a path "
-                    "of its own."
+                    f"{other.option} and {option} would both write {other.path}: give them "
+                    "different paths."
                 )
-        # An empty file, as programs make to reserve a name, holds nothing that could be lost.
+        # An empty file, as created to reserve a name, contains nothing to lose.
         if not force and path.exists() and path.stat().st_size and not _is_earlier(kind, path):
             known = f"is not {kind.name}" if kind.name else "exists"
             raise InputError(
@@ -95,7 +95,7 @@ def _is_earlier(kind: Kind, path: Path) -> bool:
 
 
 def files_of(*options: str | Sequence[str] | None) -> list[Path]:
-    """Files that options of the form ``FILE:COLUMN`` name."""
+    """Files named by options of the form ``FILE:COLUMN``."""
     texts = [
         text for given in options for text in ([given] if isinstance(given, str) else given or ())
     ]
@@ -118,7 +118,7 @@ def json_object(name: str, *keys: str) -> Kind:
 
 
 def marked(name: str, mark: bytes) -> Kind:
-    """A file that has a mark in its first bytes."""
+    """A file with a mark in its first bytes."""
 
     def is_earlier(path: Path) -> bool:
         with path.open("rb") as file:
@@ -135,7 +135,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_predictions(path: Path) -> bool:
-    """Whether all columns but the first, ``sample``, belong to a task that is predicted."""
+    """Whether all columns after ``sample`` belong to a predicted task."""
     first, *rest = _header(path)
     ends = "_predicted"
     tasks = tuple(f"{name.removesuffix(ends)}_" for name in rest if name.endswith(ends))
@@ -149,7 +149,7 @@ def _is_scores(path: Path) -> bool:
 
 
 def _header(path: Path) -> list[str]:
-    """Column names of a CSV or Parquet file, or of a Zarr group that has them as an attribute."""
+    """Column names of a CSV or Parquet file, or of a Zarr group with a ``columns`` attribute."""
     if path.is_dir():
         found = json.loads((path / "zarr.json").read_text("utf-8"))
         return list(found.get("attributes", {}).get("columns", []))
@@ -176,13 +176,13 @@ EDGES = table_of("a table of edges", "feature", "other")
 SETS = table_of("a table of gene sets", "factor", "direction")
 NETWORK = marked("a network of rankfactor", b"network_rule")
 FIGURE = marked("a figure of rankfactor", b"Software\x00rankfactor ")
-# Never replaced without --force: its owner may have added to it, which its content does not show.
+# Never replaced without --force: the user may have added to it.
 EDITABLE = Kind("", lambda path: False)
-# The fit itself refuses a folder that holds something else.
+# The fit itself refuses a folder with other content.
 CHECKPOINT = dict.fromkeys(
     ("problem.zip", "stage-ascent.zip", "stage-predictive.zip"), Kind("", lambda path: True)
 )
-# What `rankfactor reproduce --figures` writes, whatever the data set.
+# Files of `rankfactor reproduce --figures`, for any data set.
 FIGURES = {
     re.compile(r".+-(loadings|coefficients|network).*\.png"): FIGURE,
     re.compile(r"(recovery|stress)\.png"): FIGURE,
@@ -195,7 +195,7 @@ FIGURES = {
 
 
 def figures_in(option: str, folder: Path | None) -> list[Output]:
-    """Files in a folder that could be in the way of figures."""
+    """Files in a folder that figures could replace."""
     names = sorted(one.name for one in folder.iterdir()) if folder and folder.is_dir() else []
     kinds = {
         name: kind for name in names for pattern, kind in FIGURES.items() if pattern.fullmatch(name)

@@ -47,7 +47,7 @@ def predict(
     as_json: bool = False,
     **_: Any,
 ) -> None:
-    """Predict the classes of new samples, and write them to a file."""
+    """Predict the classes of new samples."""
     import pandas as pd
 
     from rankfactor.storage.model_file import load_model
@@ -56,7 +56,7 @@ def predict(
     tasks = () if posterior.classifiers is None else posterior.classifiers.tasks
     if not tasks and scores is None:
         raise InputError(
-            f"{model} was fitted without labels, so it predicts no classes: ask for its factor "
+            f"{model} was fitted without labels, so it does not predict classes: write its factor "
             "scores with --scores."
         )
     predicted = out if tasks else None
@@ -101,7 +101,7 @@ def predict(
 
 
 class _Wanted(NamedTuple):
-    """What is predicted of every chunk."""
+    """Predictions of every chunk."""
 
     posterior: Posterior
     classes: bool
@@ -109,7 +109,7 @@ class _Wanted(NamedTuple):
     level: float
 
     def frames(self, values: Any, pool: Workers) -> list[dict[str, Any]]:
-        """Columns of predictions and of scores, as far as they are wanted."""
+        """Columns of predictions and of scores, if requested."""
         frames = []
         if self.classes:
             decision = self.posterior.decide(values, pool)
@@ -127,7 +127,7 @@ Predicted = Iterator[tuple[list[str], list[dict[str, Any]]]]
 def _predicting(
     what: _Wanted, cluster: str | None, n_threads: int | None, entries: float
 ) -> Iterator[Callable[[Iterator[Part]], Predicted]]:
-    """A function from chunks to their predictions, in order: by threads here, or on a cluster."""
+    """A function from chunks to predictions, in order: by threads here, or on a cluster."""
     if cluster is None:
         from rankfactor.steps.workers import workers
 

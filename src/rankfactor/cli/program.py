@@ -1,4 +1,4 @@
-"""The program: its commands, its version, and what becomes of errors and Ctrl-C."""
+"""The program: its commands, its version, and the handling of errors and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ app = typer.Typer(
     cls=_PlainErrors,
     no_args_is_help=True,
     add_completion=False,
-    # A traceback of ours is for a report of the fault, and has to be complete and plain.
+    # Tracebacks are for bug reports, so they are complete and plain.
     pretty_exceptions_enable=False,
     help="Discriminative Bayesian factor analysis of non-Gaussian data.",
     epilog="Example: rankfactor demo --out my-demo",
@@ -65,11 +65,11 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Show the version and leave."
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
-    """Take the options that belong to no command."""
+    """Handle the options that belong to no command."""
 
 
 for _command, _example in {

@@ -1,6 +1,6 @@
-"""Tables, labels and groups, from the files and columns that the options name.
+"""Tables, labels and groups from the files and columns named by options.
 
-Functions take the values of a command's options by name, as its context has them.
+Functions take the values of a command's options by name, from its context.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Options = Mapping[str, Any]
 class Labelled(NamedTuple):
     """A table with labels and groups, all with the same index."""
 
-    values: pd.DataFrame  # features, and covariates where there are any
+    values: pd.DataFrame  # features and, if any, covariates
     labels: pd.DataFrame
     groups: pd.Series[Any] | None
     settings: dict[str, Any]  # arguments of the estimator that come with the table
     notes: list[str]
-    positive: dict[str, str]  # by task, where one was asked for
-    choices: dict[str, Any]  # what was asked for about classes, as a model file tells it
+    positive: dict[str, str]  # by task, where given
+    choices: dict[str, Any]  # options on classes, as stored in a model file
 
     @property
     def tasks(self) -> list[str]:
@@ -42,27 +42,27 @@ class Labelled(NamedTuple):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What tells the table and its labels from all others."""
+        """Fingerprint of the table and its labels."""
         from rankfactor.data import fingerprint
 
         return fingerprint(self.values, self.labels)
 
 
 class Place(NamedTuple):
-    """A column that an option names, and its file: None for the table itself."""
+    """A column named by an option, and its file: None for the table itself."""
 
     file: Path | None
     column: str
 
 
 def read(path: Path, options: Options) -> Table:
-    """Read a table, without what is excluded by name or pattern."""
+    """Read a table without the excluded names and patterns."""
     with opened_table(path, options) as file:
         return read_opened(file, options)
 
 
 def read_labelled(path: Path, options: Options) -> Labelled:
-    """Read a table, its labels, groups and covariates; say what was found."""
+    """Read a table, its labels, groups and covariates, and print notes."""
     import pandas as pd
 
     with opened_table(path, options) as opened:
@@ -107,10 +107,10 @@ def read_labelled(path: Path, options: Options) -> Labelled:
 
 
 def new_table(table: Table, path: Path, options: Options, wanted: Sequence[str]) -> pd.DataFrame:
-    """Values of a new table with the covariates that a model wants, from options or its columns."""
+    """Values of a new table with the model's covariates, from options or from its columns."""
     header = {str(name) for name in (*table.values.columns, *table.annotations.columns)}
     given = _covariate_places(path, options, wanted, header)
-    # Those that are nowhere are told by whoever matches the table to the model.
+    # Missing ones are reported when the table is matched to the model.
     places = {name: Place(None, name) for name in wanted if name in table.annotations.columns}
     places |= {place.column: place for place in given}
     sources = _Sources(table, describing(given, options))
@@ -131,10 +131,10 @@ def covariate_table(
     Returns
     -------
     frame : DataFrame
-        Those from other files and from annotations that the file keeps apart from its rows, with
-        the samples that are found there.
+        Covariates from other files and from annotations that the file stores apart from its rows,
+        with the samples found there.
     own : list of str
-        Those that are columns of the table itself.
+        Covariates that are columns of the table itself.
     """
     import pandas as pd
 
@@ -156,7 +156,7 @@ def covariate_table(
 def _covariate_places(
     path: Path, options: Options, wanted: Sequence[str], header: set[str]
 ) -> list[Place]:
-    """Covariates that the options name, all of which the model has to have."""
+    """Covariates named by the options; all must belong to the model."""
     given = [_place(path, header, text, "--covariates") for text in options.get("covariates") or ()]
     for _, column in given:
         if column not in wanted:
@@ -168,7 +168,7 @@ def _covariate_places(
 
 
 def cells_or_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Numbers, be they with commas, where all cells of a column are; else the cells."""
+    """Numbers, also with decimal commas, if all cells of a column are numbers; else the cells."""
     import pandas as pd
 
     from rankfactor.data import as_numbers
@@ -178,10 +178,10 @@ def cells_or_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def no_column(source: object, column: str, kind: str, known: Iterable[Any]) -> InputError:
-    """The error of a column that is not there."""
+    """Error for a column that does not exist."""
     known = list(known)
     return InputError(
-        f"{source} has no column {column!r} to take as {kind}; the columns beside its features "
+        f"{source} has no column {column!r} to use as {kind}; the columns beside its features "
         f"are {listed(known, 3) or 'none'}.{did_you_mean(column, known)}"
     )
 
@@ -225,7 +225,7 @@ class _Sources:
 
 
 def opened_table(path: Path, options: Options) -> TableFile:
-    """Open a table, as the options say."""
+    """Open a table as specified by the options."""
     from rankfactor.data import TableFile
 
     return TableFile(
@@ -242,14 +242,14 @@ def read_opened(
     text_columns: Sequence[str] = (),
     sample_names: Collection[str] | None = None,
 ) -> Table:
-    """Read the table of a file, without what is excluded by name or pattern."""
+    """Read the table of a file without the excluded names and patterns."""
     header, given = file.names, options.get("exclude") or ()
     patterns = [text for text in given if set(text) & set("*?[") and text not in header]
 
     def matching(names: Iterable[Any]) -> list[str]:
         return [name for name in names if any(fnmatchcase(str(name), one) for one in patterns)]
 
-    # Columns are left out before they are looked at: text in them then does no harm.
+    # Columns are excluded before they are parsed, so text in them does no harm.
     early = matching(header)
     exclude = [
         name for name in (*given, *early) if name not in patterns and name not in text_columns
@@ -261,7 +261,7 @@ def read_opened(
         exclude=list(dict.fromkeys(exclude)),
         sample_names=sample_names,
     )
-    # Where features are rows, their names are known only now.
+    # If features are in rows, their names are known only now.
     late = matching(table.values.columns)
     for pattern in patterns:
         if not any(fnmatchcase(str(name), pattern) for name in (*early, *late)):
@@ -273,7 +273,7 @@ def read_opened(
 
 
 def no_match(pattern: str, path: Path, header: Iterable[str]) -> InputError:
-    """The error of a pattern that excludes nothing."""
+    """Error for a pattern that excludes nothing."""
     return InputError(
         f"--exclude {pattern} matches no column of {path}: leave it out."
         f"{did_you_mean(pattern, header)}"
@@ -281,30 +281,30 @@ def no_match(pattern: str, path: Path, header: Iterable[str]) -> InputError:
 
 
 def warn_of_namesake(source: str, column: str) -> None:
-    """Warn of a feature that has the name of a label from another file."""
+    """Warn of a feature with the name of a label from another file."""
     warnings.warn(
-        f"{source} has a feature called {column!r}, as the label is: if it is the label itself, "
-        f"leave it out (--exclude {column}), or the model is told the answer.",
+        f"{source} has a feature called {column!r}, like the label: if it is the label itself, "
+        f"leave it out (--exclude {column}), or the model sees the answer.",
         UserWarning,
         stacklevel=4,
     )
 
 
 def _place(table: Path, header: set[str], text: str, option: str) -> Place:
-    # A column of the table may have a colon in its name, and a path one after its drive.
+    # A column name may contain a colon, and so may a path with a drive letter.
     file, colon, column = text.rpartition(":")
     if text not in header and Path(text).is_file():
         from rankfactor.data import column_names
 
         known = [f"{text}:{name}" for name in column_names(Path(text))[1:]]
         raise InputError(
-            f"{option} {text} is a file, and names no column of it: write {text}:COLUMN, with one "
+            f"{option} {text} is a file without a column: write {text}:COLUMN, with one "
             f"of {listed(known, 3) or 'none'}."
         )
     if text in header or not colon or not file:
         return Place(None, text)
     if not column:
-        raise InputError(f"{option} {text} names no column: write {file}:COLUMN.")
+        raise InputError(f"{option} {text} does not name a column: write {file}:COLUMN.")
     return Place(None if Path(file).absolute() == table.absolute() else Path(file), column)
 
 
@@ -342,14 +342,14 @@ def describing(places: Iterable[Place], options: Options) -> dict[Path, pd.DataF
 def foreign(
     index: pd.Index[Any], file: Path, frame: pd.DataFrame, first_rows: int | None = None
 ) -> list[str]:
-    """Say which samples of a file the table, with this index, does not have."""
+    """Note on samples of a file that are not in the table with this index."""
     given = frame.index
     foreign = given[~given.isin(index)]
     if len(foreign) == len(given):
         raise InputError(
             f"{file} has no sample in common with the table: its samples are "
             f"{listed(given, 3)} and the table's are {listed(index, 3)}; check the column of "
-            "sample names in both (--id-column), and which way the table lies (--orient)."
+            "sample names in both (--id-column), and the orientation of the table (--orient)."
         )
     if first_rows:  # others may be further down
         return []
@@ -359,7 +359,7 @@ def foreign(
 
 
 def words_among(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Columns of text that become features, being of few words, and what to say of them all."""
+    """Columns of few words, which become features, and notes on all columns of text."""
     from rankfactor.features.words import MOST_LEVELS, is_of_words
 
     used = [

@@ -1,4 +1,4 @@
-"""``rankfactor report``: the page of a saved model."""
+"""``rankfactor report``: report of a saved model."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     {name: one for name, one in opt.READING.items() if name != "exclude"},
     after="covariates",
     table="The training table, to show the contributions to every sample's decisions and the "
-    "quality of the data.",
-    cv="Folder that `rankfactor cv` wrote, to show how well the model predicts.",
-    stability="Folder that `rankfactor stability` wrote, to show how stable the model is.",
-    gmt="GMT file of gene sets to test for an overlap with the factors' features.",
+    "data quality.",
+    cv="Folder written by `rankfactor cv`, to show how well the model predicts.",
+    stability="Folder written by `rankfactor stability`, to show how stable the model is.",
+    gmt="GMT file of gene sets to test for overlap with the factors' features.",
     out="The page to write.",
     title=typer.Option(help="Title of the page.", show_default="model and table"),
 )
@@ -76,7 +76,7 @@ def report(
     if cv is not None:
         folder = read_folder(cv, model, name)
         validation = check_folder(folder, model, posterior, header)
-        # What was said of the model itself, such as a suspect column, is not said again.
+        # Warnings on the model itself, such as a suspect column, are not repeated.
         new = [text for text in folder.warnings if text not in warned]
         warned += [f"In the cross-validation: {text}" for text in new]
         for text in validation.flaws:
@@ -108,7 +108,7 @@ def report(
 
 
 def _training_table(path: Path, options: dict[str, Any], posterior: Posterior) -> Any:
-    """Table of a file, without samples that the model was not fitted to."""
+    """Table of a file, without samples outside the training set."""
     from rankfactor.report.training_table import check_training_table
 
     given = read_new(path, options, posterior)

@@ -20,54 +20,52 @@ _ALL: opt.Options = {
     "models": _maybe(
         "Models to compare, as for `cv`.", metavar=_NAMES, show_default="those of the table"
     ),
-    "series": _path(
-        "GEO series matrix of your own, in place of the sets that stand in for the paper's."
-    ),
+    "series": _path("Your own GEO series matrix, instead of the sets that replace the paper's."),
     "counts": _path("Table of counts, if the series matrix has no values."),
     "labels": opt.option(
         list[str],
-        "Column of the series with labels; as often as needed.",
+        "Column of the series with labels; may be repeated.",
         default=None,
         metavar="COLUMN",
-        show_default="those that look like it",
+        show_default="columns that look like labels",
     ),
     "groups": _maybe(
         "Column of the series: samples of one group stay in one fold.", metavar="COLUMN"
     ),
-    "folder": _path("Folder of .npz archives (X, y, lab_*), in place of the library's sets."),
-    "sets": _maybe("Data sets to take.", metavar=_NAMES, show_default="all there are"),
+    "folder": _path("Folder of .npz archives (X, y, lab_*), instead of the library's sets."),
+    "sets": _maybe("Data sets to use.", metavar=_NAMES, show_default="all there are"),
     "max_samples": opt.option(
-        int, "Larger sets are represented by so many samples.", default=1000, min=10
+        int, "Maximum number of samples per set; larger sets are subsampled.", default=1000, min=10
     ),
     "settings": opt.option(
         Settings,
         "paper: K = 20 and joint training as in the paper; default: K = 20 and the library's "
-        "training; chosen: by cross-validation on the training part; margin: as paper, with the "
-        "margin and the cuts of the rank likelihood chosen there; all: the first three.",
+        "training; chosen: by cross-validation on the training part; margin: like paper, with "
+        "the margin and cuts of the rank likelihood also chosen; all: the first three.",
         default=Settings("all"),
     ),
-    "folds": opt.option(int, "Folds of a repeat; fewer if a class is small.", default=10, min=2),
-    "repeats": opt.option(int, "Number of repetitions, each with new folds.", default=1, min=1),
+    "folds": opt.option(int, "Folds per repeat; fewer if a class is small.", default=10, min=2),
+    "repeats": opt.option(int, "Number of repeats, each with new folds.", default=1, min=1),
     "n_factors": (int, 20),
     "random_state": (int, 0),
     "n_jobs": (int, 1),
     "n_threads": (int | None, None),
     "as_json": _path(
-        "Write the result, every fit included, as JSON; - is stdout, without the table.",
+        "Write the result, including every fit, as JSON; - is stdout, without the table.",
         "--json",
         metavar="FILE",
     ),
     "out": _path(
-        "Folder for the table as .csv, .md and .json, and every fit as .csv; made if needed."
+        "Folder for the table as .csv, .md and .json, and every fit as .csv; created if needed."
     ),
-    "figures": _path("Folder for the paper's figures of these data, from fits of their own."),
+    "figures": _path("Folder for the paper's figures of these data, from separate fits."),
     "gmt": _path(
-        "Gene sets as a GMT file, to test the leading features of factors; with --figures."
+        "GMT file of gene sets to test against the leading features of factors; with --figures."
     ),
-    "table": opt.option(bool, "Whether to make the table, or figures alone.", default=True),
+    "table": opt.option(bool, "Whether to make the table, or only figures.", default=True),
     "resume": opt.option(
         bool,
-        "Resume the run in the folder of --out: models of sets that it has are not run again.",
+        "Resume the run in the folder of --out: finished models and sets are not run again.",
         "--resume",
         default=False,
     ),
@@ -85,21 +83,21 @@ _SIMULATED: opt.Options = {  # of simulated tables
         metavar=_NAMES,
         show_default="all in the first case, three in the others",
     ),
-    "repeats": opt.option(int, "Tables of every case and form.", default=5, min=1),
+    "repeats": opt.option(int, "Tables per case and form.", default=5, min=1),
 }
 _SERIES = ("series", "counts", "labels", "groups")
 _SUITE = ("folder", "sets", "max_samples")
 
 reproduce = typer.Typer(
     no_args_is_help=True,
-    help="Reproduce the paper's tables, with its numbers beside, and its figures; compare models "
+    help="Reproduce the paper's tables, next to its numbers, and its figures; compare models "
     "on many sets.",
     epilog="Example: rankfactor reproduce usps --models R-L-BSVM,R-NL-BSVM --repeats 1",
 )
 
 
 def _add(name: str, words: str, example: str, without: tuple[str, ...], **others: Any) -> None:
-    """Add a command with all options but some, and some with another default or words."""
+    """Add a command with all options except some; some have another default or help."""
     options = {key: others.get(key, one) for key, one in _ALL.items() if key not in without}
     options = {**{key: one for key, one in others.items() if key not in _ALL}, **options}
 
@@ -144,7 +142,7 @@ _add(
 )
 _add(
     "suite",
-    "Compare models on every data set there is: mean ranks, and where a plain SVM wins.",
+    "Compare models on all available data sets: mean ranks, and where a plain SVM wins.",
     "--folder my-tables --folds 5",
     (*_SERIES, "figures", "gmt", "table"),
     settings=(_ALL["settings"][0], Settings("default")),
@@ -153,8 +151,8 @@ _add(
 )
 _add(
     "stress",
-    "Compare models on every data set there is, as given and damaged: raw scale, outliers, missing "
-    "cells, few labels.",
+    "Compare models on all available data sets, as given and damaged: raw scale, outliers, missing "
+    "values, few labels.",
     "--sets alzheimer,khan --folds 3 --out results --figures results",
     (*_SERIES, "gmt", "table"),
     settings=(_ALL["settings"][0], Settings("default")),

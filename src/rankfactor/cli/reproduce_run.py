@@ -1,4 +1,4 @@
-"""What the commands of ``rankfactor reproduce`` do: run, print, write, draw."""
+"""Run the experiments of ``rankfactor reproduce``; print, write and draw their results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DPI = 150
 RESULT = outputs.json_object("a result of `rankfactor reproduce`", "experiment", "fits")
-# Options of what is written; the others are arguments of the experiment, some by another name.
+# Options on outputs; the others are arguments of the experiment, some under another name.
 _WRITTEN = ("as_json", "out", "figures", "gmt", "resume", "force")
 _RENAMED = {"settings": "way", "folds": "n_folds", "repeats": "n_repeats"}
 _LISTS = {"sets", "cases", "seen_as"}
@@ -36,11 +36,11 @@ _OF_FITS = ("n_factors", "random_state", "n_threads")
 
 
 def run(name: str, options: Mapping[str, Any]) -> None:
-    """Run an experiment, print its table, write and draw what was asked for.
+    """Run an experiment, print its table, and write the requested files and figures.
 
-    Files of the table are written anew whenever a part is finished, so that they hold what there
-    is if the program is ended. The name is that of the module in `rankfactor.experiments` and of
-    the files in ``--out``.
+    Files of the table are rewritten whenever a part is finished, so that they contain all finished
+    parts if the program is stopped. The name is that of the module in `rankfactor.experiments` and
+    of the files in ``--out``.
     """
     from rankfactor.storage.files import folder as made_folder
 
@@ -66,21 +66,21 @@ def run(name: str, options: Mapping[str, Any]) -> None:
     source = {key: arguments[key] for key in _SOURCE if key in arguments}
     if gmt is not None:
         if figures is None:
-            raise InputError("--gmt is for what goes with the figures: give --figures as well.")
+            raise InputError("--gmt needs the figures: give --figures as well.")
         from rankfactor.interpret import read_gmt
 
         source["sets"] = read_gmt(gmt)
     if not table and figures is None:
         raise InputError("--no-table leaves nothing to do: give --figures as well.")
     if not table and (json_file is not None or out is not None):
-        raise InputError("--json and --out are for the table: leave --no-table out, or them.")
+        raise InputError("--json and --out write the table: leave out --no-table, or these two.")
     if resume:
         if out is None:
-            raise InputError("--resume goes on with the run in the folder of --out: give --out.")
+            raise InputError("--resume continues the run in the folder of --out: give --out.")
         arguments["known"] = _earlier(out / f"{name}.json")
     to_stdout = str(json_file) == "-"
     file = None if to_stdout else json_file
-    # The other files of a folder are known by the result beside them.
+    # Other files of a folder are recognised by the result beside them.
     kind = outputs.Kind(RESULT.name, lambda path: RESULT.is_earlier(path.parent / f"{name}.json"))
     written = [
         *outputs.asked(("--json", file, RESULT)),
@@ -90,7 +90,7 @@ def run(name: str, options: Mapping[str, Any]) -> None:
     read = [one for one in arguments.values() if isinstance(one, Path)]
     read += [file for one in read if one.is_dir() for file in one.glob("*.npz")]
     outputs.check_outputs([*read, gmt], written, force=bool(force))
-    # A folder that stays empty is removed, whichever way the block is left.
+    # A folder that stays empty is removed, however the block ends.
     with ExitStack() as places:
         for place in (out, figures):
             if place is not None:
@@ -110,7 +110,7 @@ def run(name: str, options: Mapping[str, Any]) -> None:
         if figures is None:
             return
         try:
-            if hasattr(experiment, "drawn"):  # from the table, without fits of its own
+            if hasattr(experiment, "drawn"):  # from the table, without further fits
                 pictures = experiment.drawn(found)
             else:
                 fits = {key: arguments[key] for key in _OF_FITS}
@@ -126,7 +126,7 @@ def run(name: str, options: Mapping[str, Any]) -> None:
 
 
 def _fitted(draw: Callable[..., Pictures], fits: dict[str, Any]) -> Pictures:
-    """Pictures from fits of their own."""
+    """Pictures from separate fits."""
     from rankfactor.experiments.pictures import Fits
 
     with progress() as tell:
@@ -160,7 +160,7 @@ def _write_pictures(pictures: Pictures, folder: Path) -> list[Path]:
 
 
 def _earlier(path: Path) -> Outcome | None:
-    """What an earlier run has written; nothing if there was none."""
+    """Result of an earlier run; None if there was none."""
     from rankfactor.experiments.outcome import Outcome
 
     if not path.exists():
@@ -213,5 +213,5 @@ def _show(found: Outcome, paths: list[Path]) -> None:
 
 
 def _narrow(heading: str, cells: Iterable[str]) -> str:
-    """A heading in lines no longer than the cells below it, where its words allow."""
+    """A heading wrapped to the width of the cells below it, as far as its words allow."""
     return fill(heading, max(map(len, [*cells, *heading.split()])), break_long_words=False)

@@ -12,14 +12,14 @@ from rankfactor.cli import options as opt
 from rankfactor.cli.console import note
 from rankfactor.errors import AUTO, InputError, did_you_mean
 
-# Options beside the estimator's arguments that mean nothing without labels.
+# Options other than the estimator's arguments that have no meaning without labels.
 _FOR_LABELS = ("groups", "positive", "drop_class")
 
 
 def classifier_settings(
     options: Mapping[str, Any], tasks: Sequence[str], names: Iterable[str] = opt.ESTIMATOR
 ) -> dict[str, Any]:
-    """Arguments of these names, but for the number of factors, that the options ask for."""
+    """Arguments of these names from the options, without the number of factors."""
     settings: dict[str, Any] = {}
     for name in names:
         if name == "n_factors" or name not in options:
@@ -46,9 +46,9 @@ def is_given(ctx: typer.Context, name: str) -> bool:
 
 
 def analysis_settings(ctx: typer.Context, *, divides: bool = False) -> dict[str, Any]:
-    """Arguments of `RankFactorAnalysis` that the options ask for, if none concerns labels.
+    """Arguments of `RankFactorAnalysis` from the options, if none concerns labels.
 
-    Groups do not, of a command that ``divides`` the samples.
+    Groups are allowed for a command that ``divides`` the samples.
     """
     from rankfactor.estimators.analysis import PlainAnalysis
     from rankfactor.estimators.presets import PRESETS
@@ -76,12 +76,12 @@ def analysis_settings(ctx: typer.Context, *, divides: bool = False) -> dict[str,
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a model file and a report tell them."""
+    """Settings as stored in a model file and shown in a report."""
     told = {
         name: value
         for name, value in settings.items()
         if value is not None
-        # The model file has the names of blocks; the others do not change the result.
+        # The model file already has the names of blocks; the others do not affect the result.
         and name not in ("blocks", opt.CHECKPOINT, "memory", "scratch")
         and (name != "covariate_use" or settings.get("covariates"))
     }
@@ -116,14 +116,14 @@ def names_of(text: str) -> list[str]:
 
 
 def class_of_task(option: str, text: str, tasks: Sequence[str], rest: str = "") -> tuple[str, str]:
-    """Task and class of ``[TASK:]CLASS``; a task has to be named where there are several."""
-    # A class may have a colon in its name, so a task counts only if there is such a one.
+    """Task and class of ``[TASK:]CLASS``; the task is required if there are several."""
+    # A class name may contain a colon, so the part before it must be a task.
     task, colon, label = text.partition(":")
     if colon and task in tasks:
         return task, label
     if len(tasks) > 1:
         raise InputError(
-            f"{option} {text} names no task: write TASK:CLASS{rest} with one of "
+            f"{option} {text} does not name a task: write TASK:CLASS{rest} with one of "
             f"{', '.join(tasks)}.{did_you_mean(task, tasks) if colon else ''}"
         )
     return tasks[0], text
@@ -137,10 +137,10 @@ def _number(text: str) -> float | None:
 
 
 def _class_weight(given: Sequence[str], tasks: Sequence[str]) -> Any:
-    """None, "balanced", or weights by class, of every task where there are several."""
+    """None, "balanced", or weights by class, per task if there are several."""
     if "balanced" in given:
         if len(given) > 1:
-            raise InputError("--class-weight balanced leaves no room for weights: give one.")
+            raise InputError("--class-weight takes either balanced or weights, not both.")
         return "balanced"
     weights: dict[str, dict[str, float]] = {}
     for text in given:

@@ -1,4 +1,4 @@
-"""``rankfactor stability``: how much a model varies between samples of the same size."""
+"""``rankfactor stability``: variation of a model between half-samples."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ SHOWN = 10  # features of a task
     after="covariates",
     labels=typer.Option(
         metavar="COLUMN|FILE:COLUMN",
-        help=f"{opt.LABELS} Without it, the stability is that of the factors alone.",
+        help=f"{opt.LABELS} Without it, only the stability of the factors is assessed.",
     ),
-    model=opt.PRESETS + ". Without labels, its first part counts.",
-    repeats=typer.Option(min=4, help="Fits to half of the samples, rounded up to an even number."),
+    model=opt.PRESETS + ". Without labels, only its first part is used.",
+    repeats=typer.Option(min=4, help="Number of half-sample fits, rounded up to an even number."),
     top=typer.Option(
         min=1,
-        help="How many features count as the leading ones of a task or factor.",
+        help="Number of leading features of a task or factor.",
         show_default="20, or a quarter of the features",
     ),
-    out=f"Folder for {', '.join(FILES)} and the finished pairs of fits; made if needed.",
+    out=f"Folder for {', '.join(FILES)} and the finished pairs of fits; created if needed.",
     resume=typer.Option(
-        "--resume", help="Keep the finished pairs in the folder, and compute only the others."
+        "--resume", help="Keep the finished pairs in the folder and compute the rest."
     ),
 )
 def stability(
@@ -95,11 +95,11 @@ def stability(
     as_json: bool = False,
     **_: Any,
 ) -> None:
-    """Fit a model again to complementary halves of the samples, and report how much it varies.
+    """Fit a model to complementary halves of the samples, and report how much it varies.
 
     For every feature and class: the effect on the decision, its spread, and the share of the fits
     in which the feature is among the leading ones with the same sign. The same for loadings and
-    coefficients, and how well every factor comes back. Ctrl-C keeps the finished pairs.
+    coefficients, and how well every factor is recovered. Ctrl-C keeps the finished pairs.
     """
     from rankfactor.cli.stability_folder import write_arrays
     from rankfactor.cli.stability_tables import tables
@@ -113,7 +113,7 @@ def stability(
     check_outputs([table, *files_of(labels, groups, covariates)], written, force=force)
     asked = asked_for(ctx, table, divides=True)
     data, fitted = asked.data, asked.estimator
-    cluster, fitted.cluster = fitted.cluster, None  # of the half-samples, and not of every fit
+    cluster, fitted.cluster = fitted.cluster, None  # for the half-samples, not for each fit
     with folder(out):
         with (
             compile_notice(as_json),
@@ -185,7 +185,7 @@ def stability(
 
 
 def in_short(stability: Stability) -> str:
-    """How stability was assessed, in a sentence."""
+    """One sentence on how stability was assessed."""
     return (
         f"Stability: {stability.n_fits} fits to half-samples "
         f"({stability.n_pairs} complementary pairs)."
@@ -193,13 +193,13 @@ def in_short(stability: Stability) -> str:
 
 
 def _clear(effects: pd.DataFrame) -> dict[str, int]:
-    """How many effects of every row are clear."""
+    """Number of clear effects of every row."""
     rows = effects["task"] + ": " + effects["class"]
     return {str(row): int(n) for row, n in effects["clear"].groupby(rows, sort=False).sum().items()}
 
 
 def _show(posterior: Posterior, effects: pd.DataFrame) -> None:
-    """Print the features with the largest effects, and how well factors come back."""
+    """Print the features with the largest effects, and how well factors are recovered."""
     found = posterior.stability
     assert found is not None
     numbers: dict[str, Any] = {"justify": "right", "no_wrap": True}
@@ -210,9 +210,9 @@ def _show(posterior: Posterior, effects: pd.DataFrame) -> None:
             [str(one.feature), f"{one.effect:+.2f}", f"{one.sd:.2f}", f"{one.selected:.0%}"]
             for one in part.head(SHOWN).itertuples()
         ]
-        print_rows(f"{task}: {label}, effect of the first to the third quartile", columns, rows)
+        print_rows(f"{task}: {label}, effect from first to third quartile", columns, rows)
     match = found.factor_match
     say(
-        f"Factors: mean |cosine| with their match in the half-samples {match.mean():.2f} "
+        f"Factors: mean |cosine| with their match in half-sample fits {match.mean():.2f} "
         f"(lowest {match.min():.2f})."
     )

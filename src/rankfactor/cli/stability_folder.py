@@ -1,4 +1,4 @@
-"""The folder of a stability run: what is written, and whether it belongs to a model."""
+"""Folder of a stability run: writing, reading, and checking that it belongs to a model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from rankfactor.posterior.stability import Stability
 
 FORMAT = Format("rankfactor stability", "stability file", "run the stability again", version=1)
-# Largest difference of a loading between two fits that count as the same one.
+# Largest difference of a loading between two fits considered equal.
 _SAME = 1e-3
 
 
 def write_arrays(path: Path, posterior: Posterior) -> None:
-    """Write the stability of a posterior, and the loadings that it is of."""
+    """Write the stability of a posterior, and its loadings."""
     stability = posterior.stability
     assert stability is not None
     values = {field.name: getattr(stability, field.name) for field in fields(stability)}
@@ -67,7 +67,7 @@ def read_stability(
     if found is None:
         same = structure.shape == posterior.structure.shape
         if not same or np.abs(structure - posterior.structure).max() > _SAME:
-            found = "its factors are others"
+            found = "its factors differ"
     if found is not None:
         raise InputError(
             f"the stability in {folder} does not belong to {model}: {found}; run `rankfactor "

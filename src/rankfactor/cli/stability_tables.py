@@ -1,4 +1,4 @@
-"""The tables that ``rankfactor stability`` writes, of a posterior that has its stability."""
+"""Tables written by ``rankfactor stability``, from a posterior with stability."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COEFFICIENTS = ["task", "class", "factor", "coefficient", *_SPREAD, "clear"]
 
 
 def tables(posterior: Posterior) -> dict[str, pd.DataFrame]:
-    """Effects, loadings, factors and coefficients with their spread, by the name of their file.
+    """Effects, loadings, factors and coefficients with their spread, by file name.
 
     Without labels, the tables of effects and coefficients are empty.
     """
@@ -42,7 +42,7 @@ def tables(posterior: Posterior) -> dict[str, pd.DataFrame]:
 
 
 def loadings(posterior: Posterior) -> pd.DataFrame:
-    """Loadings of all features in the model on every factor, the largest of a factor first."""
+    """Loadings of all features in the model on every factor, largest first within a factor."""
     import pandas as pd
 
     assert posterior.stability is not None

@@ -75,7 +75,7 @@ def silence(stream: Any) -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End the process: nothing is begun yet, or all is done."""
+    """End the process: no work has started, or all is done."""
     try:
         os.write(2, b"interrupted.\n")
     finally:
@@ -108,7 +108,7 @@ def is_interruption(error: BaseException | None) -> bool:
 
 
 def _raise_again(unraisable: Any) -> None:
-    """Raise Ctrl-C once more if it came in code that cannot raise, such as a callback."""
+    """Raise Ctrl-C again if it came in code that cannot raise, such as a callback."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         # In a background job Ctrl-C is ignored, and this one was SIGTERM.
         heeded = callable(signal.getsignal(signal.SIGINT))

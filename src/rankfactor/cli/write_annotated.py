@@ -1,4 +1,4 @@
-"""Scores, loadings and effects written back into the AnnData or MuData file that they come from."""
+"""Write scores, loadings and effects to a copy of an AnnData or MuData file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READERS = {".h5ad": ("anndata", "read_h5ad"), ".h5mu": ("mudata", "read_h5mu")}
 
 
 def check_annotated(table: Path, out: Path) -> None:
-    """Refuse a table that has no place for factors, and a destination of another kind."""
+    """Refuse a table of another format, and a destination of another kind."""
     if table.suffix not in _READERS:
         raise InputError(
             f"--annotated is for tables in .h5ad and .h5mu files, which {table} is not: leave it "
@@ -31,16 +31,16 @@ def check_annotated(table: Path, out: Path) -> None:
 def write_annotated(
     out: Path, table: Path, posterior: Posterior, settings: Mapping[str, Any]
 ) -> None:
-    """Write a copy of a file with the factors of a fit in it."""
+    """Write a copy of a file with the factors of a fit."""
     from rankfactor.data import write_back
 
     package, reader = _READERS[table.suffix]
     with warnings.catch_warnings():
-        # What these packages will do one day is for developers; reading has told the rest.
+        # Future changes of these packages concern developers; reading already gave other warnings.
         warnings.simplefilter("ignore")
         data = getattr(import_module(package), reader)(table)
     features = posterior.table_features.tolist()
-    # Plain values only: what else there is may have no form in HDF5.
+    # Plain values only: others may have no HDF5 representation.
     kept: dict[str, Any] = {
         name: value if isinstance(value, str | int | float) else str(value)
         for name, value in settings.items()
