@@ -61,7 +61,7 @@ def test_sentences() -> None:
     fails("n_repeats must be a whole number of at least 1, not 0.", n_repeats=0)
     fails("random_state must be a whole number of at least 0, not -1.", random_state=-1)
     fails(
-        "the labels have not the same index as the table: reorder them, for example "
+        "the labels do not have the index of the table: reorder them, for example "
         "labels.loc[table.index].",
         labels.iloc[::-1],
     )
@@ -73,7 +73,7 @@ def test_sentences() -> None:
         groups=[0, None] + [1] * 38,
     )
     fails(
-        "groups has not the same index as the table: reorder it, for example "
+        "groups does not have the index of the table: reorder it, for example "
         "groups.loc[table.index].",
         groups=pd.Series(range(40), index=table.index[::-1]),
     )

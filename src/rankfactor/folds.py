@@ -137,7 +137,7 @@ def group_numbers(groups: Any, index: pd.Index[Any]) -> Integers:
     """Groups as numbers from 0, shape (n_samples,)."""
     if isinstance(groups, pd.Series) and not groups.index.equals(index):
         raise InputError(
-            "groups has not the same index as the table: reorder it, for example "
+            "groups does not have the index of the table: reorder it, for example "
             "groups.loc[table.index]."
         )
     values = pd.Series(np.asarray(groups, dtype=object))

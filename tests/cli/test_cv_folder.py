@@ -68,7 +68,9 @@ def test_another_table_or_other_labels_are_refused() -> None:
     refused("another table", "--exclude", "e")
     frame.iloc[:-2].to_csv("fewer.csv")
     refused(f"different samples ({N - 2} there, {N} in the model)", table="fewer.csv")
-    refused("different label columns ('kind' there, 'status'", labels=("--labels", "labels.csv:kind"))
+    refused(
+        "different label columns ('kind' there, 'status'", labels=("--labels", "labels.csv:kind")
+    )
     swapped = labels.assign(status=labels["status"].sample(frac=1, random_state=1).to_numpy())
     swapped.to_csv("swapped.csv")
     refused("different labels 'status'", labels=("--labels", "swapped.csv:status"))

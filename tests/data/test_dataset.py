@@ -41,7 +41,7 @@ def test_labels_may_have_no_columns() -> None:
 
 def test_index() -> None:
     fails(
-        "The labels of mine have not the same index as its table; "
+        "The labels of mine do not have the index of its table; "
         "bring them into line with align_labels.",
         TABLE,
         LABELS.iloc[::-1],

@@ -70,7 +70,7 @@ def test_sentences(tmp_path: Path) -> None:
     path = write(tmp_path, FRAME.assign(a=[1.0, np.inf, 2]))
     with pytest.raises(InputError, match="row 3, column 'a': the value is infinite"):
         read_table(path)
-    with pytest.raises(InputError, match="has no column 'id' to take as id_column"):
+    with pytest.raises(InputError, match="has no column 'id' to use as id_column"):
         read_table(path, id_column="id")
     content = path.read_bytes()
     for broken in (content[: len(content) // 2], b"", b"id,a\nx,1\n"):

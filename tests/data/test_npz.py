@@ -40,7 +40,7 @@ class TestTable:
         assert read_annotations(path)["y"].tolist() == ["A", "B"]
         with pytest.raises(InputError, match="has nothing called 'd' to exclude"):
             read_table(path, exclude=["d"])
-        with pytest.raises(InputError, match="has no column 'd' to take as label"):
+        with pytest.raises(InputError, match="has no column 'd' to use as label"):
             read_table(path, text_columns=["d"])
         with pytest.raises(InputError, match="has samples in rows, by its format: drop orient"):
             read_table(path, orient="features-in-rows")

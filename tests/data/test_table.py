@@ -182,7 +182,7 @@ class TestText:
         path = write(tmp_path, "id,a,status\nx,1,p\ny,2,q\n")
         fails(
             path,
-            "{path} has no column 'state' to take as label; its columns begin with 'status', 'a'. "
+            "{path} has no column 'state' to use as label; its columns begin with 'status', 'a'. "
             "Did you mean 'status'?",
             text_columns=["state"],
         )
@@ -348,7 +348,7 @@ class TestErrors:
         path = write(tmp_path, "u,v\n1,2\n")
         fails(
             path,
-            "{path} has no column 'w' to take as id_column; its columns begin with 'u', 'v'.",
+            "{path} has no column 'w' to use as id_column; its columns begin with 'u', 'v'.",
             id_column="w",
         )
         fails(

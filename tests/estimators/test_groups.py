@@ -59,7 +59,7 @@ def test_groups_that_leave_nothing_to_choose_by(seen):
 def test_groups_of_another_index_are_refused():
     data = simulate(n=60, d=8)
     groups = pd.Series(np.arange(60) // 3, index=np.arange(60)[::-1])
-    with pytest.raises(InputError, match="groups has not the same index as the table"):
+    with pytest.raises(InputError, match="groups does not have the index of the table"):
         auto().fit(pd.DataFrame(data.X), data.y, groups=groups)
 
 

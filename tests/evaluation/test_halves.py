@@ -105,5 +105,5 @@ def test_groups_that_cannot_give_both_halves_all_classes_are_refused() -> None:
     # Two of the first three groups are always in the same half, which the other then lacks.
     groups = np.repeat(np.arange(5), 2)
     labels = np.array(["b", "c", "b", "d", "c", "d", "a", "a", "a", "a"])
-    with pytest.raises(InputError, match="no division of the samples gives both halves all"):
+    with pytest.raises(InputError, match="no split of the samples gives both halves all"):
         divide(labels, 10, groups=groups)

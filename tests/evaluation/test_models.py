@@ -46,7 +46,7 @@ def test_several_numbers_are_chosen_from() -> None:
 
 @pytest.mark.parametrize(
     ("names", "problem"),
-    [(["SVM"], "must be among"), (["L-SVM", "L-SVM"], "named twice"), ([], "no model")],
+    [(["SVM"], "must be among"), (["L-SVM", "L-SVM"], "named twice"), ([], "models is empty")],
 )
 def test_bad_names(names: list[str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):

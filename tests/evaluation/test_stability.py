@@ -213,7 +213,7 @@ def test_a_small_table_of_many_choices() -> None:
     weighed = classifier(training="predictive", label_weight="auto")
     full = weighed.fit(table, labels["y"]).posterior_
     assert pinned(weighed, full)["label_weight"] == weighed.label_weight_
-    with pytest.raises(InputError, match="known to the fitted estimator alone"):
+    with pytest.raises(InputError, match="only the fitted estimator knows"):
         pinned(classifier(training="predictive", label_weight="auto"), full)
     kept = classifier(engine=Gibbs(n_draws=4, burn_in=2, checkpoint="here", n_chains=2))
     assert pinned(kept, full)["engine"].checkpoint is None
@@ -343,7 +343,7 @@ def test_ctrl_c_before_two_pairs_is_raised(last: int) -> None:
 
 def test_what_cannot_be_is_refused_in_a_sentence() -> None:
     table, labels = data()
-    with pytest.raises(InputError, match="not of a LogisticRegression"):
+    with pytest.raises(InputError, match="not a LogisticRegression"):
         stability(LogisticRegression(), table, labels["y"])
     with pytest.raises(InputError, match="repeats must be"):
         stability(classifier(), table, labels["y"], repeats=0)
@@ -356,7 +356,7 @@ def test_what_cannot_be_is_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match="1 sample of class 'high'"):
         stability(classifier(), table, few)
     full = classifier().fit(table, labels["y"]).posterior_
-    with pytest.raises(InputError, match="posterior is not of this table"):
+    with pytest.raises(InputError, match="posterior was not fitted to this table"):
         stability(classifier(), table, labels["k"], posterior=full)
-    with pytest.raises(InputError, match="posterior is not of this table"):
+    with pytest.raises(InputError, match="posterior was not fitted to this table"):
         stability(classifier(), table[:40], labels["y"][:40], posterior=full)

@@ -174,7 +174,7 @@ def test_wrong_choices_are_refused() -> None:
     X, y = signal()
     with pytest.raises(InputError, match="measure must be"):
         ChooseSettings(Fixed(), [{}], measure="f1").fit(X, y)
-    with pytest.raises(InputError, match="no settings to choose from"):
+    with pytest.raises(InputError, match="candidates is empty"):
         ChooseSettings(Fixed(), []).fit(X, y)
 
 

@@ -195,7 +195,7 @@ def test_a_series_with_counts_in_another_file(tmp_path: Path) -> None:
     assert any("5 of 6 features are kept" in note for note in found.notes)
     with pytest.raises(InputError, match="holds no expression values"):
         rnaseq.run(series=path)
-    with pytest.raises(InputError, match="has no column 'x' to take as groups"):
+    with pytest.raises(InputError, match="has no column 'x' to use as groups"):
         rnaseq.read_series(path, tmp_path / "counts.csv", (), "x")
     with pytest.raises(InputError, match="--counts belongs to a series"):
         rnaseq.run(counts=path)
@@ -360,8 +360,8 @@ def test_small_classes_make_fewer_folds(tmp_path: Path) -> None:
     np.savez(tmp_path / "small.npz", X=X, y=y)
     found = suite.run(["L-SVM", "NS-PCA-SVM"], folder=tmp_path, way="paper")
     assert found.fits["fold"].max() == 3
-    assert "small: 3 folds, as its smallest class has no more." in found.notes
-    assert "small: 7 factors at most, as a training part has few samples." in found.notes
+    assert "small: 3 folds, because of its smallest class." in found.notes
+    assert "small: at most 7 factors, because training parts are small." in found.notes
 
 
 def test_what_is_wrong_with_a_folder(tmp_path: Path) -> None:
@@ -394,7 +394,7 @@ def test_an_interruption_keeps_what_is_finished(
     found = suite.run(["L-SVM", "NS-PCA-SVM"], folder=folder, n_folds=2, **QUICK)
     assert not found.complete
     assert found.rows["data"].unique().tolist() == ["counts"]
-    assert "Interrupted in grouped: it and what follows are left out." in found.notes
+    assert "Interrupted in grouped: it and the following parts are left out." in found.notes
     calls[:] = [1]
     with pytest.raises(KeyboardInterrupt):
         suite.run(["L-SVM"], folder=folder, n_folds=2, **QUICK)
@@ -444,7 +444,7 @@ def test_an_interrupted_split_keeps_models_that_are_finished(
     found = usps.run(["L-SVM", "RF", "NS-PCA-SVM"], **settings)
     assert not found.complete
     assert found.rows["model"].tolist() == ["L-SVM"]
-    assert "Interrupted in RF: it and what follows are left out." in found.notes
+    assert "Interrupted in RF: it and the following parts are left out." in found.notes
     with pytest.raises(KeyboardInterrupt):
         usps.run(["RF", "L-SVM"], **settings)
 

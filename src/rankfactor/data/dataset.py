@@ -44,7 +44,7 @@ class Dataset:
                 )
         if not self.table.index.equals(self.labels.index):
             raise InputError(
-                f"The labels of {self.name} have not the same index as its table; "
+                f"The labels of {self.name} do not have the index of its table; "
                 "bring them into line with align_labels."
             )
         for feature, dtype in self.table.dtypes.items():

@@ -105,7 +105,7 @@ def check_unique(names: Iterable[str], what: str, source: str | Path) -> None:
 def no_id_column(source: str | Path, name: object, known: Sequence[str]) -> InputError:
     """The error about a column of names that a file does not have."""
     return InputError(
-        f"{source} has no column '{name}' to take as id_column; its columns begin with "
+        f"{source} has no column '{name}' to use as id_column; its columns begin with "
         f"{listed(known, 3)}.{did_you_mean(name, known)}"
     )
 

@@ -343,7 +343,7 @@ def _check_found(table: Table, text_columns: Collection[str]) -> None:
         if name not in table.annotations.columns:
             known = [*table.annotations.columns, *table.values.columns]
             raise InputError(
-                f"{table.source} has no column '{name}' to take as label; "
+                f"{table.source} has no column '{name}' to use as label; "
                 f"its columns begin with {listed(known, 3)}.{did_you_mean(name, known)}"
             )
 

@@ -108,7 +108,7 @@ def labelled(stream: TableStream, y: Any) -> TableStream:
     absent = [one for one in named if one not in known and one not in noted]
     if absent and isinstance(y, str):
         raise InputError(
-            f"{stream.name} has no column {y!r} to take as label.{did_you_mean(y, known + noted)}"
+            f"{stream.name} has no column {y!r} to use as label.{did_you_mean(y, known + noted)}"
         )
     return stream if absent else with_labels(stream, named)
 

@@ -1,11 +1,11 @@
-"""How well models predict samples they have not seen, and how stable what they say is.
+"""Cross-validation, baselines and stability of models.
 
 Names are imported on first use: a fit on the command line needs none of the baselines.
 """
 
 from rankfactor.lazy import importer
 
-TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
+TYPE_CHECKING = False  # known to type checkers; avoids importing typing
 if TYPE_CHECKING:
     from rankfactor.evaluation.choose_settings import ChooseFactors
     from rankfactor.evaluation.crossvalidation import cross_validate

@@ -1,4 +1,4 @@
-"""`Adjusted`: any classifier, with covariates dealt with as the factor models do."""
+"""`Adjusted`: any classifier, with covariates treated as in the factor models."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rankfactor.features.plan import FeaturePlan
 
 @dataclass(eq=False, repr=False)
 class Adjusted(Wrapper):
-    """A classifier whose table is adjusted for covariates, learned from the training samples.
+    """A classifier with covariate adjustment, learned from the training samples.
 
-    A baseline is then judged on the same ground as a factor model with the same ``covariates``.
+    Makes a baseline comparable to a factor model with the same ``covariates``.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Adjusted(Wrapper):
     covariates : sequence of str
         Columns of the table that are not features.
     covariate_use : {"regress", "block"}, default "regress"
-        "regress" takes them out of every feature on the rank scale; "block" makes features of them.
+        "regress" removes them from every feature on the rank scale; "block" adds them as features.
     """
 
     estimator: Any

@@ -23,7 +23,7 @@ Settings = Mapping[str, Any]
 
 
 class _Choosing(Wrapper):
-    """What both share: a choice on the training samples, then a fit to all of them."""
+    """Base class: choose settings on the training samples, then fit to all of them."""
 
     estimator: Any
     random_state: int | None
@@ -31,7 +31,7 @@ class _Choosing(Wrapper):
     folds_: pd.DataFrame
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Choose the settings, then fit to all samples; groups stay whole in the inner folds."""
+        """Choose the settings, then fit to all samples; groups stay together in the inner folds."""
         self.choose(X, y, groups)
         self._n_tasks = 1 if np.ndim(y) == 1 else np.shape(y)[1]
         self.estimator_ = fit_with_groups(self._with(self.settings_), X, y, groups)
@@ -56,7 +56,7 @@ class _Choosing(Wrapper):
         n_repeats: int = 1,
     ) -> list[float]:
         """Measure of every candidate: mean over folds, then over label columns."""
-        # A scale of the decisions changes no measure, so its time can be saved.
+        # Calibration does not change the measures, so it is skipped.
         spared = {"calibration": "none"} if "calibration" in self.estimator.get_params() else {}
         result = cross_validate(
             {in_words(one): self._with({**one, **spared}) for one in candidates},
@@ -82,18 +82,17 @@ class ChooseSettings(_Choosing):
     ----------
     estimator : classifier
     candidates : sequence of mapping
-        Settings to choose from; of equally good ones the first is taken. One with more factors
-        than an inner training part has samples is not compared.
+        Settings to choose from; ties go to the first. Candidates with more factors than an inner
+        training part has samples are not compared.
     measure : {"auc", "accuracy"}, default "auc"
         Mean over folds, then over label columns.
     n_folds : int, default 3
-        Inner folds; fewer where a class or the number of groups is smaller. With fewer than two
-        folds, or candidates to compare, the first candidate is taken.
+        Inner folds; fewer if a class or the number of groups is smaller. With fewer than two folds
+        or candidates, the first candidate is taken.
     n_repeats : int, default 1
-        Repetitions of the inner cross-validation, each with new folds.
+        Repeats of the inner cross-validation, each with new folds.
     most_samples : int, default 3000
-        Larger training parts are represented by as many samples, drawn by class of the first label
-        column.
+        Larger training parts are subsampled to this size, drawn by class of the first label column.
     random_state : int or None, default 0
 
     Attributes
@@ -122,7 +121,7 @@ class ChooseSettings(_Choosing):
         if self.measure not in ("auc", "accuracy"):
             raise InputError(f"measure must be 'auc' or 'accuracy', not {self.measure!r}.")
         if not self.candidates:
-            raise InputError("candidates names no settings to choose from: give at least one.")
+            raise InputError("candidates is empty: give at least one setting.")
         self.scores_ = self._compare(pd.DataFrame(X), pd.DataFrame(y), groups)
         self.settings_ = dict(Choice(self.candidates, self.scores_).best)
         return self.settings_
@@ -155,18 +154,18 @@ class ChooseSettings(_Choosing):
 class ChooseFactors(_Choosing):
     """A factor model whose ``n_factors`` is chosen within the training data.
 
-    Every number is cross-validated on the training samples, on the same folds; the one with the
-    highest AUC (mean over folds, then over label columns) is fitted to all of them. Of equally
-    good numbers the smallest is taken.
+    Every number is cross-validated on the same folds of the training samples; the one with the
+    highest AUC (mean over folds, then over label columns) is fitted to all of them. Ties go to the
+    smallest number.
 
     Parameters
     ----------
     estimator : RankFactorClassifier
     n_factors : sequence of int, default (5, 10, 20, 40)
-        Numbers to choose from. Those that an inner training part has too few samples for are left
+        Numbers to choose from. Numbers too large for the samples of an inner training part are left
         out, with a warning.
     n_folds : int, default 5
-        Inner folds; fewer where a class or the number of groups is smaller.
+        Inner folds; fewer if a class or the number of groups is smaller.
     random_state : int or None
         Seed of the inner folds, and of the fits if the estimator has none of its own.
 
@@ -189,11 +188,11 @@ class ChooseFactors(_Choosing):
         """Choose the number of factors without fitting to all samples; arguments as for `fit`."""
         numbers = sorted({check_count("n_factors", one) for one in self.n_factors})
         if not numbers:
-            raise InputError("n_factors names no number to choose from: give at least one.")
+            raise InputError("n_factors is empty: give at least one number.")
         self.aucs_: dict[int, float] = {}
         if len(numbers) > 1:
             self.aucs_ = self._compare(numbers, X, y, groups)
-        # The first of equal ones is the smallest; without any AUC the smallest is the safest.
+        # Ties go to the smallest; without any AUC the smallest is the safest.
         tried = list(self.aucs_) or numbers
         self.n_factors_ = Choice(tried, list(self.aucs_.values())).best
         self.settings_ = {"n_factors": self.n_factors_}
@@ -216,12 +215,12 @@ class ChooseFactors(_Choosing):
         if n_folds < 2:
             warnings.warn(
                 f"a class or the groups are too few to choose n_factors by cross-validation: "
-                f"{numbers[0]} is taken.",
+                f"using {numbers[0]}.",
                 UserWarning,
                 stacklevel=3,
             )
             return {}
-        # Without groups the size of a fold is known to the sample.
+        # Without groups the size of a fold is known exactly.
         most = smallest_training_part(len(table), groups, n_folds) + (groups is None)
         possible = [number for number in numbers if number <= most]
         if len(possible) < len(numbers):

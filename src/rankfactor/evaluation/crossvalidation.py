@@ -28,14 +28,14 @@ from rankfactor.typing import Integers
 
 
 class _Problem(NamedTuple):
-    """The data of a cross-validation: what every fold takes its part of."""
+    """Data of a cross-validation, from which every fold takes its part."""
 
     table: pd.DataFrame
     labels: pd.DataFrame
     tasks: tuple[Task, ...]
     class_index: Integers  # (n_samples, n_tasks), -1 where a label is missing
     groups: Integers | None  # (n_samples,)
-    positive: dict[str, int]  # number of the positive class, of tasks where it is not the second
+    positive: dict[str, int]  # number of the positive class, for tasks where it is not the second
 
 
 def cross_validate(
@@ -55,32 +55,32 @@ def cross_validate(
 ) -> Evaluation:
     """Cross-validate several models on several tasks at once.
 
-    Every model is cloned and fitted once per fold, on all tasks together, and sees nothing but the
-    training part. All models have the same folds.
+    Every model is cloned and fitted once per fold, on all tasks together, using only the training
+    part. All models have the same folds.
 
     Parameters
     ----------
     models : mapping from name to estimator
         Classifiers with ``fit``, ``predict`` and ``decision_function`` (or ``predict_proba``) that
-        take a DataFrame of labels and answer with a list, as `RankFactorClassifier` does. With one
-        task they are given a Series, so that any classifier of scikit-learn will do. Where
-        ``random_state`` of a model is None it is set from the seed of the fold. If ``fit`` takes
-        ``groups`` it is given those of the training part, for folds of its own.
+        take a DataFrame of labels and return a list, like `RankFactorClassifier`. With one task
+        they get a Series, so that any scikit-learn classifier works. If ``random_state`` of a model
+        is None, it is set from the seed of the fold. If ``fit`` accepts ``groups``, it gets those
+        of the training part for its inner folds.
     table : DataFrame, shape (n_samples, n_features)
         NaN = missing.
     labels : DataFrame, shape (n_samples, n_tasks)
         The same index; one column per task, NaN = unknown.
     n_folds : int, default 10
     n_repeats : int, default 1
-        Number of repetitions, each with new folds.
+        Number of repeats, each with new folds.
     groups : array-like or Series, optional
         Samples of one group stay in one fold, for example those of one patient.
     positive : mapping from task to class, optional
-        The class that the decisions of a task with two classes are for; by default the second.
+        The positive class of a task with two classes; by default the second.
     random_state : int or None, default 0
-        Seed of the folds. The answer does not depend on ``n_jobs``.
+        Seed of the folds. Results do not depend on ``n_jobs``.
     n_jobs : int, default 1
-        Fits at the same time, in processes of their own; the models' own threads come on top.
+        Parallel fits, in separate processes; the models' own threads come on top.
     progress : callable, optional
         Called with the name of a model, how many of its folds are finished, and how many there
         are: once for every model before the first fold, then after every fit.
@@ -102,8 +102,8 @@ def cross_validate(
     Warns
     -----
     UserWarning
-        If a fold cannot give an AUC, because its training part lacks a class or its test part has
-        one only. A task with one class left in the training part is not fitted in that fold.
+        If a fold has no AUC because its training part lacks a class or its test part has only one.
+        A task with one class left in the training part is not fitted in that fold.
     LabelWarning
         If a column of the table separates classes perfectly by itself, or classes differ only in
         case or blanks (`rankfactor.features.suspects`).
@@ -114,14 +114,14 @@ def cross_validate(
     ``n_folds`` samples (a missing label is a class of its own here), else on the first task for
     which that is true of its classes, else on the classes of the first task.
 
-    What the models warn of is given once for each kind, with the number of folds. Ctrl-C
-    keeps the folds that all models have finished, with a warning; if there is none it is raised.
+    Warnings of the models are reported once per kind, with the number of folds. Ctrl-C keeps the
+    folds that all models have finished, with a warning; without any, it is raised.
     """
     if not models:
         raise InputError("there is no model to evaluate: give at least one.")
     if not table.index.equals(labels.index):
         raise InputError(
-            "the labels have not the same index as the table: reorder them, for example "
+            "the labels do not have the index of the table: reorder them, for example "
             "labels.loc[table.index]."
         )
     if labels.shape[1] == 0:
@@ -146,7 +146,7 @@ def cross_validate(
     warn_of_gaps(tasks, class_index, folds)
     check_labels(table, tasks, class_index)
     problem = _Problem(table, labels, tasks, class_index, together, chosen)
-    # All models of a fold before the next fold: an interruption then leaves whole folds.
+    # All models of a fold before the next fold, so that an interruption leaves complete folds.
     jobs = [(name, models[name], fold, problem) for fold in folds for name in models]
     done = _done(jobs, store, n_jobs, len(models), progress or (lambda model, done, total: None))
     # Of a fold that not all models have finished, nothing is kept.
@@ -230,7 +230,7 @@ def _run_one(name: str, estimator: Any, fold: Fold, problem: _Problem) -> FoldFi
     with recorded() as heard:
         model = without_checkpoint(seeded(clone(estimator), fold.seed))
         answers = _fit_and_predict(model, fold, problem)
-    # What is wrong with the labels has been said of the whole table.
+    # Problems of the labels were already reported for the whole table.
     heard = [one for one in heard if not issubclass(one.category, LabelWarning)]
     seconds = time.perf_counter() - started
     return FoldFit(answers, seconds, _state(model) if answers else "", heard)
@@ -272,7 +272,7 @@ def _judged(
 
 
 def _state(model: Any) -> str:
-    """How a model's fit ended; of one inside another, that of the inner one."""
+    """How a model's fit ended; for a wrapper, that of the model inside."""
     ended = getattr(getattr(model, "estimator_", model), "convergence_", None)
     return ended.state if isinstance(ended, Convergence) else ""
 
@@ -284,7 +284,7 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, Ans
     if not numbers or not len(fold.test):
         return {}
     labels = problem.labels.iloc[fold.train, numbers]
-    # With a Series in, everything comes out as for one label column.
+    # With a Series, outputs are those of one label column.
     single = len(problem.tasks) == 1
     groups = None if problem.groups is None else problem.groups[fold.train]
     table, new = problem.table.iloc[fold.train], problem.table.iloc[fold.test]
@@ -294,7 +294,7 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, Ans
     decisions, classes = decide(new), model.classes_
     try:
         chances = model.predict_proba(new)
-    except AttributeError:  # of a model without, or of one wrapped around such
+    except AttributeError:  # the model, or the one it wraps, lacks it
         chances = None if single else [None] * len(numbers)
     if single:
         decisions, classes, chances = [decisions], [classes], [chances]
@@ -319,7 +319,7 @@ def _fit_and_predict(model: Any, fold: Fold, problem: _Problem) -> dict[int, Ans
 
 
 def _by_analysis(model: Any) -> str:
-    """The number of factors that parallel analysis chose, in words; empty if it did not."""
+    """Number of factors chosen by parallel analysis, in words; empty if it was given."""
     count = getattr(getattr(model, "posterior_", None), "factor_count", None)
     return "" if count is None else f"n_factors={count.n_factors}"
 
@@ -332,7 +332,7 @@ def _long(task: Task, samples: pd.Index[Any], truth: Integers, answer: Answer) -
         {
             "sample": np.repeat(np.asarray(samples, object), m),
             "label": np.repeat(labels[truth], m),
-            # -1 would be the last class: a class that the task does not have is none.
+            # -1 would index the last class: an unknown class becomes None.
             "predicted": np.repeat(np.append(labels, [None])[answer.predicted], m),
             "positive": np.tile(labels[answer.positives], n),
             "decision": answer.decisions.ravel(),

@@ -1,9 +1,9 @@
-"""`stability`: how much a model varies between samples of the same size, by half-sample refits.
+"""`stability`: variation of a model between half-sample fits.
 
-The same model (`rankfactor.evaluation.pinned`) is fitted to both halves of every division of the
-samples (`rankfactor.evaluation.halves`). Factors of a half are matched to those of the fit to all
-samples by order and sign. `rankfactor.posterior.stability` says what is reported, and why half the
-difference of two complementary halves has the spread of the fit to all samples.
+The same model (`rankfactor.evaluation.pinned`) is fitted to both halves of every split of the
+samples (`rankfactor.evaluation.halves`). Factors of a half are matched to those of the full fit in
+order and sign. See `rankfactor.posterior.stability` for what is reported, and why half the
+difference of two complementary halves has the spread of the full fit.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from rankfactor.steps.workers import workers
 from rankfactor.tasks import Task, encode_labels
 from rankfactor.typing import Floats, Integers, Strings
 
-LEAST_PAIRS = 2  # that an interrupted run must have finished
+LEAST_PAIRS = 2  # needed to keep an interrupted run
 PAIRS = "Pairs of half-samples"  # what progress calls them
 
 
 class _Problem(NamedTuple):
-    """What every half takes its part of, and how its fit is compared with the full one."""
+    """Data shared by all halves, and how their fits are compared with the full fit."""
 
     estimator: FactorModel
     table: Any
     labels: Any  # None without labels
     groups: Integers | None  # (n_samples,)
     features: Strings  # (d,): features in the model that was fitted to all samples
-    ends: Floats | None  # (2, d): what these move from and to; None without labels
+    ends: Floats | None  # (2, d): quartiles of these features; None without labels
     folder: PairFolder | None
 
 
@@ -71,39 +71,38 @@ def stability(
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Stability:
-    """Fit a model again to complementary halves of its samples, and report how much it varies.
+    """Fit a model to complementary halves of its samples, and report how much it varies.
 
     Parameters
     ----------
     estimator : RankFactorClassifier or RankFactorAnalysis
-        Whatever "auto" came to in the fit to all samples is kept in the half-sample fits: the
-        number of factors, the margin, the training, the residual part and the experts. Nothing is
+        Choices of "auto" in the full fit are kept in the half-sample fits: the number of factors,
+        the margin, the training, the residual part and the experts. Half-sample fits are not
         calibrated.
     X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
     y : array-like, Series or DataFrame, optional
         Labels as for ``estimator.fit``; ignored by `RankFactorAnalysis`.
     repeats : int, default 50
-        Number of half-sample fits, rounded up to an even number, at least 4: each division of the
-        samples gives two.
+        Number of half-sample fits, rounded up to an even number, at least 4: each split gives two.
     top : int, optional
-        How many features count as the leading ones of a task or factor; by default 20, or a
-        quarter of the features if that is less.
+        Number of leading features of a task or factor; by default 20, or a quarter of the features
+        if that is less.
     groups : array-like or Series, optional
         Samples of one group stay in one half, for example those of one patient.
     posterior : Posterior, optional
         The fit of ``estimator`` to all samples; without it the estimator is cloned and fitted.
     random_state : int or None, default 0
-        Seed of the divisions, and of the fits where the estimator has none. The answer does not
-        depend on ``n_jobs``.
+        Seed of the splits, and of the fits if the estimator has none. Results do not depend on
+        ``n_jobs``.
     n_jobs : int, default 1
-        Pairs of fits at the same time, in processes of their own with one thread each.
+        Parallel pairs of fits, in separate processes with one thread each.
     progress : callable, optional
-        Called with the name of a step, how much of it is done, and how much there is.
+        Called with the name of a step, the part done, and the total.
     folder : path, optional
-        Folder that finished pairs are written to.
+        Folder for finished pairs.
     resume : bool, default False
         Read the finished pairs in ``folder`` and compute only the others. The result is that of an
-        uninterrupted run. Pairs of another table or of other settings are refused.
+        uninterrupted run. Pairs of another table or other settings are refused.
 
     Returns
     -------
@@ -117,12 +116,12 @@ def stability(
     Warns
     -----
     UserWarning
-        What the half-sample fits warn of, once for each kind, with the number of fits.
+        Warnings of the half-sample fits, once per kind, with the number of fits.
 
     Notes
     -----
-    Divisions are balanced by class (`rankfactor.evaluation.halves`). Ctrl-C keeps the finished
-    pairs, with a warning; if there are fewer than two it is raised.
+    Splits are balanced by class (`rankfactor.evaluation.halves`). Ctrl-C keeps the finished pairs,
+    with a warning; with fewer than two it is raised.
     """
     tell = progress or (lambda step, done, total: None)
     n_pairs = max(-(-check_count("repeats", repeats) // 2), LEAST_PAIRS)
@@ -139,7 +138,7 @@ def stability(
         given = seeded(clone(given), int(np.random.SeedSequence(random_state).generate_state(1)[0]))
         posterior = _fit_to_all(given, table, labels, together, tell)
     _check_posterior(posterior, tasks, n_samples, halves)
-    # Which of two classes is the positive one changes signs alone, and no spread.
+    # The choice of the positive class changes only signs, not spreads.
     usual = {task.name: task.classes[1] for task in tasks if task.n_rows == 1}
     posterior = posterior.with_positive(usual)
     model = clone(given).set_params(**pinned(given, posterior))
@@ -180,10 +179,10 @@ def check_halves(
     random_state: int | None = 0,
     folder: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Refuse, before any fit, what `stability` would refuse with these arguments.
+    """Check the arguments of `stability` before any fit.
 
-    Samples that cannot be divided, halves with fewer samples than there are factors, and a
-    ``folder`` to resume that holds another problem.
+    Refuses samples that cannot be split, halves with fewer samples than factors, and a ``folder``
+    to resume that belongs to another problem.
     """
     divided = _divided(estimator, X, y, groups, LEAST_PAIRS, random_state)
     if isinstance(estimator.n_factors, int):
@@ -194,14 +193,14 @@ def check_halves(
 
 
 class _Divided(NamedTuple):
-    """Checked arguments, and the divisions of the samples."""
+    """Checked arguments, and the splits of the samples."""
 
     table: Any
     labels: Any  # None without labels
     groups: Integers | None  # (n_samples,)
     tasks: tuple[Task, ...]
     halves: list[Halves]
-    told: Callable[[], dict[str, Any]]  # what two runs must share for one to resume the other
+    told: Callable[[], dict[str, Any]]  # what two runs must have in common to resume
 
 
 def _divided(
@@ -209,7 +208,7 @@ def _divided(
 ) -> _Divided:
     if not isinstance(estimator, FactorModel):
         raise InputError(
-            "stability is of a RankFactorClassifier or a RankFactorAnalysis, not of a "
+            "stability needs a RankFactorClassifier or a RankFactorAnalysis, not a "
             f"{type(estimator).__name__}."
         )
     if random_state is not None:
@@ -233,7 +232,7 @@ def _divided(
 def _store(folder: Any, random_state: int | None) -> PairFolder | None:
     if folder is not None and random_state is None:
         raise InputError(
-            "a folder of half-samples can be resumed only with the same divisions: set "
+            "half-samples can be resumed only with the same splits: set "
             "random_state to a whole number."
         )
     return None if folder is None else PairFolder(Path(folder))
@@ -242,7 +241,7 @@ def _store(folder: Any, random_state: int | None) -> PairFolder | None:
 def _fit_to_all(
     estimator: Any, table: Any, labels: Any, groups: Integers | None, tell: Callable[..., None]
 ) -> Posterior:
-    """The fit to all samples, refused if Ctrl-C ended it early."""
+    """The fit to all samples, raises if Ctrl-C ended it early."""
     with uninterrupted():
         together = groups if isinstance(estimator, PlainClassifier) else None
         watched_fit(
@@ -261,12 +260,12 @@ def _check_posterior(
     )
     if posterior.samples.n_samples != n_samples or ours != theirs:
         raise InputError(
-            "posterior is not of this table and these labels: give that of a fit to both, or leave "
+            "posterior was not fitted to this table and these labels: give one that was, or leave "
             "it out."
         )
     if posterior.classifiers is not None and posterior.effects is None:
         raise InputError(
-            "posterior was saved by an earlier version, without the effects of its features: fit "
+            "posterior was saved by an earlier version, without feature effects: fit "
             "the model again."
         )
     n_factors, n_components = posterior.n_factors, posterior.model.n_components
@@ -299,7 +298,7 @@ def _pairs(
     try:
         outcomes = run(_fit_pair, [(problem, one) for one in missing], n_jobs)
         for one, pair in zip(missing, outcomes, strict=True):
-            # Written here, since workers of a cluster need not see the folder.
+            # Written here, since workers of a cluster may not have access to the folder.
             if problem.folder is not None:
                 problem.folder.write(one.number, pair)
             pairs[one.number] = pair
@@ -313,12 +312,12 @@ def _pairs(
 def _fit_pair(problem: _Problem, halves: Halves) -> Pair:
     """Fit the model to both halves."""
     fits, heard = [], []
-    # A fit that Ctrl-C ended early must not be written as a finished one.
+    # A fit ended early by Ctrl-C must not be stored as finished.
     with uninterrupted():
         for samples, seed in zip((halves.first, halves.second), halves.seeds, strict=True):
             with recorded() as said:
                 fits.append(_fit_half(problem, samples, seed, halves.number))
-            # What is wrong with the labels has been said of the whole table.
+            # Problems of the labels were already reported for the whole table.
             kept = tuple(one for one in said if not issubclass(one.category, LabelWarning))
             heard.append(kept)
     effects, loadings, coefficients = (np.stack(part) for part in zip(*fits, strict=True))
@@ -338,8 +337,8 @@ def _fit_half(
     except InputError as error:
         raise InputError(f"pair {number + 1} of half-samples cannot be fitted: {error}") from error
     half: Posterior = model.posterior_
-    # A feature that does not vary in a half is not in its model: it has no effect there. The same
-    # is true of a word that the half does not have.
+    # A feature that does not vary in a half is not in its model and has no effect there. The same
+    # holds for a word that does not occur in the half.
     names = {name: place for place, name in enumerate(problem.features.tolist())}
     places = np.array([names[name] for name in half.feature_names[half.coding.columns].tolist()])
     loadings = np.zeros((len(names), half.n_factors))
@@ -348,7 +347,7 @@ def _fit_half(
         return np.zeros((0, len(names))), loadings, np.zeros((0, half.n_factors))
     coefficients = half.classifiers.rows.mean[:, : half.n_factors] * half.samples.sd
     effects = np.zeros((len(coefficients), len(names)))
-    # Features move between the quartiles of all samples, so that all fits speak of the same move.
+    # Features move between the quartiles of all samples, so that effects are comparable.
     observed = half.coding.observe(half.match(table))
     with workers(model.n_threads, math.prod(observed.shape)) as pool:
         found = half.find_effects(observed, problem.ends[:, places], pool, half.scores)

@@ -1,13 +1,12 @@
 """Complementary halves of a table's samples, balanced by class, with groups kept whole.
 
-Units (samples, or groups of them) come in random order, and each goes to the half in which it
-reduces the imbalance: first that of the levels of `rankfactor.folds.strata`, then that of the
-classes of every task and of the number of samples; ties are broken at random. Without groups, the
-halves of a level differ by one sample at most. A division that leaves a half without a class of a
-task is drawn again.
+Units (samples, or groups of them) come in random order, and each goes to the half where it reduces
+the imbalance: first of the levels of `rankfactor.folds.strata`, then of the classes of every task
+and of the number of samples; ties are broken at random. Without groups, the halves of a level
+differ by at most one sample. A split that leaves a half without a class of a task is drawn again.
 
-StratifiedGroupKFold of scikit-learn places groups in the order of their composition, so that
-repeated divisions hardly differ. Divisions must differ for their spread to be a sampling spread.
+scikit-learn's StratifiedGroupKFold assigns groups in the order of their composition, so that
+repeated splits hardly differ. Splits must differ for their spread to be a sampling spread.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ATTEMPTS = 1000
 
 
 class Halves(NamedTuple):
-    """One division: its number from 0, positions of the samples, and seeds of the two fits."""
+    """One split: its number from 0, positions of the samples, and seeds of the two fits."""
 
     number: int
     first: Integers
@@ -43,9 +42,9 @@ def make_halves(
     groups: Integers | None,
     random_state: int | None,
 ) -> list[Halves]:
-    """Divisions of the samples into complementary halves.
+    """Splits of the samples into complementary halves.
 
-    The first of them are the same whatever their number.
+    The first splits do not depend on their number.
 
     Parameters
     ----------
@@ -54,13 +53,13 @@ def make_halves(
         Class numbers, -1 where a label is missing; no columns without labels.
     n_pairs : int
     groups : int array, shape (n_samples,), or None
-        Group numbers; a group is never divided.
+        Group numbers; a group is never split.
     random_state : int or None
 
     Raises
     ------
     InputError
-        If a class has a single sample or group, or no division gives both halves every class.
+        If a class has a single sample or group, or no split gives both halves every class.
     """
     units = np.arange(len(class_index)) if groups is None else groups
     _check_units(tasks, class_index, units, "sample" if groups is None else "group")
@@ -77,7 +76,7 @@ def make_halves(
 
 
 def _balanced(class_index: Integers, units: Integers) -> tuple[Floats, Floats]:
-    """What each unit adds: to the levels (units, levels), and to every class and the size."""
+    """Contribution of each unit to the levels (units, levels), and to the classes and the size."""
     n_units = int(units.max()) + 1
     levels = np.zeros(len(class_index), np.int64)
     if class_index.shape[1]:
@@ -109,13 +108,13 @@ def _divided(
             return second
         task, label = lacking
     raise InputError(
-        f"no division of the samples gives both halves all classes (task {task!r}, class "
+        f"no split of the samples gives both halves all classes (task {task!r}, class "
         f"{label!r}): add samples of the class, or leave out the class {label!r}."
     )
 
 
 def _sides(added: tuple[Floats, Floats], rng: np.random.Generator) -> Floats:
-    """The half of every unit, -1 or 1: where it makes the halves more alike."""
+    """The half of every unit, -1 or 1: where it reduces the imbalance."""
     n_units = len(added[0])
     surplus = [np.zeros(one.shape[1]) for one in added]  # of the second half over the first
     side, coins = np.empty(n_units), rng.integers(0, 2, n_units) * 2.0 - 1.0

@@ -1,4 +1,4 @@
-"""Models by name: the factor models, and what they are compared with."""
+"""Models by name: the factor models and the baselines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def named_models(
     random_state: int | None = 0,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Estimators of the names given, ready for `cross_validate`.
+    """Estimators by name, for `cross_validate`.
 
     Parameters
     ----------
@@ -43,18 +43,18 @@ def named_models(
         analysis), "NS-PCA-SVM" (normal scores and principal components), "L-SVM", "RBF-SVM" and
         "RF" (random forest).
     n_factors : sequence of int, or ("auto",)
-        Factors, or components of the baselines that have some; with more than one number the best
-        is chosen within every training part. "auto", parallel analysis of every training part, is
-        for the presets only.
+        Number of factors, or of components of baselines; with several numbers the best is chosen
+        within every training part. "auto", parallel analysis of every training part, is for the
+        presets only.
     random_state : int or None, default 0
     settings : mapping, optional
-        Further arguments of `RankFactorClassifier`, for all factor models alike; ``covariates``
-        and ``covariate_use`` hold for the others, too.
+        Further arguments of `RankFactorClassifier` for all factor models; ``covariates`` and
+        ``covariate_use`` also apply to the baselines.
 
     Raises
     ------
     InputError
-        For a name that there is not, or one given twice.
+        For an unknown or duplicate name.
     """
     known = [*PRESETS, *BASELINES]
     given = dict(settings or {})
@@ -87,5 +87,5 @@ def named_models(
             model = Adjusted(model, given["covariates"], use)
         models[name] = model
     if not models:
-        raise InputError("models names no model: give at least one.")
+        raise InputError("models is empty: give at least one.")
     return models

@@ -27,7 +27,7 @@ _NAMES = ("effects", "loadings", "coefficients")
 
 
 class Pair(NamedTuple):
-    """What two half-sample fits found, with factors in the order of their own fits.
+    """Results of two half-sample fits, with factors in the order of their own fits.
 
     R classifier rows, d features of the fit to all samples, K factors.
     """
@@ -70,7 +70,7 @@ def described(
     groups: Integers | None,
     seed: int | None,
 ) -> dict[str, Any]:
-    """What two runs must share for one to resume the other, as plain values.
+    """What two runs must have in common to resume, as plain values.
 
     Whatever "auto" comes to follows from the table, and nothing is calibrated.
     """

@@ -1,6 +1,6 @@
-"""What pairs of half-sample fits say of the fit to all samples.
+"""Stability of the full fit from pairs of half-sample fits.
 
-Factors of a half are matched to those of the full fit by order and sign. Standard deviations are
+Factors of a half are matched to those of the full fit in order and sign. Standard deviations are
 root mean squares of half the differences within pairs, corrected for shrinkage
 (`rankfactor.posterior.stability`).
 """
@@ -15,13 +15,13 @@ from rankfactor.posterior import Posterior
 from rankfactor.posterior.stability import Stability
 from rankfactor.typing import Floats
 
-MOST_LEADING = 20  # features that count as leading, at most
-# How much more a half can be shrunken than all samples: n / (n + a) over that of n / 2, for any a.
+MOST_LEADING = 20  # maximum number of leading features
+# Largest ratio of shrinkage n / (n + a) between n and n / 2 samples, for any a.
 MOST_SHRUNKEN = 2.0
 
 
 def summarise(posterior: Posterior, pairs: list[Pair], top: int | None = None) -> Stability:
-    """What pairs of half-sample fits say of the fit to all samples.
+    """Summarise pairs of half-sample fits as the stability of the full fit.
 
     Parameters
     ----------
@@ -81,16 +81,16 @@ def _coefficients(posterior: Posterior) -> Floats:
 
 
 def _shrunken(full: Floats, halves: Floats) -> Floats:
-    """How much less shrunken the full fit is than the mean of the halves, from 1 on."""
+    """Ratio of the full fit to the mean of the halves (less shrinkage), at least 1."""
     same = full * halves > 0
     ratio = np.abs(full) / np.where(same, np.abs(halves), 1.0)
     return np.asarray(np.where(same, np.clip(ratio, 1.0, MOST_SHRUNKEN), MOST_SHRUNKEN))
 
 
 def _leading(values: Floats, reference: Floats, top: int) -> Floats:
-    """Whether each value is among the ``top`` of its row, with the sign of the reference: 0 or 1.
+    """Whether each value is among the ``top`` of its row, with the reference's sign: 0 or 1.
 
-    Both of shape (rows, d); zeros never are.
+    Both have shape (rows, d); zeros never count.
     """
     order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :top]
     found = np.zeros(values.shape)

@@ -1,8 +1,8 @@
 """`pinned`: an estimator that fits the same model to fewer samples.
 
-What "auto" comes to depends on the size of a table: the number of factors, the margin, the
-training, whether decisions have a second part, and how a nonlinear model decides. A fit to half of
-the samples must not choose again, or it would be a fit of another model.
+Choices of "auto" depend on the size of a table: the number of factors, the margin, the training,
+whether decisions have a residual part, and how a nonlinear model decides. A half-sample fit must
+not choose again, or it would fit another model.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def pinned(estimator: FactorModel, posterior: Posterior) -> dict[str, Any]:
     Parameters
     ----------
     estimator : RankFactorClassifier or RankFactorAnalysis
-        As the posterior was fitted with.
+        The estimator that produced the posterior.
     posterior : Posterior
-        What it was fitted to all samples.
+        Its fit to all samples.
     """
     engine = estimator.engine
-    if isinstance(engine, Gibbs):  # files of the fit to all samples are its own
+    if isinstance(engine, Gibbs):  # files of the full fit must not be reused
         engine = replace(engine, checkpoint=None, store=None)
     arguments: dict[str, Any] = {
         "n_factors": posterior.n_factors,
-        "likelihood": posterior.model.data,  # with the margin that "auto" came to
+        "likelihood": posterior.model.data,  # with the margin chosen by "auto"
         "engine": engine,
         "checkpoint": None,
         "progress": None,
@@ -54,7 +54,7 @@ def pinned(estimator: FactorModel, posterior: Posterior) -> dict[str, Any]:
 
 
 def _linear(name: str) -> str:
-    """A linear model in place of one whose kernel was not worth having; its parts are given."""
+    """A linear model if the kernel was rejected; its parts are given."""
     return name if PRESETS[name].linear else "R-L-BSVM"
 
 
@@ -68,15 +68,15 @@ def _experts(model: Model) -> str:
 
 
 def _label_weight(estimator: PlainClassifier, posterior: Posterior) -> Any:
-    """The weight that predictive training had; of other training the argument."""
+    """The weight used by predictive training; the argument for other training."""
     if estimator.label_weight != AUTO:
         return estimator.label_weight
     if posterior.training != "predictive":
-        return 1.0  # which no other training looks at
+        return 1.0  # unused by other training
     found = getattr(estimator, "label_weight_", None)
     if found is None:
         raise InputError(
-            "which label_weight='auto' chose is known to the fitted estimator alone: give that "
-            "one, or set label_weight to a number."
+            "only the fitted estimator knows which label_weight='auto' was chosen: give that "
+            "estimator, or set label_weight to a number."
         )
     return found

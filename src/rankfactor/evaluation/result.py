@@ -1,4 +1,4 @@
-"""`Evaluation`: what a cross-validation found."""
+"""`Evaluation`: result of a cross-validation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DECISION_COLUMNS = [
     *("sample", "task", "model", "repeat", "fold"),
     *("label", "predicted", "positive", "decision", "probability"),
 ]
-GROUP = "group"  # one more column of decisions, where samples of a group stay together
+GROUP = "group"  # further column of decisions, if groups were given
 
 
-# Equality of frames is elementwise, so the generated comparison could not give one truth value.
+# Equality of frames is elementwise, so the generated comparison has no single truth value.
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Measures of every fold and the decisions behind them.
@@ -30,21 +30,20 @@ class Evaluation:
     ----------
     folds : DataFrame
         One row per model, task, repeat and fold (numbered from 1): ``n_train`` and ``n_test``
-        (samples with a label of the task), ``auc`` (with more than two classes the mean over
-        classes, one against the rest), ``accuracy``, ``balanced_accuracy``, ``seconds`` (to fit
-        all tasks together and to predict), ``chosen`` (what the model chose by an inner
-        cross-validation, such as "n_factors=10"; empty if nothing) and ``convergence``
-        ("converged" or "not converged"; empty for models that do not say).
+        (samples with a label of the task), ``auc`` (one-vs-rest mean over classes with more than
+        two), ``accuracy``, ``balanced_accuracy``, ``seconds`` (to fit all tasks together and to
+        predict), ``chosen`` (settings chosen by inner cross-validation, such as "n_factors=10";
+        empty if none) and ``convergence`` ("converged" or "not converged"; empty for other models).
     decisions : DataFrame
         One row per labelled sample, task, model and repeat: the decision for the class ``positive``
-        when the sample was in the test part, its true ``label`` and the class ``predicted``. With
-        two classes ``positive`` is the second, unless another was asked for; with more there is one
-        row per class. Where the model gives probabilities, ``probability`` is that of the class
-        ``positive``, else NaN. ``group`` is the number of the sample's group, if groups were given.
+        when the sample was held out, its true ``label`` and the class ``predicted``. With two
+        classes ``positive`` is the second, unless another was requested; with more there is one row
+        per class. ``probability`` is that of the class ``positive``, NaN for models without
+        probabilities. ``group`` is the number of the sample's group, if groups were given.
     complete : bool
-        False if the cross-validation was interrupted; only finished folds are there then.
+        False if the cross-validation was interrupted; only finished folds are kept.
     n_planned : int
-        Folds of all repeats that were asked for.
+        Number of planned folds of all repeats.
     """
 
     folds: pd.DataFrame
@@ -62,7 +61,7 @@ class Evaluation:
 
         Measures are means over folds, with standard deviations as ``auc_sd`` and so on (NaN with
         fewer than two folds). ``auc_low`` and ``auc_high`` are the 95 % interval of the AUC
-        (`rankfactor.auc`). Folds without an AUC are left out of its mean. Beside them are
+        (`rankfactor.auc`). Folds without an AUC are left out of its mean. Further columns:
         ``seconds``, ``folds_done`` and ``folds_planned``.
         """
         rows = []

@@ -1,4 +1,4 @@
-"""Many fits one after another or side by side: in order, interruptible, with their warnings."""
+"""Many fits, sequential or parallel: in order, interruptible, with their warnings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Outcome = TypeVar("Outcome")
 def run(
     function: Callable[..., Outcome], jobs: Sequence[tuple[Any, ...]], n_jobs: int
 ) -> Iterator[Outcome]:
-    """Outcomes in the order of the jobs, each as soon as it is there.
+    """Yield outcomes in the order of the jobs, each as soon as available.
 
     Parameters
     ----------
     function : callable
-        Called with the arguments that each job is; with ``n_jobs`` above 1 in other processes.
+        Called with each job as its arguments; in other processes if ``n_jobs`` is above 1.
     jobs : sequence of tuple
     n_jobs : int
 
@@ -46,7 +46,7 @@ def run(
 
 
 def seeded(estimator: Any, seed: int) -> Any:
-    """Return the estimator with a seed wherever its own is None, so that its answer is settled."""
+    """Return the estimator with all seeds set, so that its results are reproducible."""
     unset = {
         name: seed
         for name, value in estimator.get_params(deep=True).items()
@@ -56,7 +56,7 @@ def seeded(estimator: Any, seed: int) -> Any:
 
 
 def without_checkpoint(estimator: Any) -> Any:
-    """Return the estimator without a checkpoint, whose folder has room for one fit only."""
+    """Return the estimator without a checkpoint, whose folder holds a single fit."""
     given = {
         name: None
         for name, value in estimator.get_params(deep=True).items()
@@ -73,9 +73,9 @@ def in_short(heard: Sequence[Sequence[Heard]], what: str, who: str = "") -> list
     heard : sequence of sequences of Heard
         The warnings of every fit.
     what : str
-        What the fits are called, such as "folds".
+        Name of the fits in messages, such as "folds".
     who : str
-        What the sentences begin with, such as the name of a model.
+        Beginning of the sentences, such as the name of a model.
     """
     same: dict[Any, list[Heard]] = {}
     for fit in heard:

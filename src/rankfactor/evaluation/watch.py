@@ -1,4 +1,4 @@
-"""What happens beside a computation: Ctrl-C and warnings, neither of which may be lost."""
+"""Ctrl-C and warnings during a computation, neither of which may be lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankfactor.engine.interruption import interruptible_once
 
 
 class Heard(NamedTuple):
-    """A warning as it was given: its category and its text."""
+    """A recorded warning: its category and its text."""
 
     category: type[Warning]
     text: str
@@ -22,11 +22,11 @@ class Heard(NamedTuple):
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
-    """Give a function that tells whether Ctrl-C came since, even if it was caught.
+    """Yield a function that returns whether Ctrl-C came since, even if it was caught.
 
-    A fit answers Ctrl-C by keeping what it has so far. Inside a longer computation that would
-    pass a half-finished fit on as a finished one, so the computation asks afterwards. In the
-    midst of compiled code Ctrl-C gives a `SystemError`, which is a `KeyboardInterrupt` here.
+    On Ctrl-C a fit keeps its current state. Inside a longer computation that would pass an
+    unfinished fit on as finished, so the computation checks afterwards. During compiled code Ctrl-C
+    raises a `SystemError`, which becomes a `KeyboardInterrupt` here.
     """
     with interruptible_once() as ctrl_c:
         try:
@@ -48,9 +48,9 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Let processes that are started within ignore Ctrl-C: the one that started them heeds it.
+    """Make processes started in the block ignore Ctrl-C: the parent process handles it.
 
-    A terminal tells all of them, and each would write a traceback of its own.
+    A terminal signals all of them, and each would print its own traceback.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -71,12 +71,12 @@ def watched_fit(
     sampling: Callable[[int, int, str], None] | None = None,
     stage: Callable[[str, int, int, str], None] | None = None,
 ) -> bool:
-    """Fit a factor model, telling of the iterations done and the most there can be.
+    """Fit a factor model, reporting the iterations done and their maximum.
 
-    ``sampling`` is told of the sweeps of a Gibbs sampler, of all in all, and how it has mixed;
-    ``stage`` of the steps of a fit to many samples, and of the passes done.
+    ``sampling`` reports the sweeps of a Gibbs sampler, their total, and its mixing; ``stage`` the
+    steps of a fit to many samples, and the passes done.
 
-    Returns whether Ctrl-C ended the fit early; what it had is then kept, and it has warned of it.
+    Returns whether Ctrl-C ended the fit early; its state is then kept, and a warning was given.
     """
     tell(0, classifier.max_iter)
 
@@ -102,7 +102,7 @@ def watched_fit(
     together = {} if groups is None else {"groups": groups}
     with interrupts() as came:
         classifier.fit(table, labels, **together)
-    # The display is no part of the model, and would not outlive this call.
+    # The display is not part of the model and must not outlive this call.
     classifier.set_params(progress=None)
     tell(classifier.n_iter_, classifier.n_iter_)
     return came()
@@ -121,10 +121,10 @@ def recorded() -> Iterator[list[Heard]]:
 
 @contextmanager
 def overheard() -> Iterator[list[Heard]]:
-    """Collect the warnings of a block and give each kind once more at its end.
+    """Collect the warnings of a block and reissue each kind once at its end.
 
-    The second giving obeys the filters of the caller. It is left out if the block is interrupted:
-    its warnings are then about results that nobody will see.
+    Reissued warnings obey the filters of the caller. They are dropped if the block is interrupted,
+    since its results are then discarded.
     """
     try:
         with recorded() as heard:
@@ -133,14 +133,14 @@ def overheard() -> Iterator[list[Heard]]:
         heard = []
         raise
     finally:
-        # Under the filter "error" the first one is raised, as it would have been without us.
+        # With the filter "error" the first one is raised, as usual.
         for one in kinds(heard):
-            # Out of `overheard`, contextlib, and to the `with` statement.
+            # Skip `overheard` and contextlib, to point at the `with` statement.
             warnings.warn(one.text, one.category, stacklevel=3)
 
 
 def kinds(heard: list[Heard]) -> list[Heard]:
-    """Return the warnings without repetitions; those that differ in numbers only count as one."""
+    """Return the warnings without duplicates; those that differ only in numbers count as one."""
     seen: dict[tuple[type[Warning], str], Heard] = {}
     for one in heard:
         seen.setdefault(kind(one), one)
@@ -148,5 +148,5 @@ def kinds(heard: list[Heard]) -> list[Heard]:
 
 
 def kind(one: Heard) -> tuple[type[Warning], str]:
-    """Return what a warning has in common with those that differ from it in numbers only."""
+    """Return a key shared by warnings that differ only in numbers."""
     return one.category, re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", one.text)

@@ -1,4 +1,4 @@
-"""`Wrapper`: what classifiers around a classifier share."""
+"""`Wrapper`: base of classifiers that wrap another classifier."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 
 class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose answers are those of the fitted one inside, ``estimator_``."""
+    """A classifier that predicts with the fitted classifier inside, ``estimator_``."""
 
     estimator: Any
     estimator_: Any
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Learn what is done to the table, then fit the classifier inside to what comes of it."""
+        """Learn the transform of the table, then fit the classifier inside to the result."""
         table = self._learned_table(X)
         self.estimator_ = fit_with_groups(clone(self.estimator), table, y, groups)
         return self
 
     def _learned_table(self, X: Any) -> Any:
-        """The training table as the classifier inside has it, and what is done to new ones."""
+        """The transformed training table; learns the transform for new tables."""
         return X
 
     def _table(self, X: Any) -> Any:
-        """A new table as the classifier inside has it."""
+        """The transformed new table."""
         return X
 
     @property
@@ -37,12 +37,12 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     @property
     def classes_(self) -> Any:
-        """Labels in increasing order; a list with several label columns."""
+        """Labels in increasing order; a list if there are several label columns."""
         return self._fitted.classes_
 
     @property
     def chosen_(self) -> list[str]:
-        """What the classifier inside chose, in words, for every label column."""
+        """Settings chosen by the classifier inside, in words, for every label column."""
         return list(self._fitted.chosen_)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -55,7 +55,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
 
 def fit_with_groups(estimator: Any, X: Any, y: Any, groups: Any) -> Any:
-    """Fit an estimator, with the groups of samples if there are some and it takes them."""
+    """Fit an estimator, with groups if given and accepted."""
     if groups is None or not has_fit_parameter(estimator, "groups"):
         return estimator.fit(X, y)
     return estimator.fit(X, y, groups=groups)

@@ -1,6 +1,6 @@
-"""The paper's tables, reproduced, and a suite of data sets: one file a table.
+"""The paper's tables, reproduced, and a suite of data sets: one file per table.
 
-Every file says what the data are, which models are compared and what the paper has; how settings
-are chosen, how folds are made and what a result looks like is shared. Nothing is chosen on a test
-part. ``rankfactor reproduce`` is the way in from the command line.
+Every file states what the data are, which models are compared and what the paper reports; the
+choice of settings, the folds and the format of results are shared. Nothing is chosen on a test
+part. The command line interface is ``rankfactor reproduce``.
 """

@@ -1,4 +1,4 @@
-"""Tables by cross-validation: several tables, all tasks of each at once, the same folds for all."""
+"""Cross-validated experiments: several tables, all tasks of each at once, common folds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Published = Mapping[str, Mapping[str, Area]]  # the paper's numbers, by task and
 
 @dataclass(frozen=True)
 class Plan:
-    """How models are fitted and judged."""
+    """How models are fitted and evaluated."""
 
     way: str = "all"  # one of `rankfactor.experiments.entries.WAYS`
     n_folds: int = 10
@@ -32,10 +32,10 @@ class Plan:
     random_state: int = 0
     n_jobs: int = 1
     n_threads: int | None = None
-    max_samples: int | None = None  # what larger sets were cut down to
+    max_samples: int | None = None  # size to which larger sets are subsampled
 
     def told(self) -> dict[str, Any]:
-        """What a result depends on, as it is written beside it."""
+        """Settings that determine a result, as written beside it."""
         return {
             "settings": self.way,
             "folds": self.n_folds,
@@ -53,7 +53,7 @@ class _Found:
     notes: list[str] = field(default_factory=list)
 
     def take(self, known: Outcome, problem: Problem, rows: Sequence[Entry]) -> list[Entry]:
-        """Take what an earlier run has of a problem; return the entries that it lacks."""
+        """Copy an earlier run's results on a problem; return the missing entries."""
         mine = _of(known.rows, problem)
         records: list[dict[str, Any]] = mine.to_dict("records")  # type: ignore[assignment]
         by_key = {(one["task"], one["model"], one["settings"]): one for one in records}
@@ -85,7 +85,7 @@ def run_folds(
 ) -> Outcome:
     """Cross-validate models on the problems, one after the other.
 
-    Where a class is in fewer samples (or groups) than there are folds, the folds are fewer.
+    If a class has fewer samples (or groups) than folds, the number of folds is reduced.
 
     Parameters
     ----------
@@ -93,16 +93,15 @@ def run_folds(
     problems : iterable of Problem
     models : sequence of str
     published : mapping, optional
-        The paper's numbers, for the problems whose tasks have a name of the paper's.
+        The paper's numbers, for tasks named as in the paper.
     notes : sequence of str
-        What to tell besides.
+        Further notes.
     progress : callable, optional
-        Called with the name of a step, how much of it is done, and out of how much.
+        Called with the name of a step, the part done, and the total.
     keep : callable, optional
-        Called with what is finished so far, an incomplete outcome, after every problem but the
-        last.
+        Called with the results so far, an incomplete outcome, after every problem except the last.
     known : Outcome, optional
-        An earlier run with the same settings: models of a problem that it has are not run again.
+        An earlier run with the same settings: its results are not computed again.
     settings
         As for `Plan`.
 
@@ -111,7 +110,7 @@ def run_folds(
     InputError
         If the earlier run had other settings.
     KeyboardInterrupt
-        At Ctrl-C, if no problem is finished; else those that are finished are kept.
+        At Ctrl-C if no problem is finished; otherwise finished problems are kept.
     """
     plan = Plan(**settings)
     rows = entries(models, plan.way, plan.n_factors)
@@ -140,7 +139,7 @@ def run_folds(
 
     def outcome(*missing: str) -> Outcome:
         fits = pd.concat(found.fits, ignore_index=True)
-        told = (*dict.fromkeys(found.notes), *missing)  # forms of a set have the same notes
+        told = (*dict.fromkeys(found.notes), *missing)  # forms of a set share their notes
         table = pd.DataFrame(found.rows)
         return Outcome(name, title, table, fits, plan.told(), told, complete=not missing)
 
@@ -162,7 +161,7 @@ def _check_alike(known: Outcome, name: str, settings: Mapping[str, Any]) -> None
         if known.settings.get(setting) != value:
             raise InputError(
                 f"the earlier run had {setting} {known.settings.get(setting)}, not {value}: "
-                "give it the same settings, or begin in a folder of its own."
+                "use the same settings, or start in another folder."
             )
 
 
@@ -173,7 +172,7 @@ def _evaluate(
     plan: Plan,
     progress: Progress | None,
 ) -> Evaluation:
-    """Evaluation of one problem; what had to be changed for it goes to the notes."""
+    """Evaluation of one problem; adjustments are added to the notes."""
     n = len(problem.table)
     _, class_index = encode_labels(problem.labels, n)
     groups = None
@@ -183,9 +182,9 @@ def _evaluate(
     most = smallest_training_part(n, groups, max(folds, 1))
     notes += [f"{problem.data}: {one}" for one in problem.notes]
     if folds < plan.n_folds:
-        notes.append(f"{problem.data}: {folds} folds, as its smallest class has no more.")
+        notes.append(f"{problem.data}: {folds} folds, because of its smallest class.")
     if most < plan.n_factors:
-        notes.append(f"{problem.data}: {most} factors at most, as a training part has few samples.")
+        notes.append(f"{problem.data}: at most {most} factors, because training parts are small.")
 
     def tell(model: str, done: int, total: int) -> None:
         if progress is not None:
@@ -197,7 +196,7 @@ def _evaluate(
             n_factors=plan.n_factors,
             most_factors=max(most, 1),
             random_state=plan.random_state,
-            # Folds side by side use the cores better than the threads of one small fit.
+            # Parallel folds use the cores better than the threads of one small fit.
             n_threads=1 if plan.n_threads is None and plan.n_jobs != 1 else plan.n_threads,
             log=problem.log,
         )

@@ -1,4 +1,4 @@
-"""Damage to a table: a raw scale, outliers, missing cells; NaN stays NaN."""
+"""Damage to a table: raw scale, outliers, missing values; NaN stays NaN."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from rankfactor.typing import Floats
 
 OUTLIERS, MOVED = 0.01, 20.0  # share of cells, and by how many standard deviations they are moved
-# Standardised values beyond it would leave the range of single precision; a table of fewer than
-# 1,600 samples has none.
+# Larger standardised values would exceed the range of single precision; tables with fewer than
+# 1,600 samples have none.
 LARGEST = 40.0
 
 

@@ -1,20 +1,20 @@
-"""The models of an experiment: by name, at the paper's settings and at settings that are chosen.
+"""The models of an experiment: by name, at the paper's settings and at chosen settings.
 
 Probabilities are not calibrated, so seconds are those of the factors and classifiers.
 
 - **K = 20**: as in the paper, by joint mean field (``training="bayes"``); everything else is the
   library's default, the same for all data.
-- **default**: K = 20 and the library's default training, where that is another.
-- **chosen**: of the number of factors and, where there is a choice, the training (Bayes or
-  predictive), what is best by 3-fold cross-validation within the training part.
+- **default**: K = 20 and the library's default training, if different.
+- **chosen**: the number of factors and, where there is a choice, the training (Bayes or
+  predictive), chosen by 3-fold cross-validation within the training part.
 - **margin chosen**: as "K = 20", with the margin and the number of cuts of the rank likelihood
   chosen by 5-fold cross-validation within the training part, repeated three times. The paper does
   not state its margin. Only on request: "all" does not include it.
 
-Support vector machines and random forests have no such settings, or choose their own: they are in
-a table once. The Gaussian models and the support vector machines, which are not free of the scale
-of the data, get log2(1 + x) where a table is of raw intensities or counts
-(`rankfactor.experiments.log_scale.LogScale`); digits are not.
+Support vector machines and random forests have no such settings, or choose their own: they appear
+in a table once. The Gaussian models and the support vector machines, which depend on the scale of
+the data, get log2(1 + x) if a table contains raw intensities or counts
+(`rankfactor.experiments.log_scale.LogScale`); digits do not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ON_LOG_SCALE = ("G-L-Probit", "G-L-BSVM", "G-NL-BSVM", "L-SVM", "RBF-SVM")
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of a table: a model and how its settings came about."""
+    """One row of a table: a model and the origin of its settings."""
 
     model: str
     settings: str  # "K = 20", "default", "chosen", "margin chosen" or "its own"
@@ -57,15 +57,15 @@ class Entry:
 
 
 def check_models(names: Sequence[str]) -> list[str]:
-    """Names that there are, each once."""
+    """Unique names."""
     return list(named_models(list(names)))
 
 
 def entries(names: Sequence[str], way: str, n_factors: int = N_FACTORS) -> list[Entry]:
-    """Rows of a table for the models named, in one of `WAYS`.
+    """Rows of a table for the named models, in one of `WAYS`.
 
-    A model whose training is the paper's by default has "K = 20" for "default", and one without a
-    margin for "margin".
+    A model trained like the paper's by default gets "K = 20" for "default", and so does a model
+    without a margin for "margin".
     """
     if way not in WAYS:
         raise InputError(f"settings must be one of {', '.join(WAYS)}, not {way!r}.")
@@ -97,18 +97,17 @@ def build(
     Parameters
     ----------
     n_factors, most_factors : int
-        Factors where they are not chosen, and the most that a training part has samples for.
+        Number of factors if not chosen, and the maximum for the samples of a training part.
     measure : {"auc", "accuracy"}
-        What settings are chosen by.
+        Measure by which settings are chosen.
     log : bool or None
-        Whether the models that depend on the scale get the log scale; None for training tables of
-        raw intensities.
+        Whether scale-dependent models get the log scale; None decides by the training table.
     """
     most = max(FACTORS) if most_factors is None else most_factors
     factors = min(n_factors, most)
-    # No table needs calibrated probabilities, and classes and AUC are the same without.
+    # Calibration is not needed: classes and AUC are the same without it.
     fixed: dict[str, Any] = {"n_threads": n_threads, "calibration": "none"}
-    if entry.settings != DEFAULT:  # the paper's training, whatever the library's default
+    if entry.settings != DEFAULT:  # the paper's training, not the library's default
         fixed["training"] = "bayes"
         if entry.model in PRESETS:
             fixed["experts"] = "mixed"
@@ -137,7 +136,7 @@ def candidates(name: str, most_factors: int) -> list[dict[str, Any]]:
 
 
 def _has_choice_of_training(name: str) -> bool:
-    """Whether a model can be trained in more than one way: not by the ordinary rank likelihood."""
+    """Whether a model has a choice of training: all except the ordinary rank likelihood."""
     return name not in BASELINES and PRESETS[name].data != "ordinary_rank"
 
 

@@ -1,12 +1,12 @@
-"""Methods of factor analysis to compare: ours, and other programs where they are installed.
+"""Methods of factor analysis to compare: ours, and other programs if installed.
 
-All are given the number of factors when their loadings are compared with the truth. Those that can
-choose it are asked once more how many factors they find: ours by parallel analysis, mofapy2 by the
-factors that it uses out of more than there are.
+All methods get the true number of factors when their loadings are compared with the truth. Those
+that can choose the number are fitted again to find it: ours by parallel analysis, mofapy2 by the
+factors that it keeps out of a larger number.
 
-Other programs see every feature with mean 0 and standard deviation 1, so their loadings are
-standardised. scikit-learn takes no missing values: they are replaced by the mean of the feature.
-mofapy2 takes them as they are. It does not rotate, so its weights are also compared after a varimax
+Other programs get every feature with mean 0 and standard deviation 1, so their loadings are
+standardised. scikit-learn does not accept missing values: they are replaced by the mean of the
+feature. mofapy2 accepts them. It does not rotate, so its weights are also compared after a varimax
 rotation, which its users would have to do themselves. Its Gaussian likelihood is used for all data.
 """
 
@@ -28,12 +28,12 @@ from rankfactor.evaluation.watch import uninterrupted
 from rankfactor.steps.rotation import varimax
 from rankfactor.typing import Floats
 
-USED = 0.01  # share of the variance from which on a factor of mofapy2 counts as found
+USED = 0.01  # share of the variance above which a factor of mofapy2 counts as found
 SWITCHED_OFF = 1e-6  # length of the loadings of a factor, relative to the longest
 
 
 class How(NamedTuple):
-    """How a method is run."""
+    """Settings of a run of a method."""
 
     random_state: int = 0
     n_threads: int | None = None
@@ -47,13 +47,13 @@ class Method:
     label: str
     # Standardised loadings (d, K) of a table (n, d) at a given K.
     loadings: Callable[[Floats, int, How], Floats]
-    # Number of factors found, out of at most so many; None for a method that does not choose.
+    # Number of factors found, up to a maximum; None for a method that does not choose.
     count: Callable[[Floats, int, How], int] | None = None
-    package: str = ""  # what has to be installed besides rankfactor
+    package: str = ""  # package required besides rankfactor
 
     @property
     def installed(self) -> bool:
-        """Whether it can be run."""
+        """Whether its package is installed."""
         return not self.package or find_spec(self.package) is not None
 
     @property
@@ -69,7 +69,7 @@ def _fit_ours(likelihood: str, X: Floats, n_factors: int | str, how: How) -> Ran
         random_state=how.random_state,
         n_threads=how.n_threads,
     )
-    # A fit answers Ctrl-C with what it has so far, which is not a result here.
+    # On Ctrl-C a fit returns its current state, which is not a result here.
     with uninterrupted():
         return model.fit(X)
 
@@ -100,7 +100,7 @@ def _factor_analysis(rotation: str, X: Floats, n_factors: int, how: How) -> Floa
 
 
 def _fit_mofa(spike: bool, X: Floats, n_factors: int, how: How) -> Any:
-    """Trained model of mofapy2, with its default settings but for the prior of the weights."""
+    """Trained model of mofapy2, with default settings except the prior of the weights."""
     with _quiet():
         from mofapy2.run.entry_point import entry_point
 
@@ -119,7 +119,7 @@ def _mofa_loadings(spike: bool, rotated: bool, X: Floats, n_factors: int, how: H
     weights = np.asarray(nodes["W"].getExpectations()[0]["E"])  # (d, K)
     loadings: Floats = weights * np.asarray(nodes["Z"].getExpectation()).std(axis=0)
     if rotated:
-        # Next to the others, loadings of factors that are switched off would be rounding errors.
+        # Loadings of switched-off factors are rounding errors.
         lengths = np.linalg.norm(loadings, axis=0)
         used = lengths > SWITCHED_OFF * lengths.max()  # (K,)
         loadings[:, used] = loadings[:, used] @ varimax(loadings[:, used])
@@ -127,7 +127,7 @@ def _mofa_loadings(spike: bool, rotated: bool, X: Floats, n_factors: int, how: H
 
 
 def _mofa_count(spike: bool, X: Floats, most: int, how: How) -> int:
-    """Factors that explain more than `USED` of the variance, by its own measure."""
+    """Factors that explain more than `USED` of the variance, by mofapy2's own measure."""
     model = _fit_mofa(spike, X, most, how)
     with _quiet():
         explained = model.calculate_variance_explained()[0][0]  # (K,)
@@ -142,7 +142,7 @@ def standardised(X: Floats) -> Floats:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop what other programs print and warn of."""
+    """Suppress output and warnings of other programs."""
     said = io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
         warnings.simplefilter("ignore")

@@ -19,8 +19,8 @@ class FewLabels(Wrapper):
     ----------
     estimator : classifier
     n_labels : int
-        Labels of every label column that are kept, drawn in proportion to its classes: at least
-        one of each class. If there are fewer, all are kept.
+        Labels kept per label column, drawn in proportion to its classes, at least one of each
+        class. If there are fewer, all are kept.
     random_state : int or None
         Seed. If it is None, `rankfactor.evaluation.cross_validate` sets it by fold, so that all
         models of a fold are given the same labels.
@@ -32,7 +32,7 @@ class FewLabels(Wrapper):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Hide the other labels, then fit the classifier inside."""
+        """Remove the other labels, then fit the classifier inside."""
         labels = pd.DataFrame(y).astype(object)
         _, class_index = encode_labels(labels, len(labels))
         rng = np.random.default_rng(self.random_state)
@@ -45,8 +45,8 @@ class FewLabels(Wrapper):
 def kept_labels(class_index: Integers, n_labels: int, rng: np.random.Generator) -> Integers:
     """Positions of the labels to keep, of class numbers (n,) with -1 for a missing label.
 
-    Labels of a class are put in a random order, the i-th of m at (i - 1/2) / m and the first at 0;
-    those nearest to 0 are kept.
+    Labels of a class are put in random order, the i-th of m at (i - 1/2) / m and the first at 0;
+    those closest to 0 are kept.
     """
     places = np.full(len(class_index), np.inf)
     classes = np.unique(class_index[class_index >= 0])

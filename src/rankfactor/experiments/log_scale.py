@@ -1,4 +1,4 @@
-"""`LogScale`: a classifier on the log scale, where a table needs it."""
+"""`LogScale`: a classifier on the log scale, if a table needs it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pandas as pd
 
 from rankfactor.evaluation.wrapper import Wrapper
 
-# A non-negative table that reaches beyond it is of raw intensities or counts of molecules; pixels
-# (255) and log scales do not.
+# A non-negative table with larger values contains raw intensities or molecule counts; pixels (255)
+# and log scales stay below.
 RAW_SCALE = 1000.0
 
 
 class LogScale(Wrapper):
-    """A classifier on log2(1 + x), if the training table is of raw intensities or counts.
+    """A classifier on log2(1 + x), if the training table contains raw intensities or counts.
 
-    That is the case if all its values are at least 0 and the largest exceeds 1000, or if ``log``
-    says so. Values below zero count as zero. ``logged_`` tells whether it was.
+    This is assumed if all values are at least 0 and the largest exceeds 1000, or set by ``log``.
+    Negative values count as zero. ``logged_`` records the decision.
     """
 
     def __init__(self, estimator: Any, log: bool | None = None) -> None:
@@ -34,7 +34,7 @@ class LogScale(Wrapper):
 
 
 def is_raw(X: Any) -> bool:
-    """Whether a table is of raw intensities or counts, by its known values."""
+    """Whether a table contains raw intensities or counts, judged by its known values."""
     if isinstance(X, pd.DataFrame) and not all(map(pd.api.types.is_numeric_dtype, X.dtypes)):
         return False
     values = np.asarray(X, float)

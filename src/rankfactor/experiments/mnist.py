@@ -1,4 +1,4 @@
-"""Table 3: handwritten 3 against 5 of MNIST, 11,552 images to learn from and 1,902 for the test."""
+"""Table 3: handwritten 3 against 5 of MNIST, 11,552 training and 1,902 test images."""
 
 from __future__ import annotations
 

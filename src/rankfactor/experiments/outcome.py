@@ -1,4 +1,4 @@
-"""`Outcome`: what an experiment found, as a frame, as text to print and as values for JSON."""
+"""`Outcome`: result of an experiment, as a frame, as text and as values for JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from rankfactor.__about__ import __version__
 
-Progress = Callable[[str, int, int], None]  # step, how much of it is done, out of how much
+Progress = Callable[[str, int, int], None]  # step, part done, total
 # Headings of columns, which mean and standard deviation share, and decimals of each.
 _MEASURES = {
     "error": ("error %", 2),
@@ -22,15 +22,15 @@ _MEASURES = {
 _WORDS = ("data", "task", "model", "settings")
 
 
-# Equality of frames is elementwise, so the generated comparison could not give one truth value.
+# Equality of frames is elementwise, so the generated comparison has no single truth value.
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What an experiment found.
+    """Result of an experiment.
 
-    There is one row per model and way of settings (and data and task where there are several):
+    There is one row per model and way of settings (and data set and task if there are several):
     ``model``, ``settings``, measures (``error``, or ``auc`` and ``accuracy``) with ``..._sd``,
-    ``seconds`` of a fit, ``chosen`` (settings chosen, with how often) and the paper's numbers as
-    ``paper_...``, NaN where it has none.
+    ``seconds`` per fit, ``chosen`` (chosen settings with counts) and the paper's numbers as
+    ``paper_...``, NaN if it has none.
     """
 
     name: str
@@ -38,12 +38,12 @@ class Outcome:
     rows: pd.DataFrame
     fits: pd.DataFrame  # one row per fit
     settings: Mapping[str, Any]  # what the experiment was run with
-    notes: tuple[str, ...] = ()  # what a reader has to know, one sentence each
+    notes: tuple[str, ...] = ()  # notes for the reader, one sentence each
     summary: pd.DataFrame = field(default_factory=pd.DataFrame)  # mean ranks of a suite
-    complete: bool = True  # False if it was interrupted; what was finished is there
+    complete: bool = True  # False if it was interrupted; finished parts are kept
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; NaN has to be made null by who writes JSON."""
+        """Everything as plain values; the writer of JSON must turn NaN into null."""
         return {
             "experiment": self.name,
             "title": self.title,
@@ -58,7 +58,7 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The outcome whose `to_dict` this was, NaN or null for what is not known."""
+        """Inverse of `to_dict`; unknown values are NaN or null."""
         rows, fits, summary = (
             pd.DataFrame([{k: np.nan if v is None else v for k, v in one.items()} for one in part])
             for part in (values["rows"], values["fits"], values["summary"])
@@ -68,7 +68,7 @@ class Outcome:
         return cls(name, title, rows, fits, settings, notes, summary, complete)
 
     def readable(self) -> pd.DataFrame:
-        """The rows as text, with the spread behind a mean and the paper's numbers beside ours."""
+        """The rows as text, with the spread after each mean and the paper's numbers beside ours."""
         shown: dict[str, Any] = {
             name: self.rows[name].astype(str) for name in _WORDS if name in self.rows
         }
@@ -99,7 +99,7 @@ class Outcome:
         return "\n\n".join(parts) + "\n"
 
 
-Keep = Callable[[Outcome], None]  # takes what is finished so far
+Keep = Callable[[Outcome], None]  # takes the results so far
 
 
 def in_turn(
@@ -108,10 +108,10 @@ def in_turn(
     outcome: Callable[..., Outcome],
     keep: Keep | None,
 ) -> Outcome:
-    """Run the parts of an experiment, which have names, one after the other.
+    """Run the named parts of an experiment one after the other.
 
-    ``run`` says whether a part is news, ``outcome`` gives what is finished, with a note of what is
-    missing. Ctrl-C keeps what is finished; if that is nothing it is raised.
+    ``run`` returns whether a part added results; ``outcome`` returns the results so far, with a
+    note on what is missing. Ctrl-C keeps finished parts; without any, it is raised.
     """
     for number, part in enumerate(parts):
         try:
@@ -119,7 +119,7 @@ def in_turn(
         except KeyboardInterrupt:
             if not number:
                 raise
-            return outcome(f"Interrupted in {part.name}: it and what follows are left out.")
+            return outcome(f"Interrupted in {part.name}: it and the following parts are left out.")
         if news and keep is not None and number < len(parts) - 1:
             left = ", ".join(one.name for one in parts[number + 1 :])
             keep(outcome(f"Not finished: {left}."))
@@ -152,7 +152,7 @@ def markdown_table(frame: pd.DataFrame) -> str:
 
 
 def counted(values: pd.Series[Any]) -> str:
-    """Choices with how often each was made, the most frequent first."""
+    """Choices with their counts, most frequent first."""
     counts = values[values != ""].value_counts()
     if len(counts) == 1:
         return str(counts.index[0])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Error(NamedTuple):
-    """Test error and its standard deviation over repetitions in %, and seconds."""
+    """Test error and its standard deviation over repeats in %, and seconds."""
 
     error: float = nan
     error_sd: float = nan
@@ -27,14 +27,14 @@ class Area(NamedTuple):
 
 
 def beside(numbers: Error | Area) -> dict[str, float]:
-    """The paper's numbers under the names that they have beside ours."""
+    """The paper's numbers under their column names."""
     return {f"paper_{name}": value for name, value in numbers._asdict().items()}
 
 
 def _areas(tasks: list[str], printed: dict[str, list[float]]) -> dict[str, dict[str, Area]]:
     """Areas by task, then by model.
 
-    Printed are, by model, AUC, error bar and accuracy of every task, and the seconds.
+    Input by model: AUC, error bar and accuracy of every task, and the seconds.
     """
     return {
         task: {model: Area._make([*row[3 * i :][:3], row[-1]]) for model, row in printed.items()}

@@ -1,9 +1,9 @@
 """The paper's figures: loadings of digits as images, coefficients of joint tasks, gene networks.
 
-A figure is of one fit to all training samples (of a table that is cross-validated, to all samples)
-at the paper's number of factors; it judges no model, so nothing is held out. The four models of the
-digits are those of the supplement. The joint tasks are shown for R-L-BSVM, as in the paper, and of
-each of its factors the 200 leading genes are listed, which the paper tested for pathways.
+Each figure shows one fit to all training samples (for cross-validated tables, to all samples) at
+the paper's number of factors; figures do not evaluate models, so nothing is held out. The four
+models of the digits are those of the supplement. The joint tasks are shown for R-L-BSVM, as in the
+paper, with the 200 leading genes of each factor, which the paper tested for pathways.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from rankfactor.posterior import Posterior
 DIGIT_MODELS = ("G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM")
 JOINT_MODEL = "R-L-BSVM"
 TOP_FEATURES = 200
-# Beyond some hundred lines a drawn network is a ball of wool; its table has more.
+# With more links a drawn network is unreadable; its table has more.
 DRAWN_EDGES = 250
 LISTED_EDGES = 2000
 
 
 @dataclass
 class Pictures:
-    """What to draw and to list, by the name of a file without its ending."""
+    """Figures and tables to write, by file name without extension."""
 
     figures: dict[str, Figure] = field(default_factory=dict)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Fits:
-    """How models are fitted for their pictures."""
+    """Settings of the fits for pictures."""
 
     n_factors: int = N_FACTORS
     random_state: int = 0
@@ -71,7 +71,7 @@ class Fits:
         tell = self.progress or (lambda *step: None)
         step = f"{name}: {model} for figures"
         tell(step, 0, 1)
-        # A table has to have more samples than factors.
+        # A table needs more samples than factors.
         factors = min(self.n_factors, len(table) - 1)
         estimator = build(
             Entry(model, f"K = {factors}"),
@@ -80,7 +80,7 @@ class Fits:
             n_threads=self.n_threads,
             log=False,
         )
-        # A fit answers Ctrl-C with what it has so far, which is not the model to draw.
+        # On Ctrl-C a fit returns its current state, which must not be drawn.
         with uninterrupted():
             fitted = estimator.fit(table, labels, groups=groups)
         tell(step, 1, 1)
@@ -91,7 +91,7 @@ class Fits:
 def digit_pictures(
     name: str, title: str, data: Dataset, image_shape: tuple[int, int], fits: Fits
 ) -> Pictures:
-    """Loadings of `DIGIT_MODELS` as images, and the leading ones of all side by side.
+    """Loadings of `DIGIT_MODELS` as images, and the leading factors of all models side by side.
 
     Files begin with the name. Models are fitted to the training part of the data, and the shape is
     the height and width of an image.
@@ -115,8 +115,8 @@ def joint_pictures(
 ) -> Pictures:
     """Coefficients of all tasks of a problem, its network, and the leading features of factors.
 
-    The leading features of every factor are tested against gene sets if there are some; a problem
-    whose features are in none of them is left out there, with a note.
+    With gene sets, the leading features of every factor are tested against them; a problem whose
+    features are in none of them is skipped, with a note.
     """
     found = Pictures()
     for problem in problems:

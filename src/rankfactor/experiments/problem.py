@@ -1,4 +1,4 @@
-"""`Problem`: a table with the tasks that are asked of it, and how label columns become tasks."""
+"""`Problem`: a table with its tasks, and the conversion of label columns to tasks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Problem:
     groups: pd.Series[Any] | None = None  # samples of one group stay in one fold
     notes: tuple[str, ...] = ()  # what was done to the table
     paper: Mapping[str, str] = field(default_factory=dict)  # the paper's names of tasks
-    form: str = ""  # how the table is seen, where a set is seen in several forms
-    n_labels: int | None = None  # labels of a task that a training part keeps; None for all
+    form: str = ""  # form of the table, if a set is used in several forms
+    n_labels: int | None = None  # labels per task kept in a training part; None for all
     log: bool | None = None  # whether the log scale is used, as for `LogScale`
 
     @property
@@ -36,7 +36,7 @@ class Problem:
 
     @property
     def place(self) -> dict[str, str]:
-        """Columns of a table that say where a row belongs."""
+        """Columns of a table that identify a row."""
         return {"data": self.data} | ({"form": self.form} if self.form else {})
 
     @classmethod
@@ -49,7 +49,7 @@ class Problem:
         groups: pd.Series[Any] | None = None,
         notes: tuple[str, ...] = (),
     ) -> Self:
-        """Problem with all tasks of some label columns; of one they are ``tasks_of`` it."""
+        """Problem with all tasks of some label columns; ``tasks_of`` gives those of one column."""
         labels: dict[str, Any] = {}
         paper: dict[str, str] = {}
         for tasks, known in map(tasks_of, columns):
@@ -59,10 +59,10 @@ class Problem:
 
 
 def against(column: pd.Series[Any], first: Collection[str], second: Collection[str] | None) -> Any:
-    """A task of two sides: labels of the first, of the second, and unknown for all else.
+    """A task with two sides: labels of the first, of the second, and unknown otherwise.
 
-    The label of a side is its classes joined by " or "; a second side of None is everything else
-    that is known, with the label "Others".
+    The label of a side is its classes joined by " or "; a second side of None means all other known
+    labels, with the label "Others".
     """
     known = column.notna().to_numpy()
     one = column.isin(list(first)).to_numpy()
@@ -93,9 +93,9 @@ def one_against_the_rest(column: pd.Series[Any]) -> dict[str, Any]:
 def found_columns(
     annotations: pd.DataFrame, words: Collection[str], labels: Collection[str], source: str
 ) -> list[str]:
-    """Columns that labels are in: those named, else those whose name has one of the words.
+    """Label columns: those named, otherwise those whose name contains one of the words.
 
-    Words are in lower case; ``source`` says in messages where the columns are.
+    Words are in lower case; ``source`` is the origin of the columns in messages.
     """
     given = ", ".join(f"'{name}'" for name in annotations.columns)
     for name in labels:

@@ -1,13 +1,13 @@
 """Models compared over data sets: mean ranks, Friedman's test, Nemenyi's critical difference.
 
-Demsar (2006, JMLR 7): on every set the best of k models has rank 1, equal ones the mean of their
-ranks. Friedman's test, in the form of Iman and Davenport, asks whether the mean ranks over N sets
-differ at all; two models differ at the level alpha if their mean ranks are further apart than
+Demsar (2006, JMLR 7): on every set the best of k models has rank 1; ties share the mean of their
+ranks. Friedman's test, in the form of Iman and Davenport, tests whether the mean ranks over N sets
+differ at all; two models differ at level alpha if their mean ranks differ by more than
 
     q_alpha sqrt(k (k + 1) / (6 N)),
 
-q_alpha being the quantile of the studentised range for k groups and infinitely many degrees of
-freedom, divided by the root of 2.
+where q_alpha is the quantile of the studentised range for k groups and infinitely many degrees of
+freedom, divided by the square root of 2.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Ranks:
     critical: float = float("nan")  # Nemenyi's difference at the level of 5 %; NaN likewise
 
     def as_good(self, model: str) -> list[str]:
-        """Models whose mean rank is not distinguishable from that of a model, itself included."""
+        """Models not significantly different from a model in mean rank, itself included."""
         if np.isnan(self.critical):
             return [str(one) for one in self.mean.index]
         near = (self.mean - self.mean[model]).abs() <= self.critical

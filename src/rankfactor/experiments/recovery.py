@@ -1,12 +1,11 @@
-"""Recovery of known factors: simulated tables in several forms, our models beside other programs.
+"""Recovery of known factors: simulated tables in several forms, our models and other programs.
 
 Each method gets a table and the true number of factors. Its loadings are compared with the true
 ones by their mean absolute cosine, factors matched one to one. Methods that choose the number of
-factors are then fitted again without being given it.
+factors are then fitted again without it.
 
 Programs that are not installed, or that fail, are left out and named in a note. Fits run one after
-another. Every method is run once before its time is taken, so that compilation and imports do not
-count.
+another. Every method is run once before it is timed, so that compilation and imports do not count.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def run(
         Names of `rankfactor.experiments.simulated.FORMS`; by default all in the first case, and
         `FORMS_OF_CASES` in the others.
     n_repeats : int
-        Tables of every case and form.
+        Tables per case and form.
     random_state : int
     n_threads : int or None
         Threads of a fit, linear algebra included; None for all cores.
@@ -113,7 +112,7 @@ def run(
     Raises
     ------
     InputError
-        If a name is not known, or no method is installed.
+        If a name is unknown, or no method is installed.
     """
     methods, absent = _installed(check_models(models))
     parts = _parts(_known("cases", cases, CASES) or list(CASES), _known("seen_as", seen_as, FORMS))
@@ -177,7 +176,7 @@ def drawn(found: Outcome) -> Pictures:
 
 
 def check_models(names: Sequence[str]) -> list[str]:
-    """Names of methods, each once; a name that is not known is refused."""
+    """Unique names of methods; unknown names are refused."""
     return _known("models", names, METHODS)
 
 
@@ -220,7 +219,7 @@ def _parts(cases: Sequence[str], forms: Sequence[str]) -> list[Part]:
 def _measure(method: Method, table: Simulated, how: How, *, warm: bool) -> dict[str, Any]:
     """Cosine, number of factors found and seconds of a method on a table."""
     n_factors = table.loadings.shape[1]
-    # Linear algebra of several threads is slower on small tables where cores are shared.
+    # Multithreaded linear algebra is slower on small tables if cores are shared.
     with threadpool_limits(how.n_threads):
         if warm:
             method.loadings(table.X, n_factors, how)
@@ -260,11 +259,11 @@ def _wide(rows: pd.DataFrame, measure: str, over: str, digits: int, *beside: str
     Parameters
     ----------
     rows : DataFrame
-        As of `_rows`; rows that a cell has in common are averaged.
+        As from `_rows`; rows of the same cell are averaged.
     measure : str
         Methods that lack it everywhere are left out.
     over : {"form", "case"}
-        What the columns are.
+        Meaning of the columns.
     digits : int
     beside : str
         ``"form"`` for a row per form and method.
@@ -287,7 +286,7 @@ def _wide(rows: pd.DataFrame, measure: str, over: str, digits: int, *beside: str
 
 
 def _heading(case: str) -> str:
-    """What a case has other than the first."""
+    """Difference between a case and the first."""
     base, size = CASES[BASE], CASES[case]
     signs = {"n": "n = ", "d": "d = ", "n_factors": "K = ", "noise": "noise "}
     changed = [

@@ -1,12 +1,12 @@
 """Table 5: sepsis from RNA sequencing.
 
-The paper's series, GSE63042, is described by its series matrix; its counts are in a file of their
-own, as usual for sequencing data. Without them three sets stand in: ``tb_suscept_counts`` (cells of
+The paper's series, GSE63042, is described by its series matrix; its counts are in a separate file,
+as usual for sequencing data. Without it three other sets are used: ``tb_suscept_counts`` (cells of
 25 people, infected and not: RNA-seq counts, grouped by person), ``sepsis_gse13015`` (microarrays of
 raw intensity) and ``sepsis_metabolomics`` (repeated samples of 41 patients, grouped by patient).
 
-As in the paper, features of counts with more than a quarter of zeros are left out, and samples are
-rescaled to a common total; the Gaussian models see logarithms, and Poisson factor analysis rounded
+As in the paper, count features with more than a quarter of zeros are left out, and samples are
+rescaled to a common total; the Gaussian models get logarithms, and Poisson factor analysis rounded
 values.
 """
 
@@ -67,7 +67,7 @@ def problems(
     labels: Sequence[str] = (),
     groups: str | None = None,
 ) -> list[Problem]:
-    """The problem of the user's own GEO series matrix, or those that stand in for the paper's.
+    """The problem of the user's own GEO series matrix, or the sets that replace the paper's.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def problems(
     counts : Path, optional
         Table of its values, if the series has none.
     labels : sequence of str
-        Its columns of labels; by default those that look like it.
+        Its columns of labels; by default those that look like labels.
     groups : str, optional
         Its column of groups, such as patients.
     """
@@ -88,7 +88,7 @@ def problems(
 
 
 def stand_ins() -> Iterator[Problem]:
-    """The sets that stand in for the paper's."""
+    """The sets that replace the paper's."""
     data = load("tb_suscept_counts")
     table, notes = rescaled(data.table)
     labels = data.labels[["y", "status"]]
@@ -116,7 +116,7 @@ def read_series(
     names = found_columns(annotations, WORDS, labels, str(path))
     wanted = [*names, *([groups] if groups is not None else [])]
     if groups is not None and groups not in annotations:
-        raise InputError(f"{path} has no column '{groups}' to take as groups.")
+        raise InputError(f"{path} has no column '{groups}' to use as groups.")
     if counts is not None:
         annotations = align_labels(values.index, annotations[wanted], source=path, unknown="ignore")
     columns = [annotations[name] for name in names]
@@ -128,7 +128,7 @@ def read_series(
 def rescaled(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Counts at a common total, without the features that are mostly zero.
 
-    Anything but non-negative values is left as it is: it has been scaled before.
+    Tables with negative values are left unchanged: they have been scaled before.
     """
     if (table.to_numpy() < 0).any():
         return table, ("some values are negative, so samples are not rescaled.",)
@@ -152,8 +152,8 @@ def rescaled(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
 def outcomes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Tasks of a column of outcomes, and the paper's names of those that it has.
 
-    SIRS (or not septic), survivors and deaths of sepsis are known by their usual names; the tasks
-    are then the paper's three. Of other columns every class is set against the rest.
+    SIRS (or not septic), survivors and deaths of sepsis are recognised by their usual names; the
+    tasks are then the paper's three. For other columns, each class is set against the rest.
     """
     side_of = {str(one): _side(str(one).lower()) for one in column.dropna().unique()}
     if sorted(map(str, side_of.values())) != ["died", "lived", "sirs"]:

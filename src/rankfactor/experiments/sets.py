@@ -1,8 +1,8 @@
-"""The sets of the suite as problems: those of the library, or of a folder of the user's own.
+"""The sets of the suite as problems: those of the library, or of a user's folder.
 
-Sets are those of `rankfactor.data.collection`, or the NumPy archives of a folder, of the form of
-`rankfactor.data.npz`: ``X``, the label ``y``, and columns ``lab_*``, of which one with the name
-patient, individual, subject, donor or groups keeps samples together.
+Sets are those of `rankfactor.data.collection`, or the NumPy archives of a folder in the format of
+`rankfactor.data.npz`: ``X``, the label ``y``, and columns ``lab_*``. A column named patient,
+individual, subject, donor or groups keeps samples together.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def load_problems(
     Parameters
     ----------
     folder : Path or None
-        Folder of ``.npz`` archives, in place of the library's sets.
+        Folder of ``.npz`` archives, instead of the library's sets.
     sets : sequence of str
-        Names of the sets to take; by default all.
+        Names of the sets to use; by default all.
     max_samples : int
-        Larger sets are represented by as many samples, drawn by class.
+        Larger sets are subsampled to this size, drawn by class.
     random_state : int
 
     Raises
@@ -54,7 +54,7 @@ def load_problems(
 
 
 def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
-    """The library's sets, or those named; one that cannot be had is left out with a note."""
+    """The library's sets, or those named; unavailable ones are left out with a note."""
     infos = {info.name: info for info in list_datasets()}
     for name in sets:
         if name not in infos:
@@ -76,7 +76,7 @@ def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
             continue
         table, words = data.table, list(infos[name].words)
         if words:
-            # 0/1 features of all samples: they say which words there are, and nothing of classes.
+            # 0/1 features from all samples: they use the words that occur, not the classes.
             plan, whole = FeaturePlan.learn(table.join(data.labels[words]))
             table = pd.DataFrame(whole.values, table.index, plan.names)
         yield _problem(name, table, data.labels, list(infos[name].labels))
@@ -84,7 +84,7 @@ def _known(sets: Sequence[str], notes: list[str]) -> Iterator[Problem]:
 
 def _of_folder(folder: Path, sets: Sequence[str]) -> Iterator[Problem]:
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder. Give one that holds .npz archives.")
+        raise InputError(f"{folder} is not a folder: give one with .npz archives.")
     files = {path.stem: path for path in sorted(folder.glob("*.npz"))}
     if not files:
         raise InputError(f"{folder} has no .npz archive: put tables of the form X, y into it.")
@@ -107,7 +107,7 @@ def _problem(
     kept = None if groups is None else annotations[groups]
     notes: tuple[str, ...] = ()
     if kept is not None:
-        # A sample without a group belongs to none but its own.
+        # A sample without a group forms its own group.
         kept = kept.where(kept.notna(), pd.Series(table.index, index=table.index).astype(str))
         notes = (f"samples of the same '{groups}' are kept together.",)
     return Problem(name, table, annotations[tasks], kept, notes)

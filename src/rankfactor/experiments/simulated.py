@@ -67,8 +67,8 @@ def cosine(found: Floats, truth: Floats) -> float:
     Parameters
     ----------
     found : array, shape (d, k)
-        In any order, with any signs and lengths: loadings that are tiny, but not zero, count by
-        their direction. A true factor without a partner has cosine 0.
+        In any order, with any signs and lengths: tiny but nonzero loadings count by their
+        direction. A true factor without a match has cosine 0.
     truth : array, shape (d, K)
         True factors without any loading are left out.
     """
@@ -121,7 +121,7 @@ def _mixture(y: Floats, rng: np.random.Generator) -> Floats:
 
 
 class Form(NamedTuple):
-    """How a method sees y."""
+    """Form in which a method sees y."""
 
     label: str
     see: Callable[[Floats, np.random.Generator], Floats]  # y (n, d) to X (n, d)

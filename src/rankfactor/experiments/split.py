@@ -1,7 +1,7 @@
-"""Tables of a given split: fit to the training part, count errors on the test part, again by seed.
+"""Experiments with a given split: fit to the training part, count test errors, repeat by seed.
 
-Settings that are chosen are chosen by accuracy within the training part. The test part is used
-once per fit, and nothing is decided by it. Ctrl-C keeps the models all of whose fits are done.
+Settings are chosen by accuracy within the training part. The test part is used once per fit and
+decides nothing. Ctrl-C keeps the models whose fits are all finished.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run_split(
                 measure="accuracy",
                 log=False,
             )
-            # A fit answers Ctrl-C with what it has so far, which is no result here.
+            # On Ctrl-C a fit returns its current state, which is not a result here.
             with uninterrupted():
                 found.append(_fit(entry, repeat + 1, model, data, test))
         fits.extend(found)
@@ -77,7 +77,7 @@ def run_split(
         notes = (
             f"Trained on {int((~test).sum())} samples, tested on {int(test.sum())}; mean and "
             f"standard deviation over {n_repeats} seed{'s' if n_repeats > 1 else ''}. Seconds are "
-            "of a fit, the choice of settings included.",
+            "per fit, including the choice of settings.",
             "The paper's NL-SVM is RBF-SVM here.",
             *missing,
         )

@@ -1,20 +1,21 @@
-"""The stress suite: every set of the suite as given and damaged, models at the same settings.
+"""Stress suite: every set of the suite as given and damaged, models at the same settings.
 
-A set is seen in six forms:
+A set is used in six forms:
 
 - **as given**;
 - **raw scale**: every feature is exp(2 y), y being its standardised values;
-- **1 % outliers**: so many cells are moved by 20 standard deviations of their feature, up or down;
-- **20 % missing**: so many cells are missing;
-- **40 labels**, **12 labels**: so many samples of a training part keep their label of a task, drawn
-  by class, at least one of each. The others stay in the table without a label: factor models learn
-  from them, the other models leave them out.
+- **1 % outliers**: this share of cells is moved by 20 standard deviations of their feature, up or
+  down;
+- **20 % missing**: this share of cells is missing;
+- **40 labels**, **12 labels**: this many samples of a training part keep their label of a task,
+  drawn by class, at least one of each. The others stay in the table without a label: factor models
+  learn from them, the other models leave them out.
 
-Cells are damaged before the folds are made, so the samples to be predicted are damaged, too. Their
-labels are never hidden.
+Cells are damaged before the folds are made, so test samples are damaged as well. Their labels are
+never removed.
 
 The log scale. As in the suite, the models that depend on the scale (see
-`rankfactor.experiments.entries`) get log2(1 + x) where the table as given is of raw intensities or
+`rankfactor.experiments.entries`) get log2(1 + x) if the table as given contains raw intensities or
 counts, in all forms but one: on the raw scale no model gets a transform, since that form shows what
 happens to a user who did not choose one.
 """
@@ -139,15 +140,15 @@ def run(
 
 NOTES = (
     "The AUC of a set is the mean over its tasks. Cells are damaged before the folds are made, in "
-    "training and test parts alike; labels are hidden in training parts only, and all test samples "
-    "are judged.",
-    "Where the table as given is of raw intensities or counts, G-L-BSVM, L-SVM and RBF-SVM get "
+    "training and test parts alike; labels are removed in training parts only, and all test "
+    "samples are judged.",
+    "If the table as given contains raw intensities or counts, G-L-BSVM, L-SVM and RBF-SVM get "
     "log2(1 + x). On the raw scale no model gets a transform.",
 )
 
 
 def seen(problem: Problem, form: str, random_state: int) -> Problem:
-    """The problem in one of `FORMS`; damage depends on the form and the seed only."""
+    """The problem in one of `FORMS`; damage depends only on the form and the seed."""
     rng = np.random.default_rng([random_state, list(FORMS).index(form)])
     given = replace(problem, form=form, log=is_raw(problem.table))
     return FORMS[form](given, rng)
@@ -156,8 +157,8 @@ def seen(problem: Problem, form: str, random_state: int) -> Problem:
 def by_set(rows: pd.DataFrame) -> pd.DataFrame:
     """Means over the tasks of a set: ``data``, ``form``, ``model``, ``auc``, ``auc_sd``, ``n``.
 
-    The standard deviation over folds is that of a task, on average; n is the largest number of
-    labelled samples of a task.
+    The standard deviation over folds is the average over tasks; n is the largest number of labelled
+    samples of a task.
     """
     groups = rows.assign(model=model_names(rows)).groupby(["data", "form", "model"], sort=False)
     return groups.agg(auc=("auc", "mean"), auc_sd=("auc_sd", "mean"), n=("n", "max")).reset_index()
@@ -182,7 +183,7 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def drawn(found: Outcome) -> Pictures:
-    """Figure of the mean AUC by form, a line per model."""
+    """Figure of the mean AUC by form, one line per model."""
     summary = found.summary
     over = counted(int(summary["n_sets"].max()), "data set")
     figure = stress_figure(
@@ -194,7 +195,7 @@ def drawn(found: Outcome) -> Pictures:
 
 
 def _wide(long: pd.DataFrame, measure: str, digits: str, spread: str, *keys: str) -> pd.DataFrame:
-    """Table of text with a column per form: a measure and, by the end of its name, its spread."""
+    """Table of text with one column per form: a measure and its spread, by suffix."""
     spreads = long[measure + spread] if spread else np.full(len(long), np.nan)
     texts = [
         "" if np.isnan(m) else f"{m:{digits}}" + ("" if np.isnan(s) else f" ({s:.3f})")

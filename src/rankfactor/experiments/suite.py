@@ -1,4 +1,4 @@
-"""The suite: every data set there is, all models, and what can be said over all of them.
+"""The suite: all models on all available data sets, and comparisons over all of them.
 
 Sets are those of `rankfactor.experiments.sets`. A set counts once in the ranks, with the mean AUC
 over its tasks.
@@ -28,14 +28,14 @@ MODELS = (
     *("L-SVM", "RBF-SVM", "RF"),
 )
 PLAIN = ("L-SVM", "RBF-SVM")
-BASE = "L-SVM"  # what the others are compared with, fold by fold
+BASE = "L-SVM"  # reference model, compared fold by fold
 CLEARLY = 0.01  # a set counts as lost if the AUC is lower by more, and by two standard errors
-FACTOR_MODELS = ("R-", "OR-", "G-")  # how their names begin
+FACTOR_MODELS = ("R-", "OR-", "G-")  # prefixes of their names
 MOST_SAMPLES = 1000
 
 
 class Differences(NamedTuple):
-    """AUC less that of `BASE` on the same folds: sets (rows), models and settings (columns)."""
+    """AUC minus that of `BASE` on the same folds: sets (rows), models and settings (columns)."""
 
     mean: pd.DataFrame
     error: pd.DataFrame  # standard error over folds
@@ -83,7 +83,7 @@ def run(
     folder, sets, max_samples, random_state
         As for `rankfactor.experiments.sets.load_problems`.
     keep : callable, optional
-        Called with what is finished so far after every set but the last, its ranks included.
+        Called with the results so far, including ranks, after every set except the last.
     """
     problems, notes = load_problems(folder, sets, max_samples, random_state)
 
@@ -116,7 +116,7 @@ def by_set(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(rows: pd.DataFrame, ranks: Ranks) -> list[str]:
-    """What the ranks say, and where a plain SVM wins, in plain words."""
+    """Sentences on the ranks, and on the sets where a plain SVM wins."""
     told = []
     best = str(ranks.mean.index[0])
     n = f"{ranks.n_sets} data set{'s' if ranks.n_sets != 1 else ''}"
@@ -175,7 +175,7 @@ def lost_sets(differences: Differences) -> list[str]:
 
 
 def model_names(rows: pd.DataFrame) -> list[str]:
-    """Name of every row: its model, with the settings where they are chosen or one of several."""
+    """Name of every row: its model, with the settings if chosen or one of several."""
     several = rows.drop_duplicates(["model", "settings"])["model"].value_counts() > 1
     return [
         f"{model} ({settings})" if settings == CHOSEN or several[model] else str(model)

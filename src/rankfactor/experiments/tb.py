@@ -1,9 +1,9 @@
 """Table 4: tuberculosis and HIV from blood transcripts, all tasks of a table by one factor model.
 
-The paper's series, GSE39941, is read from the user's own series-matrix file. Without it two others
-stand in: ``tb_gse19491`` (adults; 353 genes, chosen as signatures of tuberculosis, so optimistic)
-and ``tb_hiv_gse37250`` (adults with and without HIV; ten genes). The paper's numbers beside them
-are of other people and other genes: they say what order of size to expect, no more.
+The paper's series, GSE39941, is read from the user's own series-matrix file. Without it two other
+sets are used: ``tb_gse19491`` (adults; 353 genes, chosen as signatures of tuberculosis, so
+optimistic) and ``tb_hiv_gse37250`` (adults with and without HIV; ten genes). The paper's numbers
+beside them are of other people and other genes: they show only the order of magnitude to expect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rankfactor.interpret.genesets import Sets
 
 MODELS = ("PFA-L-BSVM", "G-L-BSVM", "R-L-BSVM", "G-NL-BSVM", "R-NL-BSVM", "L-SVM")
 STAND_INS = ("tb_gse19491", "tb_hiv_gse37250")
-TOP_FEATURES = 4732  # the paper keeps as many genes, those of the largest intensity
+TOP_FEATURES = 4732  # the paper keeps this many genes, those of the largest intensity
 WORDS = ("hiv", "disease", "tuberculosis", "phenotype", "illness")
 ANY_TB, ACTIVE, LATENT, HIV = TB
 OTHER_DATA = "The paper's numbers are of GSE39941, not of these data."
@@ -57,9 +57,9 @@ def pictures(fits: Fits, *, sets: Sets | None = None, **source: Any) -> Pictures
 
 
 def problems(series: Path | None = None, labels: Sequence[str] = ()) -> list[Problem]:
-    """The problem of the user's own GEO series matrix, or those that stand in for the paper's.
+    """The problem of the user's own GEO series matrix, or the sets that replace the paper's.
 
-    The labels are its columns of labels; by default those that look like it.
+    ``labels`` are its label columns; by default those that look like labels.
     """
     if series is not None:
         return [read_series(series, labels)]
@@ -69,7 +69,7 @@ def problems(series: Path | None = None, labels: Sequence[str] = ()) -> list[Pro
 
 
 def stand_ins() -> Iterator[Problem]:
-    """The sets that stand in for the paper's."""
+    """The sets that replace the paper's."""
     for name in STAND_INS:
         data = load(name)
         columns = [data.labels["y"]]
@@ -87,7 +87,7 @@ def read_series(path: Path, labels: Sequence[str] = ()) -> Problem:
     if values.shape[1] > TOP_FEATURES:
         brightest = values.mean().nlargest(TOP_FEATURES).index
         notes = (
-            f"{TOP_FEATURES} of {values.shape[1]} features are kept, those of the largest mean.",
+            f"{TOP_FEATURES} of {values.shape[1]} features are kept, those with the largest mean.",
         )
         values = values.loc[:, values.columns.isin(brightest)]
     columns = [table.annotations[name] for name in names]
@@ -97,8 +97,8 @@ def read_series(path: Path, labels: Sequence[str] = ()) -> Problem:
 def phenotypes(column: pd.Series[Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Tasks of a column of phenotypes or HIV status, and the paper's names of those that it has.
 
-    Active and latent tuberculosis are known by their usual names; the tasks are then the paper's
-    three. Of other columns every class is set against the rest.
+    Active and latent tuberculosis are recognised by their usual names; the tasks are then the
+    paper's three. For other columns, each class is set against the rest.
     """
     if "hiv" in str(column.name).lower() and column.nunique() == 2:
         return {HIV: column}, {HIV: HIV}

@@ -1,4 +1,4 @@
-"""Table 2: handwritten 3 against 5 of USPS, 767 images to learn from and 773 to be tested on."""
+"""Table 2: handwritten 3 against 5 of USPS, 767 training and 773 test images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankfactor.experiments.paper import USPS
 from rankfactor.experiments.pictures import Fits, Pictures, digit_pictures
 from rankfactor.experiments.split import run_split
 
-# The paper's seven, then what it has not on these data.
+# The paper's seven, then models that it did not run on these data.
 MODELS = (*USPS, "PFA-L-BSVM", "NS-PCA-SVM", "L-SVM", "RBF-SVM", "RF")
 
 IMAGE = (16, 16)

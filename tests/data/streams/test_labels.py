@@ -50,7 +50,7 @@ def test_other_file_by_name_and_by_row(table: Path, tmp_path: Path) -> None:
         _ = with_labels(values, ["y"], file).labels
     pd.DataFrame({"id": names, "y": ["u", "v"] * 5}).to_csv(file, index=False)
     assert with_labels(values, ["y"], file).labels["y"].tolist() == ["u", "v"] * 5
-    with pytest.raises(InputError, match=r"labels\.csv has no column 'z' to take as label"):
+    with pytest.raises(InputError, match=r"labels\.csv has no column 'z' to use as label"):
         with_labels(values, ["z"], file)
 
 

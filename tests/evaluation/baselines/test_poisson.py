@@ -193,7 +193,7 @@ def test_counts_in_the_hundreds_of_millions():
 def test_what_is_no_count_is_refused(value):
     counts = np.ones((4, 3))
     counts[2, 1] = value
-    with pytest.raises(InputError, match=r"in row 3, column 2 is no count: give whole numbers"):
+    with pytest.raises(InputError, match=r"in row 3, column 2 is not a count: give whole numbers"):
         PoissonFactorAnalysis(2).fit(counts)
 
 

@@ -126,7 +126,7 @@ def with_labels(
         absent = [name for name in names if name not in given.columns]
         if absent:
             raise InputError(
-                f"{source} has no column {absent[0]!r} to take as label; it has "
+                f"{source} has no column {absent[0]!r} to use as label; it has "
                 f"{listed(given.columns, 3) or 'none'}.{did_you_mean(absent[0], given.columns)}"
             )
         return LabelledStream(stream, (), given[list(names)], source)

@@ -1,4 +1,4 @@
-"""What the models of rankfactor are compared with."""
+"""Baselines for the models of rankfactor."""
 
 from rankfactor.evaluation.baselines.forest import RandomForest
 from rankfactor.evaluation.baselines.normal_scores import NormalScoresPCASVM

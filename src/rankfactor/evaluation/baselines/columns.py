@@ -1,7 +1,7 @@
-"""What the baselines share: tables checked and matched by name, one or more label columns.
+"""Base classes of the baselines: table checks, matching by name, several label columns.
 
-A baseline says how it learns from an array and what it decides for one; everything else, columns of
-words, names, missing labels and the form of the answers, is here and as in the factor models.
+A baseline defines how it learns from an array and how it decides; columns of words, names, missing
+labels and output formats are handled here, as in the factor models.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Tasks = tuple[Task, ...]
 
 
 class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of one or more label columns, on a table with holes."""
+    """A classifier of one or more label columns, on a table with missing values."""
 
-    uses_values: ClassVar[bool] = True  # whether it needs more of a column than its order
+    uses_values: ClassVar[bool] = True  # whether it needs values, not only their order
 
     @abstractmethod
     def _learn(
@@ -46,11 +46,11 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
             NaN = missing; columns of words as in `rankfactor.features.words`. A sparse table is
-            made dense.
+            densified.
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
             One or more label columns; NaN or None = unknown, left out for that column.
         groups : array-like, shape (n_samples,), optional
-            Samples of one group stay together where settings are chosen by cross-validation.
+            Samples of a group stay together in the inner cross-validation.
         """
         self._plan, table = FeaturePlan.learn(X, **self._needs())
         values = table.values
@@ -63,8 +63,8 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._single = np.asarray(y, object).ndim == 1
         self._classes = [task.classes for task in tasks]
         together = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-        # Threads of BLAS gain nothing on tables of this size, and on a busy machine they wait for
-        # one another: many times slower than one thread.
+        # BLAS threads gain nothing on tables of this size, and on a busy machine they wait for one
+        # another: many times slower than one thread.
         with threadpool_limits(limits=1, user_api="blas"):
             self._learn(values, tasks, class_index, together)
         remember_columns(self, self._plan)
@@ -72,13 +72,13 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> Any:
-        """Labels in increasing order; a list with several label columns."""
+        """Labels in increasing order; a list if there are several label columns."""
         if not hasattr(self, "n_features_in_"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         return self._classes[0] if self._single else self._classes
 
     def decision_function(self, X: Any) -> Any:
-        """Decisions of new samples; a list with several label columns.
+        """Decisions of new samples; a list if there are several label columns.
 
         Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else (n_samples,
         n_classes).
@@ -97,12 +97,12 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(parts[0]) if self._single else side_by_side(parts)
 
     def _needs(self) -> dict[str, Any]:
-        """What the table must be: dense and, for some, of numbers and not of ranks alone."""
+        """Array of a table: dense and, for some baselines, numeric values rather than ranks."""
         exact = type(self).__name__ if self.uses_values else ""
         return {"estimator": self, "sparse": False, "exact": exact}
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values, sparse matrices and several label columns are welcome."""
+        """Tags: missing values, sparse matrices and several label columns are supported."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.single_output = tags.target_tags.multi_output = True
@@ -110,7 +110,7 @@ class ColumnClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class PipelineClassifier(ColumnClassifier):
-    """A pipeline of scikit-learn for every label column, fitted to the samples with its label.
+    """One scikit-learn pipeline per label column, fitted to the samples with that label.
 
     Attributes
     ----------

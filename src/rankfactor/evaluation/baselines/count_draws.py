@@ -1,22 +1,22 @@
-"""Draws for Poisson factor analysis: binomials, tables of a Chinese restaurant, divided counts.
+"""Draws for Poisson factor analysis: binomial, Chinese restaurant tables, divided counts.
 
-Numbers come by counting (`rankfactor.kernels.rng`): those of an entry belong to its sample and its
-feature, whatever the blocks and the threads.
+Random numbers are counter-based (`rankfactor.kernels.rng`): those of an entry depend only on its
+sample and feature, not on blocks or threads.
 
 Binomial(n, p), p <= 1/2 by symmetry: inversion below a mean of 10; above, BTRS, the transformed
-rejection of Hoermann (1993, J. Statist. Comput. Simulation 46), both exact. Beyond a variance of
-``LARGE_VARIANCE`` the normal that is then rounded is within ``0.07 / sqrt(variance)``, less than
-1e-3, of the law.
+rejection of Hoermann (1993, J. Statist. Comput. Simulation 46); both are exact. Above a variance of
+``LARGE_VARIANCE`` a rounded normal draw is used; its error is below ``0.07 / sqrt(variance)``, less
+than 1e-3.
 
-CRT(x, r): the number of tables that x customers take, the j-th a new one with probability
-``r / (r + j - 1)``. While new tables are likely, customers are seated one by one. Later the next
-new table is drawn at once: that the next m customers after j take none has probability
+CRT(x, r): the number of tables taken by x customers, where the j-th customer takes a new one with
+probability ``r / (r + j - 1)``. While new tables are likely, customers are seated one by one. Later
+the next new table is drawn directly: the next m customers after j take none with probability
 
     prod_{i=0}^{m-1} (j + i) / (r + j + i) = E[v^m],    v ~ Beta(j, r),
 
-so the number of customers in between is geometric given v. That is exact, and takes as long as
-there are tables, about ``r log(1 + x / r)``, for counts of any size. Beyond ``LARGE_TABLES``
-expected ones it is the normal with the mean and the variance of the sum.
+so the number of customers in between is geometric given v. This is exact, and its cost is
+proportional to the number of tables, about ``r log(1 + x / r)``, for counts of any size. Above
+``LARGE_TABLES`` expected tables a normal draw with the mean and variance of the sum is used.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from rankfactor.kernels.samplers import gamma
 
 LARGE_VARIANCE = 1e4
 LARGE_TABLES = 2e4
-# So many units of a count, or of what is left of it, are divided one by one: faster than binomials.
+# Up to this many units of a count are divided one by one, which is faster than binomials.
 ONE_BY_ONE = 12
 
 
-# Most counts are small, and looked up.
+# Most counts are small: use a lookup table.
 _LOG_FACTORIALS = gammaln(np.arange(1024.0) + 1.0)
 _INVERSES = 1.0 / np.maximum(np.arange(256.0), 1.0)
 
@@ -65,7 +65,7 @@ def _power(base, n):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def binomial(n, p, key):  # type: ignore[no-untyped-def]
-    """Binomial draw, a whole number as a float; p outside of 0 to 1 is taken to its end."""
+    """Binomial draw, a whole number as a float; p is clipped to [0, 1]."""
     if not (n >= 0.0 and p == p):
         return np.nan
     if n == 0.0 or p <= 0.0:
@@ -83,10 +83,10 @@ def _lower_binomial(n, p, key):  # type: ignore[no-untyped-def]
     q = 1.0 - p
     if n * p < 10.0:
         u, k = uniform(key, 0), 0.0
-        if u <= 1.0 - n * p:  # less than the mass of 0, which need not be known then
+        if u <= 1.0 - n * p:  # below a lower bound of the mass at 0
             return k
         odds, mass = p / q, _power(q, n) if n < 1024.0 else np.exp(n * np.log1p(-p))
-        # Once k is 200 what is left of u is rounding, as the masses are.
+        # At k = 200 the rest of u is rounding error, like the masses.
         while u > mass and k < n and k <= 200.0:
             u -= mass
             mass *= odds * (n - k) * _INVERSES[int(k) + 1]
@@ -96,7 +96,7 @@ def _lower_binomial(n, p, key):  # type: ignore[no-untyped-def]
     spread = np.sqrt(variance)
     if variance > LARGE_VARIANCE:
         return min(max(np.round(n * p + spread * normal(key, 0)), 0.0), n)
-    # The letters and constants are Hoermann's.
+    # Hoermann's notation and constants.
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
     c, v_r = n * p + 0.5, 0.92 - 4.2 / b
@@ -126,7 +126,7 @@ def tables(count, r, key):  # type: ignore[no-untyped-def]
     if count == 0.0:
         return 0.0
     if r * np.log1p(count / r) > LARGE_TABLES:
-        # Sums over customers by Euler and Maclaurin: r is large here, so they are smooth.
+        # Sums over customers by the Euler-Maclaurin formula: r is large, so the terms are smooth.
         last = r / (r + count)
         mean = r * np.log1p(count / r) + 0.5 * (1.0 - last)
         squares = r * (1.0 - last) + 0.5 * (1.0 - last * last)
@@ -143,7 +143,7 @@ def tables(count, r, key):  # type: ignore[no-untyped-def]
         item = derive(key, step)
         step += 1
         g, h = gamma(seated, 1.0, derive(item, 0)), gamma(r, 1.0, derive(item, 1))
-        # v = g / (g + h); -log v without loss of digits where h is small beside g.
+        # v = g / (g + h); -log v without cancellation for h much smaller than g.
         seated += np.floor(-np.log(uniform(item, 0)) / np.log1p(h / g)) + 1.0
         total += seated <= count
     return total
@@ -184,7 +184,7 @@ def divide_counts(counts, phi, theta, key, first):  # type: ignore[no-untyped-de
     weight, rest = np.empty(order), np.empty(order)
     for s in range(n):
         sample = derive(key, first + s)
-        # The sample's large factors come first: most of a count is then divided by few binomials.
+        # Large factors first, so that few binomials divide most of a count.
         turn = np.argsort(-theta[s])
         for i in range(d):
             x = counts[s, i]
@@ -192,14 +192,14 @@ def divide_counts(counts, phi, theta, key, first):  # type: ignore[no-untyped-de
                 continue
             item = derive(sample, i)
             total = 0.0
-            # From the last on: rest[j] is the sum from j on, without subtractions.
+            # Backwards, so that rest[j], the sum from j on, needs no subtraction.
             for j in range(order - 1, -1, -1):
                 weight[j] = phi[i, turn[j]] * theta[s, turn[j]]
                 total += weight[j]
                 rest[j] = total
             if x != x:
                 x = poisson(total, derive(item, order))
-            if not total > 0.0:  # all weights have underflowed: any division is as good
+            if not total > 0.0:  # all weights underflowed: any division will do
                 for j in range(order):
                     weight[j], rest[j] = 1.0, np.float64(order - j)
             left, j = x, 0

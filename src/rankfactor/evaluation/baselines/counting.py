@@ -1,15 +1,15 @@
 """Tables as counts, for Poisson factor analysis: one rule, learned from training samples.
 
-Of the known training values,
+Rules for the known training values:
 
-1. **counts**: non-negative whole numbers are taken as they are (RNA-seq, digits 0 to 255, scores);
-2. **round**: non-negative numbers with a maximum above 100 are intensities, rounded to the next
-   whole number as in the paper; values on a log scale never come that far;
+1. **counts**: non-negative whole numbers are used unchanged (RNA-seq, digits 0 to 255, scores);
+2. **round**: non-negative numbers with a maximum above 100 are intensities, rounded to the nearest
+   integer as in the paper; values on a log scale do not reach 100;
 3. **range**: anything else, such as USPS in [-1, 1], a log scale or measurements below zero, is
    taken from the training range of its feature to 0, 1, ..., 255.
 
-New samples are treated alike: what is below zero becomes 0, and under "range" what is above the
-training range becomes 255. A feature that is constant in training becomes 0 under "range".
+New samples are treated alike: values below zero become 0, and under "range" values above the
+training range become 255. A feature that is constant in training becomes 0 under "range".
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from rankfactor.errors import InputError
 from rankfactor.typing import Floats
 
 RULES = ("auto", "counts", "round", "range")
-INTENSITY = 100.0  # a maximum above it is of no log scale
+INTENSITY = 100.0  # log-scale values do not exceed it
 LEVELS = 255.0
-# Whole numbers are exact in float64 up to 2^53, and sums of a table have to be.
+# Integers are exact in float64 up to 2^53, and sums over a table must be exact.
 LARGEST = 1e12
 
 
 @dataclass(frozen=True)
 class CountScale:
-    """How values become counts."""
+    """Conversion of values to counts."""
 
     rule: str  # "counts", "round" or "range"
-    # (D,) start of a feature's range and what one count is, for "range"; empty otherwise
+    # (D,) start of a feature's range and size of one count, for "range"; empty otherwise
     low: Floats
     step: Floats
 
@@ -58,7 +58,7 @@ class CountScale:
                     "a common number, or use scale='range'."
                 )
             return cls(rule, np.empty(0), np.empty(0))
-        # Infinite ends stand for features without a value: they are missing everywhere.
+        # Features without a value have infinite ends and are missing everywhere.
         low = np.fmin.reduce(values, axis=0, initial=np.inf)
         high = np.fmax.reduce(values, axis=0, initial=-np.inf)
         varies = high > low

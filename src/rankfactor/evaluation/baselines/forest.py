@@ -1,4 +1,4 @@
-"""Random forests, one per label column: the usual rival that needs neither scaling nor a choice."""
+"""Random forests, one per label column: a usual baseline that needs neither scaling nor tuning."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rankfactor.typing import Floats, Integers
 
 
 class RandomForest(PipelineClassifier):
-    """Random forests of scikit-learn with its defaults, on tables with holes.
+    """Random forests of scikit-learn with its defaults, on tables with missing values.
 
-    Missing values become the training median. The decision is the forest's probability, less one
-    half for two classes.
+    Missing values are replaced by the training median. The decision is the forest's probability,
+    minus one half for two classes.
 
     Parameters
     ----------

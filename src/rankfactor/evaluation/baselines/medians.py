@@ -1,7 +1,7 @@
-"""Missing values become the training median of their feature.
+"""Imputation by the training median of each feature.
 
-As scikit-learn's ``SimpleImputer`` does, in a tenth of its time: on a wide table its masked arrays
-take longer than the machine that follows.
+Like scikit-learn's ``SimpleImputer``, in a tenth of its time: on a wide table its masked arrays
+take longer than the classifier that follows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rankfactor.typing import Floats
 
 
 class MedianFill(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Fill holes by the training median; a feature without any training value becomes 0."""
+    """Replace missing values by the training median; features without training values become 0."""
 
     def fit(self, X: Floats, y: Any = None) -> Self:
         """Learn the medians of an array (N, D); NaN = missing."""
@@ -29,6 +29,6 @@ class MedianFill(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Floats) -> Floats:
-        """Array (N, D) without holes; values of a feature without training values become 0."""
+        """Imputed array (N, D); features without training values become 0."""
         check_is_fitted(self, "medians_")
         return np.where(np.isnan(X) | self._empty, self.medians_, X)

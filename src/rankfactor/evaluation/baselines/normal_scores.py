@@ -1,13 +1,13 @@
-"""Normal scores, principal components and a linear SVM: the cheap rival of a rank factor model.
+"""Normal scores, principal components and a linear SVM: a cheap alternative to a rank factor model.
 
 A value x of a feature with n known training values becomes the normal quantile of its mid-rank,
 
     Phi^-1((number below x + half the number equal to x) / n),
 
-held between 1/2n and 1 - 1/2n; a missing value and a constant feature become 0. The table then does
-not depend on any increasing transform of a feature, as in the rank likelihood, and ``n_factors``
-principal components of it are label-free scores. What it lacks is a likelihood, shrinkage, and
-labels that shape the factors.
+clipped to [1/2n, 1 - 1/2n]; missing values and constant features become 0. The result is invariant
+to increasing transforms of a feature, as in the rank likelihood, and its first ``n_factors``
+principal components are label-free scores. Unlike the factor models it has no likelihood, no
+shrinkage, and no factors shaped by labels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rankfactor.typing import Floats
 def _twice_ranks(values, ordered, known):  # type: ignore[no-untyped-def]
     """Number below plus number up to every value (N, D), among the first known (D,) ordered ones.
 
-    Of a missing value it is the number of known ones, the middle.
+    For a missing value it is the number of known ones, i.e. the middle.
     """
     n, d = values.shape
     found = np.empty((n, d))
@@ -61,16 +61,16 @@ class NormalScores(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         twice = _twice_ranks(np.asarray(X, float), self.ordered_, self.known_)
         count = np.maximum(self.known_, 1)
         shares = np.clip(0.5 * twice / count, 0.5 / count, 1.0 - 0.5 / count)
-        # The middle of nothing is the middle.
+        # A feature without known values gets the middle rank.
         return np.asarray(ndtri(np.where(self.known_ > 0, shares, 0.5)))
 
 
 class _Components(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Principal components without random numbers; as many as there can be, up to ``most``.
+    """Deterministic principal components, up to ``most``.
 
-    By the eigenvectors of the smaller of the two products of the centred table with itself: a
-    complete singular value decomposition takes many times as long, and LAPACK's threads get in
-    one another's way on a busy machine.
+    By the eigenvectors of the smaller of the two Gram matrices of the centred table: a complete
+    singular value decomposition takes many times as long, and LAPACK's threads slow one another
+    down on a busy machine.
     """
 
     def __init__(self, most: int = 20) -> None:
@@ -88,7 +88,7 @@ class _Components(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 squares, vectors = np.linalg.eigh(centred @ centred.T)
                 length = np.sqrt(np.maximum(squares[::-1][:count], 0.0))
-                # A direction without variance is rounding, and stays zero.
+                # Directions without variance are rounding errors and stay zero.
                 some = length > 1e-7 * max(length.max(initial=0.0), 1e-300)
                 axes = np.zeros((count, d))
                 axes[some] = (centred.T @ vectors[:, ::-1][:, :count][:, some]).T
@@ -110,7 +110,7 @@ class NormalScoresPCASVM(LinearSVM):
     Parameters
     ----------
     n_factors : int, default 20
-        Principal components; fewer where there are fewer samples or features.
+        Principal components; fewer if there are fewer samples or features.
     random_state : int, RandomState or None, default 0
         Seed of the inner folds.
     """

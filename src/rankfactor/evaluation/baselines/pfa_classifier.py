@@ -1,8 +1,9 @@
 """PFA-L-BSVM: Poisson factor analysis, then the Bayesian SVM on its scores, in two steps.
 
-The first step sees no label. Scores are standardised over the training samples, as the shrinkage
-prior of the coefficients takes factors to be alike in scale, and are taken as known; the second
-step is the library's own label view, hinge with TPBN shrinkage, all label columns at once.
+The first step does not use labels. Scores are standardised over the training samples, since the
+shrinkage prior of the coefficients assumes factors of equal scale, and are treated as known. The
+second step is the library's own label view, hinge with TPBN shrinkage, for all label columns at
+once.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from rankfactor.steps.workers import workers
 from rankfactor.tasks import signed_labels
 from rankfactor.typing import Floats, Integers
 
-# A sweep divides every count among all factors. Large tables, whose laws are narrow, have fewer.
+# A sweep divides every count among all factors. Large tables, whose posteriors are narrow, get
+# fewer sweeps.
 MOST_SWEEPS, FEWEST_SWEEPS = 100, 25
 DIVISIONS = 1e8
 
@@ -43,13 +45,13 @@ class PFAClassifier(ColumnClassifier):
         How values become counts: `rankfactor.evaluation.baselines.counting`.
     random_state : int, RandomState or None, default 0
     n_threads : int or None
-        Threads, None for all cores; the answer does not depend on it.
+        Threads, None for all cores; results do not depend on it.
 
     Attributes
     ----------
     analysis_ : PoissonFactorAnalysis
     scale_ : CountScale
-        The rule that the table was found to need.
+        The rule chosen for the table.
     coef_, intercept_ : array, shape (n_rows, n_factors) and (n_rows,)
         Of standardised scores, one row for two classes and else one per class.
     """
@@ -76,7 +78,7 @@ class PFAClassifier(ColumnClassifier):
         ).fit(counts)
         scores = self.analysis_.transform(counts)
         self._centre, spread = scores.mean(axis=0), scores.std(axis=0)
-        # A factor without spread is left out: its scores are all rounding.
+        # A factor without spread is left out: its scores are rounding errors.
         self._spread = np.where(spread > 1e-9 * np.abs(self._centre), spread, np.inf)
         model = Model(self.n_factors, Gaussian(), Hinge())
         signed = ObservedArray(signed_labels(tasks, class_index, None))

@@ -16,15 +16,16 @@ written as dots (Zhou and Carin 2015, "Negative binomial process count and mixtu
     theta_kn  ~ Gamma(r_k + x_.kn, scale p_k)
 
 A missing x_in is drawn with the rest. The chain starts at a maximum of the likelihood, found by
-multiplicative steps: with counts in the millions a sweep moves by little, whatever the start.
+multiplicative updates: with counts in the millions a sweep moves little from any start.
 
-Scores of samples, old and new alike, are the mean of the model's own conditional of theta_n at the
+Scores of training and new samples are the mean of the model's own conditional of theta_n at the
 mean phi, r and (1 - p) / p: mean field over the division of counts,
 
     theta_kn ~ Gamma(r_k + sum_i x_in s_ikn, (1 - p_k) / p_k + sum over known i of phi_ik),
     s_ikn prop. phi_ik exp(E log theta_kn),
 
-iterated for every sample by itself, so that a score depends neither on a seed nor on company.
+iterated for every sample separately, so that a score depends neither on a seed nor on other
+samples.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from rankfactor.steps.workers import Workers, slices, workers
 from rankfactor.typing import Floats
 
 BLOCK = 256  # samples
-DIVIDED = 16  # samples whose counts are divided at a time: few, as tables may have few
+DIVIDED = 16  # samples divided at a time; small, since tables may have few samples
 TINY = 1e-300
 ENCODE_STEPS = 300
 ENCODE_TOL = 1e-4  # of a sample's total
@@ -71,7 +72,7 @@ class State(NamedTuple):
     theta: Floats  # (N, K)
     r: Floats  # (K,)
     p: Floats  # (K,)
-    rest: Floats  # (K,) 1 - p, with digits of its own
+    rest: Floats  # (K,) 1 - p, stored separately for precision
 
     @property
     def rate(self) -> Floats:
@@ -80,7 +81,7 @@ class State(NamedTuple):
 
 
 def start(counts: Floats, n_factors: int, steps: int, stream: Stream, pool: Workers) -> State:
-    """A state at large likelihood: random, then multiplicative steps that only raise it."""
+    """A state of high likelihood: a random start, then updates that never lower it."""
     n, d = counts.shape
     phi = 0.5 + Gamma(np.ones((d, n_factors)), np.ones((d, n_factors))).draw(stream.child("phi"))
     phi /= phi.sum(axis=0)
@@ -93,7 +94,7 @@ def start(counts: Floats, n_factors: int, steps: int, stream: Stream, pool: Work
         ratio = np.where(known, x, 0.0) / np.maximum(theta[some] @ phi.T, TINY)
         theta[some] *= (ratio @ phi) / np.maximum(known @ phi, TINY)
         theta[some] = np.maximum(theta[some], 1e-12)
-        # At the new theta the rates of missing entries stand for their counts.
+        # Missing counts are replaced by their rates at the new theta.
         rates = np.maximum(theta[some] @ phi.T, TINY)
         return np.asarray(np.where(known, x / rates, 1.0).T @ theta[some])
 
@@ -136,7 +137,7 @@ def sweep(counts: Floats, state: State, prior: Prior, stream: Stream, pool: Work
 
 
 def log_likelihood(counts: Floats, phi: Floats, theta: Floats) -> float:
-    """Mean Poisson log likelihood of the known counts (N, D), an entry."""
+    """Mean Poisson log likelihood per known count of (N, D)."""
     total, number = 0.0, 0
     for some in slices(len(counts), BLOCK):
         x = counts[some]
@@ -166,7 +167,7 @@ def _encode_block(counts: Floats, phi: Floats, r: Floats, rate: Floats) -> Float
         new = r + geometric * (ratio @ phi)
         change = np.abs(new - shape[moving]).max(axis=1)
         shape[moving] = new
-        # Every sample stops by itself, so that its score does not depend on the others.
+        # Each sample stops separately, so that its score does not depend on the others.
         moving = moving[change > ENCODE_TOL * scale[moving]]
         if not len(moving):
             break
@@ -180,13 +181,12 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
     Parameters
     ----------
     n_factors : int, default 20
-        The most factors there can be; those not needed have a small share of the counts.
+        Maximum number of factors; unneeded ones have a small share of the counts.
     burn_in, n_draws, start_steps : int, default 100, 100 and 200
-        Sweeps before the first draw that counts, draws that are averaged, and multiplicative steps
-        for the starting point.
+        Burn-in sweeps, draws that are averaged, and multiplicative updates for the starting point.
     random_state : int, RandomState or None, default 0
     n_threads : int or None
-        Threads, None for all cores; the answer does not depend on it.
+        Threads, None for all cores; results do not depend on it.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
     shares_ : array, shape (n_factors,)
         Mean share of all counts by factor.
     log_likelihood_ : array, shape (burn_in + n_draws,)
-        Mean log likelihood of an entry, sweep by sweep.
+        Mean log likelihood per entry, by sweep.
 
     Examples
     --------
@@ -259,13 +259,13 @@ class PoissonFactorAnalysis(TransformerMixin, BaseEstimator):  # type: ignore[mi
         if bad.any():
             n, i = (int(one[0]) for one in np.nonzero(bad))
             raise InputError(
-                f"the value {counts[n, i]:g} in row {n + 1}, column {i + 1} is no count: give "
+                f"the value {counts[n, i]:g} in row {n + 1}, column {i + 1} is not a count: give "
                 "whole numbers of at least 0, or use PFAClassifier, which rescales."
             )
         return counts
 
     def __sklearn_tags__(self) -> Any:
-        """Counts, with holes."""
+        """Counts, with missing values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.positive_only = True
         return tags

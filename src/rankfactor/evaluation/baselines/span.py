@@ -1,14 +1,14 @@
-"""Wide tables in the coordinates of their samples: the same machine at a fraction of the cost.
+"""Wide tables in the coordinates of their samples: the same SVM at a fraction of the cost.
 
-A support vector machine depends on the table through inner products of samples, or distances, only.
-With more features than samples both are kept if the axes are turned so that n of them hold all n
+A support vector machine depends on the table only through inner products or distances of samples.
+With more features than samples both are preserved by a rotation onto n axes that span all n
 training samples: ``X^T = Q R``, Q (D, n) with orthonormal columns, and the samples have the
-coordinates ``R^T`` (n, n). A new sample x has ``Q^T x``, and beside it what of x lies outside:
+coordinates ``R^T`` (n, n). A new sample x has ``Q^T x``, and a part outside the span:
 
     |x - x_i|^2 = |Q^T x - Q^T x_i|^2 + |x - Q Q^T x|^2    for every training sample i.
 
-The weights of a linear machine lie in the span of the samples, so it needs the first part alone;
-for a radial machine the length of the rest is one coordinate more, 0 for all training samples.
+The weights of a linear SVM lie in the span of the samples, so it needs only the first part. For a
+radial kernel the length of the rest is one more coordinate, 0 for all training samples.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from rankfactor.typing import Floats
 
 
 class SampleSpan(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Coordinates in the span of the training samples; tables that are not wide stay as they are.
+    """Coordinates in the span of the training samples; other tables are unchanged.
 
-    With ``rest`` the length of what lies outside of the span is the last coordinate, so that
-    distances to training samples are kept as well as inner products with them.
+    With ``rest`` the length of the part outside the span is the last coordinate, so that distances
+    to training samples are preserved as well as inner products.
     """
 
     def __init__(self, rest: bool = False) -> None:
@@ -38,13 +38,13 @@ class SampleSpan(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: Floats, y: Any = None) -> Floats:
-        """Learn the axes from an array (N, D) and give its coordinates, (N, N) or one more."""
+        """Learn the axes from an array (N, D) and return its coordinates, (N, N) or one more."""
         self.axes_: Floats | None = None  # (D, N), orthonormal columns, of a wide table
         n, d = X.shape
         if d <= n:
             return X
         self.axes_, upper = np.linalg.qr(X.T)
-        # Exactly zero: lengths of rounding would get weights of their own in the machine.
+        # Exactly zero: rounding errors would get weights of their own.
         return np.column_stack([upper.T, np.zeros(n)]) if self.rest else np.asarray(upper.T)
 
     def transform(self, X: Floats) -> Floats:

@@ -1,7 +1,7 @@
-"""Support vector machines, one per label column: what most users would try first.
+"""Support vector machines, one per label column: the usual first choice.
 
-Tables with more features than samples are turned into the span of their training samples first,
-which gives the same machine in a small part of the time (`rankfactor.evaluation.baselines.span`).
+Tables with more features than samples are first rotated into the span of their training samples,
+which gives the same SVM in much less time (`rankfactor.evaluation.baselines.span`).
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ Setting = dict[str, float]
 
 GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1)
 INNER_FOLDS = 5
-# Used where a class is too small to choose C by cross-validation: the middle of the grid.
+# Used if a class is too small to choose C by cross-validation: the middle of the grid.
 FALLBACK_C = 1e-1
 RADIAL_COSTS = (0.1, 1.0, 10.0, 100.0)
 # In units of one over the number of features, which for standardised features is about one over
 # the mean squared distance.
 RADIAL_WIDTHS = (0.1, 1.0, 10.0)
-# Settings of larger tables are chosen on so many samples, drawn by class: the time of a radial
-# machine grows with the square of their number.
+# Settings of larger tables are chosen on this many samples, drawn by class: the time of a radial
+# SVM grows with the square of their number.
 MOST_SAMPLES = 3000
-# Iterations of liblinear's Newton method before the dual is tried, and of the dual; if they are not
-# enough its warning is passed on.
+# Iterations of liblinear's Newton method before the dual is tried, and of the dual. If they do not
+# suffice, its warning is passed on.
 NEWTON_ITER, MAX_ITER = 200, 20_000
 
 
 class LinearMachine(LinearSVC):  # type: ignore[misc]
-    """Linear SVM by the solver of liblinear that suits the samples.
+    """Linear SVM with the liblinear solver that suits the samples.
 
-    Newton's method on the primal takes a few steps where classes overlap, and crawls, or stops far
-    from the optimum, where they can be separated at a large C; coordinate descent on the dual is
-    the other way round. With as many features as samples they can be separated.
+    Newton's method on the primal takes few steps if classes overlap, but is slow or stops far from
+    the optimum if they are separable and C is large; coordinate descent on the dual behaves the
+    other way round. With at least as many features as samples the classes are separable.
     """
 
     def __init__(self, C: float = 1.0) -> None:
-        # The dual visits samples in a random order, which is always the same one.
+        # The dual visits samples in a random order with a fixed seed.
         super().__init__(C=C, random_state=0)
 
     def fit(self, X: Floats, y: Any, sample_weight: Any = None) -> Self:
@@ -71,29 +71,29 @@ class LinearMachine(LinearSVC):  # type: ignore[misc]
 
 
 class TunedSVM(PipelineClassifier):
-    """What the machines share: one per label column, settings chosen by inner cross-validation.
+    """Base of the SVMs: one per label column, settings chosen by inner cross-validation.
 
-    For every label column the samples with a known label go through the preparation, median
-    imputation and standardisation, and the machine. Settings are chosen by a stratified
-    cross-validation with five folds (fewer if a class is smaller) within these samples, by the area
-    under the ROC curve for two classes and by balanced accuracy for more; the preparation is part
-    of each inner fold, and the first of equally good settings is taken. Of more than 3000 samples
-    as many are drawn, by class, to choose on.
+    For every label column the samples with a known label pass through the preparation, median
+    imputation, standardisation, and the SVM. Settings are chosen by stratified cross-validation
+    with five folds (fewer if a class is smaller) within these samples, by AUC for two classes and
+    by balanced accuracy for more. The preparation is part of each inner fold, and the first of
+    equally good settings is taken. With more than 3000 samples, a subset of that size drawn by
+    class is used.
     """
 
     machine: ClassVar[Callable[..., Any]]
-    tuned: ClassVar[tuple[str, ...]]  # arguments of the machine that are chosen
-    usual: ClassVar[int]  # place in the grid of what suits classes too small for cross-validation
+    tuned: ClassVar[tuple[str, ...]]  # arguments of the SVM that are chosen
+    usual: ClassVar[int]  # index in the grid used for classes too small for cross-validation
 
     def __init__(self, random_state: Any = 0) -> None:
         self.random_state = random_state
 
     @abstractmethod
     def _grid(self, n_features: int) -> Sequence[Setting]:
-        """Settings to choose from; the first of equally good ones is taken."""
+        """Settings to choose from; ties go to the first."""
 
     def _preparation(self) -> Pipeline:
-        """Steps before the machine, not fitted."""
+        """Unfitted steps before the SVM."""
         return make_pipeline(MedianFill(), StandardScaler(), SampleSpan())
 
     def _pipeline(self, values: Floats, numbers: Integers, groups: Integers | None) -> Pipeline:
@@ -116,13 +116,13 @@ class TunedSVM(PipelineClassifier):
 
         def measure(fold: tuple[Integers, Integers]) -> Iterator[float]:
             train, test = fold
-            # Imputed and scaled once for all settings: a third of the time of a grid search.
+            # Impute and scale once for all settings: a third of the time of a grid search.
             prepare = self._preparation()
             known, new = prepare.fit_transform(values[train]), prepare.transform(values[test])
             for one in grid:
                 yield score(self.machine(**one).fit(known, numbers[train]), new, numbers[test])
 
-        # Groups can leave a part without one of the classes: it has nothing to say.
+        # Groups can leave a part without one of the classes, which then has no score.
         folds = [
             fold
             for fold in divided(numbers, groups, n_folds, self.random_state)
@@ -132,7 +132,7 @@ class TunedSVM(PipelineClassifier):
 
     @property
     def settings_(self) -> list[Setting]:
-        """What was chosen for every label column."""
+        """Settings chosen for every label column."""
         return [{k: getattr(steps[-1], k) for k in self.tuned} for steps in self.pipelines_]
 
     @property
@@ -147,10 +147,10 @@ class TunedSVM(PipelineClassifier):
 
 
 class LinearSVM(TunedSVM):
-    """Linear support vector machines, one per label column, tuned inside the training data.
+    """Linear support vector machines, one per label column, tuned within the training data.
 
-    The loss is the squared hinge, one against the rest for more than two classes. The cost C is
-    chosen from 0.001, 0.01, ..., 10, the smallest of equally good ones, as `TunedSVM` does.
+    The loss is the squared hinge, one-vs-rest for more than two classes. The cost C is chosen from
+    0.001, 0.01, ..., 10 as in `TunedSVM`; ties go to the smallest.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ class LinearSVM(TunedSVM):
 class RBFSVM(TunedSVM):
     """Support vector machines with a radial kernel, one per label column, tuned as `LinearSVM`.
 
-    The cost C is chosen from 0.1, 1, 10 and 100 and the kernel's gamma from 0.1, 1 and 10 over the
-    number of features. With more than two classes the decisions are one against the rest.
-    Parameters and attributes are those of `LinearSVM`.
+    The cost C is chosen from 0.1, 1, 10 and 100, and the kernel's gamma from 0.1, 1 and 10 divided
+    by the number of features. With more than two classes the decisions are one-vs-rest. Parameters
+    and attributes are those of `LinearSVM`.
     """
 
-    machine = SVC  # radial, and its decisions one against the rest, by default
+    machine = SVC  # radial kernel, one-vs-rest decisions by default
     tuned = ("C", "gamma")
     usual = RADIAL_COSTS.index(1.0) * len(RADIAL_WIDTHS) + RADIAL_WIDTHS.index(1.0)
 
@@ -193,5 +193,5 @@ class RBFSVM(TunedSVM):
         ]
 
     def _preparation(self) -> Pipeline:
-        # Distances from new samples have a part outside of the span.
+        # Distances to new samples have a part outside the span.
         return make_pipeline(MedianFill(), StandardScaler(), SampleSpan(rest=True))
