@@ -21,6 +21,7 @@ from rankfactor.likelihoods import (
     Likelihood,
     RowArrays,
 )
+from rankfactor.presets import name_of_parts
 from rankfactor.shrinkage import TPBN, AnyShrinkage, Shrinkage, ShrinkageByBlock
 from rankfactor.typing import Integers, Strings
 
@@ -109,6 +110,12 @@ class Model:
             raise InputError(
                 "mixed and kernel experts have standard normal scores: leave latent out."
             )
+
+    @property
+    def name(self) -> str:
+        """Code and plain name, such as "R-L-BSVM (rank)"; empty where the parts have none."""
+        label = "" if self.label is None else self.label.name
+        return name_of_parts(self.data.name, label, self.linear)
 
     def for_blocks(self, blocks: Strings | None) -> Model:
         """The model for a table whose columns belong to these blocks."""

@@ -22,7 +22,7 @@ import rankfactor.cli.demo
 from rankfactor import Gibbs, RankFactorClassifier, __version__
 from rankfactor.cli import app
 from rankfactor.cli.options import PRESETS as SAID
-from rankfactor.estimators import PRESETS
+from rankfactor.presets import PRESETS, full_name
 
 COMMANDS = [
     [],
@@ -115,7 +115,7 @@ def test_what_is_said_of_gibbs_sampling_is_so() -> None:
 
 
 def test_the_models_are_those_there_are() -> None:
-    assert set(SAID.replace(" or ", ", ").split(", ")) == set(PRESETS)
+    assert set(SAID.replace(" or ", ", ").split(", ")) == set(map(full_name, PRESETS))
 
 
 def test_help_imports_nothing_heavy() -> None:

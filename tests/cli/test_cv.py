@@ -21,7 +21,7 @@ FOLDS = ("--folds", "2", *QUICK)
 def test_what_is_said_and_written() -> None:
     result = works(
         *("cv", "table.csv", *LABELS, "--labels", "labels.csv:kind", *FOLDS, "--repeats", "2"),
-        *("--models", "G-L-BSVM,L-SVM,RBF-SVM"),
+        *("--models", "gaussian,L-SVM,RBF-SVM"),
     )
     assert "2-fold cross-validation, 2 times" in result.stdout
     assert result.stdout.splitlines()[-1] == "Results: rankfactor-cv"
@@ -133,7 +133,7 @@ def test_ctrl_c_keeps_the_folds_that_are_done(monkeypatch: pytest.MonkeyPatch) -
 
 def test_bad_input() -> None:
     cv = ("cv", "table.csv", *LABELS)
-    fails("models must be among", *cv, "--models", "R-L-BSVM,SVM")
+    fails("models must be one of", *cv, "--models", "R-L-BSVM,SVM")
     fails("is named twice", *cv, "--models", "L-SVM,L-SVM")
     fails("models is empty", *cv, "--models", ",")
     fails("too few for 20 folds", *cv, "--folds", "20", "--models", "L-SVM")

@@ -49,7 +49,10 @@ def test_json() -> None:
 
 @pytest.mark.parametrize("labels", ["status", "both.csv:status"])
 def test_labels_within_the_table(labels: str) -> None:
-    fit("both.csv", "--labels", labels, "--model", "G-L-BSVM", "--out", "within.rankfactor")
+    fit("both.csv", "--labels", labels, "--model", "gaussian", "--out", "within.rankfactor")
+    header = model_header("within.rankfactor")
+    assert header["provenance"]["settings"]["model"] == "G-L-BSVM"
+    assert header["summary"]["model"] == "G-L-BSVM (gaussian)"
     posterior = load_model("within.rankfactor")
     assert posterior.feature_names.tolist() == list("abcde")
     assert posterior.classifiers is not None

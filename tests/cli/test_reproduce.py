@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> str:
 def test_a_table_is_printed_and_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usps, "load", lambda name: split())
     result = works(
-        *("reproduce", "usps", "--models", "G-L-BSVM,L-SVM", "--repeats", "2", *QUICK),
+        *("reproduce", "usps", "--models", "gaussian,L-SVM", "--repeats", "2", *QUICK),
         *("--json", "all.json", "--out", "results"),
     )
     assert "USPS 3 vs. 5: test error (paper: Table 2)" in result.stdout
@@ -249,7 +249,7 @@ def test_an_interruption_is_told_by_the_exit_code(
 def test_bad_input(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RANKFACTOR_DATA", raising=False)
     monkeypatch.delenv("RANKFACTOR_DATA_URL", raising=False)
-    fails("models must be among", "reproduce", "usps", "--models", "SVM")
+    fails("models must be one of", "reproduce", "usps", "--models", "SVM")
     fails("usps_3v5.npz is not bundled", "reproduce", "usps")
     fails("mnist_3v5.npz is not bundled", "reproduce", "mnist", "--out", "new")
     assert not Path("new").exists()

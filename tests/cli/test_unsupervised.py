@@ -89,10 +89,13 @@ def test_settings() -> None:
     fails("chooses by predicting labels", "fit", "table.csv", "--n-factors", "1,2")
     fails("--model must be one of", "fit", "table.csv", "--model", "PCA")
     result = works(
-        *("fit", "table.csv", "--model", "G-NL-BSVM", "--covariates", "labels.csv:age"),
+        *("fit", "table.csv", "--model", "gaussian-nonlinear", "--covariates", "labels.csv:age"),
         *("--margin", "0.1", *QUICK),
     )
-    assert "note: without --labels, --model G-NL-BSVM sets the likelihood" in result.stderr
+    assert (
+        "note: without --labels, --model G-NL-BSVM (gaussian-nonlinear) sets the likelihood"
+        in result.stderr
+    )
     assert result.stdout.startswith("Factor analysis: 24 samples, 5 features")
     posterior = load_model("model.rankfactor")
     assert type(posterior.model.data).__name__ == "Gaussian"

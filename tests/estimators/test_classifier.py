@@ -272,7 +272,7 @@ BAD = {
     "margin": ({"margin": -1.0}, "margin must be a positive number"),
     "margin text": ({"margin": "wide"}, "margin must be a positive number"),
     "max_cuts": ({"max_cuts": 255}, "max_cuts must be at most 254"),
-    "model": ({"model": "R-X"}, "model must be one of G-L-Probit, G-L-BSVM, R-L-BSVM"),
+    "model": ({"model": "R-X"}, r"model must be one of .*R-L-BSVM \(rank\), .*not \'R-X\'"),
     "likelihood": ({"likelihood": "poisson"}, "likelihood must be one of gaussian, margin_rank"),
     "engine": ({"engine": "hmc"}, "engine must be one of vb, gibbs, not 'hmc'"),
     "likelihood part": ({"likelihood": Probit()}, "is not a likelihood for data"),

@@ -36,6 +36,12 @@ def test_every_name() -> None:
     assert all(model.random_state == 3 for model in models.values())
 
 
+def test_plain_names_are_kept_as_codes() -> None:
+    models = named_models(["rank", "L-SVM", "gaussian-nonlinear"])
+    assert list(models) == ["R-L-BSVM", "L-SVM", "G-NL-BSVM"]
+    assert models["G-NL-BSVM"].model == "G-NL-BSVM"
+
+
 def test_several_numbers_are_chosen_from() -> None:
     models = named_models(["R-L-BSVM", "L-SVM", "NS-PCA-SVM"], n_factors=[5, 10])
     assert isinstance(models["NS-PCA-SVM"], ChooseFactors)
@@ -46,7 +52,12 @@ def test_several_numbers_are_chosen_from() -> None:
 
 @pytest.mark.parametrize(
     ("names", "problem"),
-    [(["SVM"], "must be among"), (["L-SVM", "L-SVM"], "named twice"), ([], "models is empty")],
+    [
+        (["SVM"], r"models must be one of .*R-L-BSVM \(rank\).*, RF, not 'SVM'. Did you mean"),
+        (["L-SVM", "L-SVM"], "named twice"),
+        (["rank", "R-L-BSVM"], "R-L-BSVM is named twice"),
+        ([], "models is empty"),
+    ],
 )
 def test_bad_names(names: list[str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):

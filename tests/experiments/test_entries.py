@@ -209,7 +209,7 @@ def test_rows_of_a_table() -> None:
     ]
     with pytest.raises(InputError, match="settings must be one of paper"):
         entries(["L-SVM"], "best")
-    with pytest.raises(InputError, match="models must be among"):
+    with pytest.raises(InputError, match="models must be one of"):
         entries(["SVM"], "paper")
 
 

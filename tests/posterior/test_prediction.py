@@ -123,8 +123,9 @@ def test_a_model_without_labels_encodes_but_does_not_decide(tmp_path):
 
 def test_what_a_notebook_shows(fitted):
     model, _ = fitted
+    name = model.posterior_.model.name
     assert repr(model.posterior_).startswith(
-        "<Posterior of 60 samples x 12 features, 3 factors, tasks task, other; "
+        f"<Posterior of {name}, 60 samples x 12 features, 3 factors, tasks task, other; "
     )
     page = model.posterior_._repr_html_()
     assert "<td style='text-align:left'>60</td>" in page

@@ -13,6 +13,7 @@ from rankfactor.cli import settings
 from rankfactor.cli.console import note
 from rankfactor.cli.reading import read_labelled
 from rankfactor.errors import AUTO
+from rankfactor.presets import code_of
 
 if TYPE_CHECKING:
     from rankfactor.data.streams import TableStream
@@ -79,7 +80,7 @@ def asked_for(
     from rankfactor.estimators.classifier import PlainClassifier
 
     options = ctx.params
-    labels, model = options["labels"], options["model"]
+    labels, model = options["labels"], code_of(options["model"])
     numbers = settings.numbers_of_factors(options["n_factors"])
     if not labels and not settings.is_given(ctx, "n_factors"):
         numbers = [AUTO]

@@ -96,6 +96,8 @@ def _model_lines(content: dict[str, Any], convergence: str) -> Iterator[str]:
         f"{content['file']}: a model of format {content['format_version']}, written by rankfactor "
         f"{content['library']}, {content['size'] / 1e6:.2f} MB, checksum {content['checksum']}"
     )
+    if content["summary"].get("model"):
+        yield f"  model: {content['summary']['model']}"
     for name, value in content["parts"].items():
         if isinstance(value, dict):
             rest = ", ".join(

@@ -51,7 +51,7 @@ def analysis_settings(ctx: typer.Context, *, divides: bool = False) -> dict[str,
     Groups are allowed for a command that ``divides`` the samples.
     """
     from rankfactor.estimators.analysis import PlainAnalysis
-    from rankfactor.estimators.presets import PRESETS
+    from rankfactor.presets import PRESETS, code_of, full_name
 
     options = ctx.params
     known = [name for name in opt.ESTIMATOR if name in signature(PlainAnalysis).parameters]
@@ -66,11 +66,9 @@ def analysis_settings(ctx: typer.Context, *, divides: bool = False) -> dict[str,
             "--n-factors with several numbers chooses by predicting labels, and there are none: "
             "add --labels, or give one number."
         )
-    model = options["model"]
-    if model not in PRESETS:
-        raise InputError(f"--model must be one of {', '.join(PRESETS)}, not {model!r}.")
+    model = code_of(options["model"])
     if is_given(ctx, "model"):
-        note(f"without --labels, --model {model} sets the likelihood of the data only.")
+        note(f"without --labels, --model {full_name(model)} sets the likelihood of the data only.")
     settings = classifier_settings(options, (), known)
     return {**settings, "likelihood": options["likelihood"] or PRESETS[model].data}
 

@@ -7,9 +7,9 @@ from rankfactor.lazy import importer
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
 if TYPE_CHECKING:
-    from rankfactor.estimators.presets import PRESETS
     from rankfactor.estimators.rank_residuals import RankResiduals
     from rankfactor.estimators.scikit_learn import RankFactorAnalysis, RankFactorClassifier
+    from rankfactor.presets import PRESETS
 
 _HOMES = {
     "PRESETS": "presets",

@@ -34,13 +34,14 @@ from rankfactor.estimators.large import (
     stays_in_memory,
     surveyed,
 )
-from rankfactor.estimators.presets import PRESETS, local_parts
+from rankfactor.estimators.presets import local_parts
 from rankfactor.features.matching import is_annotated, opened_labels, refuse_shuffled
 from rankfactor.features.plan import Blocks
 from rankfactor.folds import group_numbers
 from rankfactor.latent import MixedExperts
 from rankfactor.likelihoods import LABEL_LIKELIHOODS, LabelLikelihood, MarginRank
 from rankfactor.model import Model
+from rankfactor.presets import PRESETS, code_of
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.tasks import (
     ClassWeight,
@@ -62,9 +63,11 @@ class PlainClassifier(Deciding):
     Parameters
     ----------
     model : str, default "R-L-BSVM"
-        "R-L-BSVM", "G-L-BSVM", "G-L-Probit", "OR-L-BSVM", "OR-L-Probit", "R-NL-BSVM" or
-        "G-NL-BSVM": data likelihood (R max-margin rank, G Gaussian, OR ordinary rank), linear or
-        nonlinear decisions, and classifier.
+        "R-L-BSVM" ("rank"), "G-L-BSVM" ("gaussian"), "G-L-Probit" ("gaussian-probit"), "OR-L-BSVM"
+        ("ordinary-rank"), "OR-L-Probit" ("ordinary-rank-probit"), "R-NL-BSVM" ("rank-nonlinear")
+        or "G-NL-BSVM" ("gaussian-nonlinear"): data likelihood (R max-margin rank, G Gaussian, OR
+        ordinary rank), linear or nonlinear decisions, and classifier. The code or the plain name
+        in brackets.
     n_factors : int or "auto", default 20
         Most factors; those that the data do not need switch off. "auto" chooses the number by
         parallel analysis on the ranks (`rankfactor.engine.parallel_analysis`): as many factors as
@@ -282,7 +285,7 @@ class PlainClassifier(Deciding):
         self.views = views
 
     def _build_model(self) -> Model:
-        preset = registered("model", self.model, PRESETS)
+        preset = PRESETS[code_of(self.model)]
         classifier = preset.label if self.classifier is None else self.classifier
         if isinstance(classifier, str):
             classifier = registered("classifier", classifier, LABEL_LIKELIHOODS)()

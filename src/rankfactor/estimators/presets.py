@@ -1,31 +1,13 @@
-"""The models that have a name, and the three forms of nonlinear classifiers."""
+"""The three forms of nonlinear classifiers of the models that have a name."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from rankfactor.errors import InputError
 from rankfactor.latent import DPMixture, KernelExperts, MixedExperts
+from rankfactor.presets import PRESETS, Preset, full_name
 
-
-class Preset(NamedTuple):
-    """Likelihood of the data, likelihood of the labels, and whether classifiers are linear."""
-
-    data: str
-    label: str
-    linear: bool
-
-
-# The paper's names.
-PRESETS: dict[str, Preset] = {
-    "G-L-Probit": Preset("gaussian", "probit", True),
-    "G-L-BSVM": Preset("gaussian", "hinge", True),
-    "R-L-BSVM": Preset("margin_rank", "hinge", True),
-    "OR-L-Probit": Preset("ordinary_rank", "probit", True),
-    "OR-L-BSVM": Preset("ordinary_rank", "hinge", True),
-    "G-NL-BSVM": Preset("gaussian", "hinge", False),
-    "R-NL-BSVM": Preset("margin_rank", "hinge", False),
-}
 EXPERTS = ("auto", "kernel", "mixed", "per_component")
 
 
@@ -45,7 +27,7 @@ def local_parts(preset: Preset, experts: object, n_components: Any) -> dict[str,
     if preset.linear:
         if experts in ("auto", "mixed"):
             return {}
-        names = " or ".join(name for name, one in PRESETS.items() if not one.linear)
+        names = " or ".join(full_name(name) for name, one in PRESETS.items() if not one.linear)
         raise InputError(f"experts={experts!r} is for nonlinear models: set model to {names}.")
     if experts == "per_component":
         return {"latent": DPMixture(n_components)}

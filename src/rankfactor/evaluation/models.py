@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rankfactor.errors import AUTO, InputError, check_count, did_you_mean
-from rankfactor.estimators import PRESETS, RankFactorClassifier
+from rankfactor.errors import AUTO, InputError, check_count
+from rankfactor.estimators import RankFactorClassifier
 from rankfactor.evaluation.adjusted import Adjusted
 from rankfactor.evaluation.baselines import (
     RBFSVM,
@@ -17,6 +17,7 @@ from rankfactor.evaluation.baselines import (
     RandomForest,
 )
 from rankfactor.evaluation.choose_settings import ChooseFactors
+from rankfactor.presets import PRESETS, code_of
 
 BASELINES: dict[str, Callable[..., Any]] = {
     "PFA-L-BSVM": PFAClassifier,
@@ -34,14 +35,14 @@ def named_models(
     random_state: int | None = 0,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Estimators by name, for `cross_validate`.
+    """Estimators of the names given, by code, ready for `cross_validate`.
 
     Parameters
     ----------
     names : sequence of str
-        Presets of `RankFactorClassifier`, and the baselines "PFA-L-BSVM" (Poisson factor
-        analysis), "NS-PCA-SVM" (normal scores and principal components), "L-SVM", "RBF-SVM" and
-        "RF" (random forest).
+        Presets of `RankFactorClassifier` by code or plain name, and the baselines "PFA-L-BSVM"
+        (Poisson factor analysis), "NS-PCA-SVM" (normal scores and principal components), "L-SVM",
+        "RBF-SVM" and "RF" (random forest).
     n_factors : sequence of int, or ("auto",)
         Number of factors, or of components of baselines; with several numbers the best is chosen
         within every training part. "auto", parallel analysis of every training part, is for the
@@ -56,14 +57,10 @@ def named_models(
     InputError
         For an unknown or duplicate name.
     """
-    known = [*PRESETS, *BASELINES]
     given = dict(settings or {})
     models: dict[str, Any] = {}
-    for name in names:
-        if name not in known:
-            raise InputError(
-                f"models must be among {', '.join(known)}, not {name!r}.{did_you_mean(name, known)}"
-            )
+    for given_name in names:
+        name = code_of(given_name, "models", BASELINES)
         if name in models:
             raise InputError(f"the model {name} is named twice: name it once.")
         own = given if name in PRESETS else {}

@@ -14,10 +14,10 @@ from rankfactor.engine.chain import Gibbs
 from rankfactor.errors import AUTO, InputError
 from rankfactor.estimators.base import FactorModel
 from rankfactor.estimators.classifier import PlainClassifier
-from rankfactor.estimators.presets import PRESETS
 from rankfactor.latent import KernelExperts
 from rankfactor.model import Model
 from rankfactor.posterior import Posterior
+from rankfactor.presets import PRESETS, code_of
 
 
 def pinned(estimator: FactorModel, posterior: Posterior) -> dict[str, Any]:
@@ -42,8 +42,9 @@ def pinned(estimator: FactorModel, posterior: Posterior) -> dict[str, Any]:
     }
     if not isinstance(estimator, PlainClassifier) or posterior.classifiers is None:
         return arguments
+    name = code_of(estimator.model)
     return arguments | {
-        "model": _linear(estimator.model) if posterior.model.linear else estimator.model,
+        "model": _linear(name) if posterior.model.linear else name,
         "classifier": posterior.model.label,
         "experts": _experts(posterior.model),
         "training": posterior.training,

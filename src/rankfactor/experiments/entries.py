@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankfactor.errors import InputError
-from rankfactor.estimators import PRESETS
 from rankfactor.evaluation import named_models
 from rankfactor.evaluation.choose_settings import ChooseSettings
 from rankfactor.evaluation.models import BASELINES
 from rankfactor.experiments.log_scale import LogScale
+from rankfactor.presets import PRESETS
 
 N_FACTORS = 20  # as in the paper
 FACTORS = (10, 20, 40)
@@ -57,7 +57,7 @@ class Entry:
 
 
 def check_models(names: Sequence[str]) -> list[str]:
-    """Unique names."""
+    """Codes of the models, each once."""
     return list(named_models(list(names)))
 
 

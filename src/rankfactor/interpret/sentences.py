@@ -339,9 +339,10 @@ def methods(posterior: Posterior, seed: object) -> list[str]:
     """Paragraphs of the methods section."""
     model = posterior.model
     data, shrinkage = model.data.in_words(), model.loading_shrinkage.in_words()
+    named = f"The model is {model.name}. " if model.name else ""
     said = [
-        f"Each feature is a weighted sum of at most {posterior.n_factors} latent factors (K = "
-        f"{posterior.n_factors}), seen through a {data}. Loadings have a {shrinkage}, which "
+        f"{named}Each feature is a weighted sum of at most {posterior.n_factors} latent factors "
+        f"(K = {posterior.n_factors}), seen through a {data}. Loadings have a {shrinkage}, which "
         f"switches off factors that the data do not need; {int(posterior.active.sum())} are in "
         "use."
     ]

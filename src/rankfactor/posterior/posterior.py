@@ -119,11 +119,14 @@ class Posterior(Prediction):
         tasks = () if self.classifiers is None else self.classifiers.tasks
         labels = f", tasks {', '.join(task.name for task in tasks)}" if tasks else ""
         size = f"{self.samples.n_samples} samples x {len(self.feature_names)} features"
+        if self.model.name:
+            size = f"{self.model.name}, {size}"
         return f"<Posterior of {size}, {self.n_factors} factors{labels}; {self.convergence.state}>"
 
     def _repr_html_(self) -> str:
         """The model as a small table, for notebooks."""
         rows = {
+            **({"model": self.model.name} if self.model.name else {}),
             "samples": str(self.samples.n_samples),
             "features": str(len(self.feature_names)),
             "factors": f"{self.n_factors}, of which {int(self.active.sum())} in use",

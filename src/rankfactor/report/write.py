@@ -32,6 +32,7 @@ from rankfactor.interpret.overview import factors_correlate
 from rankfactor.interpret.wording import number, plain
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.certainty import assessed
+from rankfactor.presets import full_name
 from rankfactor.report import page_tables, sections
 from rankfactor.report.classes import class_figures, class_tables
 from rankfactor.report.contributions import contributions_data
@@ -243,6 +244,6 @@ def _task_cards(
 def _listed(settings: Mapping[str, object]) -> list[tuple[str, str]]:
     """Names and values of settings as text."""
     return [
-        (str(name), f"{value:g}" if isinstance(value, float) else str(value))
+        (str(name), f"{value:g}" if isinstance(value, float) else full_name(str(value)))
         for name, value in settings.items()
     ]

@@ -151,6 +151,7 @@ def _summary(posterior: Posterior) -> dict[str, Any]:
                 "missing": missing,
             }
     return {
+        "model": posterior.model.name,
         "n_samples": posterior.samples.n_samples,
         "n_features": len(posterior.feature_names),
         "n_features_that_vary": len(posterior.coding.columns),
