@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from rankfactor import load_alzheimer
 from rankfactor.cli import app
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
 
 
 def blocks(language):
@@ -25,6 +26,7 @@ def working_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python(code, working_folder):
+    assert code.count("\n") <= 13
     names = {}
     exec(compile(code, "README.md", "exec"), names)
     assert names["model"].predict(names["new"]).shape == (83, 2)
@@ -54,6 +56,37 @@ def test_there_is_something_to_run():
 
 
 def test_models_are_the_ones_there_are():
-    from rankfactor.estimators import PRESETS
+    from rankfactor.presets import PRESETS
 
-    assert set(re.findall(r'^\| `"([\w-]+)"` \|', README, re.MULTILINE)) == set(PRESETS)
+    rows = re.findall(r'^\| `"([\w-]+)"` \| `"([\w-]+)"` \|', README, re.MULTILINE)
+    assert dict(rows) == {code: preset.plain for code, preset in PRESETS.items()}
+
+
+def tables(text):
+    """Rows of every table as dictionaries, by the first cell of the heading."""
+    found = {}
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        heading, _, *rows = [
+            [cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()
+        ]
+        found.setdefault(heading[0], []).append(
+            [dict(zip(heading, row, strict=True)) for row in rows]
+        )
+    return found
+
+
+@pytest.mark.parametrize(("first", "section"), [("method", "recovery"), ("model", "stress")])
+def test_figures_are_those_of_the_results(first, section):
+    results = (ROOT / "docs" / "results" / "results.md").read_text("utf-8")
+    (part,) = re.findall(
+        rf"<!-- {section}: begin -->(.*?)<!-- {section}: end -->", results, re.DOTALL
+    )
+    (shown,) = tables(README)[first]
+    measured = {row[first]: row for row in tables(part)[first][0]}
+    assert len(shown) >= 5
+    for row in shown:
+        assert row.items() <= measured[row[first]].items()
+
+
+def test_it_is_short():
+    assert README.count("\n") <= 150
