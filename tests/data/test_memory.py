@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rankfactor.data.memory import bytes_of, machine_bytes
+from rankfactor.data.memory import bytes_of
 from rankfactor.errors import InputError
+from rankfactor.storage.bounds import machine_bytes
 
 
 def test_amounts() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,18 @@ _NOT_COMPARED = {"model", "random_state", "n_factors_among"}
 
 def parsed(file: Path, parse: Callable[[Path], Any], command: str) -> Any:
     """Read a file with a function; if that fails, advise to run the command again."""
-    try:
+    with well_formed(file, command):
         return parse(file)
-    except (ValueError, OSError) as problem:
+
+
+@contextmanager
+def well_formed(file: Path, command: str) -> Iterator[None]:
+    """Read what a command wrote to a file, or to the files of a folder."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OSError) as problem:
         raise InputError(
             f"{file} cannot be read ({problem}): run the {command} again."
         ) from problem

@@ -15,6 +15,7 @@ from rankfactor.cli.belonging import (
     parsed,
     record_of,
     setting_differences,
+    well_formed,
 )
 from rankfactor.cli.console import in_options
 from rankfactor.errors import InputError
@@ -75,6 +76,13 @@ def check_folder(
     folder: Folder, model: Path, posterior: Posterior, header: Mapping[str, Any]
 ) -> Validation:
     """Origin and limits of the numbers, if they belong to the model."""
+    with well_formed(folder.path / "result.json", "cv"):
+        return _checked(folder, model, posterior, header)
+
+
+def _checked(
+    folder: Folder, model: Path, posterior: Posterior, header: Mapping[str, Any]
+) -> Validation:
     from rankfactor.report import Validation
 
     origin, record = header.get("provenance", {}), folder.record

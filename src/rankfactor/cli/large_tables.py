@@ -38,7 +38,8 @@ MEMORY: opt.Options = {
 
 def allowed_bytes(options: Mapping[str, Any]) -> int:
     """Bytes allowed by --memory."""
-    from rankfactor.data.memory import bytes_of, machine_bytes
+    from rankfactor.data.memory import bytes_of
+    from rankfactor.storage.bounds import machine_bytes
 
     given = options["memory"]
     return machine_bytes() // 4 if given is None else bytes_of(given, "--memory")

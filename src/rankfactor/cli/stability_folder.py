@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankfactor.__about__ import __version__
-from rankfactor.cli.belonging import check_files, data_difference, record_of, setting_differences
+from rankfactor.cli.belonging import (
+    check_files,
+    data_difference,
+    record_of,
+    setting_differences,
+    well_formed,
+)
 from rankfactor.cli.console import in_options
 from rankfactor.cli.stability import ARRAYS, RECORD
 from rankfactor.errors import InputError
@@ -51,11 +57,12 @@ def read_stability(
                 f"{folder} has no {name}: give the folder that `rankfactor stability` wrote."
             )
     record = record_of(folder / RECORD, "stability")
-    ours, theirs = header.get("provenance", {}).get("data", {}), record.get("data", {})
-    found = data_difference(ours, theirs) if ours and theirs else None
-    if found is None:
-        differing = setting_differences(header, record, "stability run")
-        found = f"other settings ({in_options('; '.join(differing))})" if differing else None
+    with well_formed(folder / RECORD, "stability"):
+        ours, theirs = header.get("provenance", {}).get("data", {}), record.get("data", {})
+        found = data_difference(ours, theirs) if ours and theirs else None
+        if found is None:
+            differing = setting_differences(header, record, "stability run")
+            found = f"other settings ({in_options('; '.join(differing))})" if differing else None
     about, arrays = read_archive(folder / ARRAYS, FORMAT)
     check_files(folder, record, "stability", ARRAYS)
     try:

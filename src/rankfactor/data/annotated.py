@@ -19,8 +19,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from rankfactor.data.grid import Grid, Table, values_of_grid
+from rankfactor.data.hdf5_check import checked
 from rankfactor.data.labels import classes_of_frame
 from rankfactor.data.opening import foreign_reader, need
+from rankfactor.data.sparse import dense
 from rankfactor.errors import InputError, did_you_mean, listed
 
 
@@ -54,7 +56,7 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
             f"{did_you_mean(layer, adata.layers)}"
         )
     is_sparse = hasattr(matrix, "toarray")
-    values = np.asarray(matrix.toarray() if is_sparse else matrix)
+    values = np.asarray(dense(matrix, source) if is_sparse else matrix)
     if values.dtype.kind not in "fiub":
         raise InputError(f"{source}, {what} is of type {values.dtype}; it has to be numbers.")
     samples = [str(name) for name in adata.obs_names]
@@ -125,7 +127,8 @@ class AnnotatedTable:
 
     def __init__(self, path: Path, layer: str | None = None) -> None:
         package = "mudata" if path.suffix.lower() == ".h5mu" else "anndata"
-        module = need(package, extra="anndata", path=path)
+        with checked(path):
+            module = need(package, extra="anndata", path=path)
         complaint = f"is not a whole {path.suffix} file; copy or write it again."
         with foreign_reader(path, complaint), warnings.catch_warnings():
             # Users who read a table cannot act on the deprecation warnings of these packages.

@@ -7,8 +7,10 @@ it was a gene (MARCH1, SEPT2) before the spreadsheet changed it.
 from __future__ import annotations
 
 import datetime
+import zipfile
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,10 @@ from rankfactor.data.grid import Grid
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.textfile import Records, grid_of_records
 from rankfactor.errors import InputError, did_you_mean
+from rankfactor.storage.bounds import check_memory, check_zip
+
+_MOST_ROWS = 2**20  # of a sheet
+_CELL = 64  # bytes of a cell as text
 
 
 class Sheet:
@@ -43,6 +49,8 @@ def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[st
     openpyxl = need("openpyxl", extra="excel", path=path)
     complaint = "is not an Excel workbook that can be read; save it again as .xlsx or CSV."
     with foreign_reader(path, complaint):
+        with zipfile.ZipFile(path) as archive:
+            check_zip(path, archive)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         try:
             names = [one.title for one in book.worksheets]
@@ -52,7 +60,10 @@ def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[st
                     f"{path} has no sheet '{sheet}'; it has {shown}.{did_you_mean(sheet, names)}"
                 )
             chosen = book[sheet] if sheet is not None else book.worksheets[0]
-            rows = [_trimmed(row) for row in chosen.iter_rows(values_only=True)]
+            # Rows are as long as their cells say; a sheet may state other dimensions.
+            chosen.reset_dimensions()
+            cells = chosen.iter_rows(values_only=True)
+            rows = [_trimmed(row) for row in islice(cells, _MOST_ROWS + 1)]
         finally:
             book.close()
     while rows and not rows[-1]:
@@ -64,6 +75,9 @@ def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[st
     if not rows[0]:
         raise InputError(f"{path}, row 1 is empty; the column names have to stand there.")
     width = max(map(len, rows))
+    if len(rows) > _MOST_ROWS:
+        raise InputError(f"{path} has more than {_MOST_ROWS:,} rows, which no workbook has.")
+    check_memory(path, len(rows), width, _CELL)
     note = (f"sheet '{chosen.title}' of {len(names)}",) if len(names) > 1 else ()
     return [[*row, *[None] * (width - len(row))] for row in rows], note
 

@@ -16,6 +16,7 @@ from rankfactor.data.numbers import Style, parse_number
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.textfile import holds_names, id_position
 from rankfactor.errors import InputError
+from rankfactor.storage.bounds import check_memory
 
 PARQUET = (".parquet", ".pq")
 
@@ -64,6 +65,8 @@ class ParquetTable:
                 wanted = None if first_rows is None else first_rows - sum(map(len, frames))
                 if frames and wanted is not None and wanted <= 0:
                     continue
+                if wanted is None:
+                    check_memory(part, file.metadata.num_rows, file.metadata.num_columns)
                 table = file.read() if wanted is None else _first_batch(file, wanted)
                 frames.append(table.to_pandas())
             if not frames[0].columns.sort_values().equals(frames[-1].columns.sort_values()):

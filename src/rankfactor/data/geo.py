@@ -21,6 +21,7 @@ import pandas as pd
 
 from rankfactor.data.grid import Table, table_of_grid
 from rankfactor.data.labels import as_classes
+from rankfactor.data.names import check_unique
 from rankfactor.data.opening import TextStream
 from rankfactor.data.textfile import Records, grid_of_records
 from rankfactor.errors import InputError
@@ -71,6 +72,7 @@ class _Series:
                     f"{path} describes more samples by '{column}' than it has in "
                     "!Sample_geo_accession; download the series matrix again."
                 )
+        check_unique(self.accessions, "sample name", path)
         index = pd.Index(self.accessions, name="sample", dtype=object)
         data = {
             column: as_classes(cells.get(n, "") for n in range(n_samples))

@@ -1,8 +1,7 @@
-"""Amounts of memory: as people write them, and what the machine has."""
+"""Amounts of memory, as people write them."""
 
 from __future__ import annotations
 
-import os
 import re
 
 from rankfactor.errors import InputError
@@ -33,11 +32,3 @@ def bytes_of(amount: str | float, name: str = "memory") -> int:
             f"{name} must be an amount of at least 1 MB, such as 2GB or 500MB, not {amount!r}."
         )
     return int(count)
-
-
-def machine_bytes() -> int:
-    """Memory of this machine in bytes; 8 GB where the system does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
-        return 8 * 10**9

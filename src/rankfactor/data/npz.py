@@ -8,6 +8,7 @@ zeros are values.
 
 from __future__ import annotations
 
+import zipfile
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ from rankfactor.data.dataset import Dataset
 from rankfactor.data.grid import Grid, Table, values_of_grid
 from rankfactor.data.labels import as_classes
 from rankfactor.data.opening import foreign_reader
+from rankfactor.data.sparse import dense
 from rankfactor.errors import InputError
+from rankfactor.storage.bounds import check_zip, read_array
 
 Arrays = dict[str, npt.NDArray[Any]]
+_KINDS = "fiubcUSMm"  # all but objects, which are pickles, and records
 
 
 class Archive:
@@ -41,7 +45,7 @@ class Archive:
         arrays = self._arrays
         labels = ["y"] if {"y", "y_train"} & set(arrays) else []
         labels += [name.removeprefix("lab_") for name in arrays if name.startswith("lab_")]
-        return [*labels, *map(str, arrays.get("feature_names", ()))]
+        return [*labels, *map(str, np.ravel(arrays.get("feature_names", ())))]
 
     @cached_property
     def table(self) -> Table:
@@ -76,17 +80,19 @@ class Archive:
         if part:
             if f"y_{part}" not in arrays:
                 raise InputError(f"{path} has no array 'y_{part}'; add it.")
-            samples = [f"{part}_{number}" for number in arrays.get(f"idx_{part}", numbers)]
+            known = np.ravel(arrays.get(f"idx_{part}", numbers))
+            samples = [f"{part}_{number}" for number in known]
             labels = {"y": arrays[f"y_{part}"]}
         else:
-            samples = [str(name) for name in arrays.get("sample_ids", numbers)]
+            samples = [str(name) for name in np.ravel(arrays.get("sample_ids", numbers))]
             labels = {"y": arrays["y"]} if "y" in arrays else {}
             labels |= {key[4:]: one for key, one in arrays.items() if key.startswith("lab_")}
-        for what, length, expected in (
-            ("feature_names", len(features), n_features),
-            ("sample names", len(samples), n_samples),
-            *((f"labels '{task}'", len(column), n_samples) for task, column in labels.items()),
+        for what, found, expected in (
+            ("feature_names", np.shape(features), n_features),
+            ("sample names", np.shape(samples), n_samples),
+            *((f"labels '{task}'", column.shape, n_samples) for task, column in labels.items()),
         ):
+            length = found[0] if len(found) == 1 else f"{len(found)} dimensions of"
             if length != expected:
                 raise InputError(
                     f"{path} has {length} {what} where '{key}' has {expected}; make them agree."
@@ -159,20 +165,19 @@ def _dense(path: Path) -> npt.NDArray[Any]:
     from scipy import sparse
 
     with foreign_reader(path, "is not a whole sparse matrix; save it with scipy.sparse.save_npz."):
-        matrix: npt.NDArray[Any] = sparse.load_npz(path).toarray()
-    return matrix
+        return dense(sparse.load_npz(path), str(path))
 
 
 def _read_arrays(path: Path) -> Arrays:
     """Read all arrays of an archive, refusing pickled objects: they could run code."""
     advice = "save it with numpy.savez_compressed from arrays of numbers and text"
-    # NumPy leaves a file that it opened itself open when the archive is broken.
-    with (
-        foreign_reader(path, f"is not an archive without pickles; {advice}."),
-        path.open("rb") as file,
-    ):
-        archive = np.load(file, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise InputError(f"{path} holds one array, not an archive of them; {advice}.")
-        with archive:
-            return dict(archive)
+    with foreign_reader(path, f"is not an archive without pickles; {advice}."):
+        with path.open("rb") as file:
+            if file.read(6) == np.lib.format.MAGIC_PREFIX:
+                raise InputError(f"{path} holds one array, not an archive of them; {advice}.")
+        with zipfile.ZipFile(path) as archive:
+            check_zip(path, archive)
+            return {
+                name.removesuffix(".npy"): read_array(archive.read(name), _KINDS)
+                for name in archive.namelist()
+            }

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from rankfactor.errors import InputError
+from rankfactor.storage.bounds import BoundedText
 
 # Readers of compressed files by their first bytes; Zstandard needs a package.
 _PACKED: dict[bytes, Callable[[Any], Any]] = {
@@ -31,10 +32,12 @@ _PACKED: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.BZ2File,
 }
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
+_ZSTANDARD_PIECE = 1024  # four bytes can stand for 128 kB, and a piece is unpacked as a whole
 _PACKED_SUFFIXES = frozenset({".gz", ".xz", ".bz2", ".zst", ".zstd"})
 # Tab, line ends, form feed and escape occur in text; the other control characters do not.
 _CONTROLS = frozenset(range(32)) - {9, 10, 11, 12, 13, 26, 27}
 _HEAD = 4096
+_SMALLER = "check the file, or read it chunk by chunk (memory)"
 
 Begun = TypeVar("Begun")
 Result = TypeVar("Result")
@@ -76,6 +79,8 @@ def _translated_errors(path: Path) -> Iterator[None]:
         raise InputError(
             f"{path} is not a whole {path.suffix} file; copy or compress it again."
         ) from error
+    except MemoryError as error:
+        raise InputError(f"{path} needs more memory than there is; {_SMALLER}.") from error
     except csv.Error as error:
         raise InputError(
             f"{path} cannot be parsed ({error}); check its separators and quotes."
@@ -95,8 +100,10 @@ def foreign_reader(path: Path, complaint: str) -> Iterator[None]:
         path.open("rb").close()
     try:
         yield
-    except (InputError, MemoryError):
+    except InputError:
         raise
+    except MemoryError as error:
+        raise InputError(f"{path} needs more memory than there is; {_SMALLER}.") from error
     except Exception as error:
         raise InputError(f"{path} {complaint}") from error
 
@@ -218,15 +225,19 @@ def _what_it_may_be(head: bytes) -> str:
 
 
 def _unpacked(file: IO[bytes], path: Path) -> IO[bytes]:
-    """An open file from its start, unpacked as its first bytes say."""
+    """An open file from its start, unpacked as its first bytes say and within bounds."""
     file.seek(0)
     head = file.read(8)
     file.seek(0)
+    content: Any = file
     if head.startswith(_ZSTANDARD):
         zstandard = need("zstandard", extra="zstd", path=path)
-        return cast(IO[bytes], io.BufferedReader(_File(_frames(file, zstandard))))
-    unpack = next((one for magic, one in _PACKED.items() if head.startswith(magic)), None)
-    return file if unpack is None else cast(IO[bytes], unpack(file))
+        content = _File(_frames(file, zstandard))
+    for magic, unpack in _PACKED.items():
+        if head.startswith(magic):
+            content = unpack(file)
+    bounded = BoundedText(content, path, os.fstat(file.fileno()).st_size)
+    return cast(IO[bytes], io.BufferedReader(bounded))
 
 
 class _File(io.RawIOBase):
@@ -248,7 +259,7 @@ class _File(io.RawIOBase):
 def _frames(file: IO[bytes], package: Any) -> Iterator[bytes]:
     """Content of a Zstandard file, whose end is checked: the package's own reader does not."""
     frame = None
-    while packed := file.read(io.DEFAULT_BUFFER_SIZE):
+    while packed := file.read(_ZSTANDARD_PIECE):
         while packed:  # a file may be several frames, one after the other
             frame = frame or package.ZstdDecompressor().decompressobj()
             try:

@@ -10,6 +10,28 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack
 
+from rankfactor.errors import InputError
+from rankfactor.storage.bounds import check_memory
+
+
+def checked_sparse(matrix: Any, source: str) -> Any:
+    """A sparse matrix of a file, refused if its indices lead out of it: SciPy does not look."""
+    try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as problem:
+        raise InputError(
+            f"{source} has a sparse matrix whose indices are damaged; copy or write it again."
+        ) from problem
+    return matrix
+
+
+def dense(matrix: Any, source: str) -> NDArray[Any]:
+    """A sparse matrix of a file as an array."""
+    check_memory(source, *map(int, matrix.shape))
+    values: NDArray[Any] = checked_sparse(matrix, source).toarray()
+    return values
+
 
 @dataclass(frozen=True)
 class NamedSparse:

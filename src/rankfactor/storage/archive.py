@@ -17,6 +17,7 @@ import io
 import json
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from rankfactor.__about__ import __version__
 from rankfactor.errors import InputError
+from rankfactor.storage.bounds import check_zip, read_array
 from rankfactor.storage.files import check_destinations, written_together
 
 Arrays = dict[str, NDArray[Any]]
@@ -50,6 +52,9 @@ _UNREADABLE = (
     ValueError,
     EOFError,
     OSError,
+    SyntaxError,
+    tokenize.TokenError,  # of the header of an array
+    MemoryError,
 )
 
 
@@ -125,9 +130,10 @@ def read_archive(
                     continue
                 _digest_member(digest, name, content)
                 if name not in (_HEADER, _OLDER_HEADER):
-                    arrays[name.removesuffix(_ARRAY)] = np.lib.format.read_array(
-                        io.BytesIO(content), allow_pickle=False
-                    )
+                    array = read_array(content)
+                    if array.dtype == np.float16:  # compiled code does not know it
+                        raise TypeError("an array of half precision")
+                    arrays[name.removesuffix(_ARRAY)] = array
         except _UNREADABLE as problem:
             raise form.damaged(path, problem) from problem
     # Files written before there were checksums do not announce one.
@@ -167,7 +173,7 @@ def _opened(path: Path, form: Format) -> zipfile.ZipFile:
     try:
         with path.open("rb") as file:
             begins_well = file.read(4) == b"PK\x03\x04"
-        return zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path)
     except PermissionError as problem:
         raise InputError(f"{path} cannot be read ({problem.strerror}).") from problem
     except _UNREADABLE as problem:
@@ -176,6 +182,12 @@ def _opened(path: Path, form: Format) -> zipfile.ZipFile:
                 f"{path} is damaged, its end is missing or broken: {form.remedy}."
             ) from problem
         raise InputError(f"{path} is no {form.name}.") from problem
+    try:
+        check_zip(path, archive)
+    except InputError:
+        archive.close()
+        raise
+    return archive
 
 
 def _header(
@@ -243,7 +255,7 @@ def read_tree(path: Path, form: Format, kinds: Kinds) -> Any:
     header, arrays = read_archive(path, form)
     try:
         return _unflattened(header["tree"], arrays, kinds)
-    except (LookupError, TypeError, ValueError) as problem:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         raise form.damaged(path, problem) from problem
 
 

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from rankfactor.errors import InputError
 from rankfactor.storage.files import written_folder
 from rankfactor.storage.problem import check_same
+from rankfactor.storage.zarr_codecs import check_codecs
 from rankfactor.typing import Floats
 
 FORMAT = "rankfactor draws 1"
@@ -67,11 +68,23 @@ def _opened(path: Path, mode: str) -> Any:
     zarr = _package("zarr")
     try:
         group = zarr.open_group(path, mode=mode)
-    except (OSError, KeyError, ValueError) as problem:
+    except Exception as problem:  # as many kinds as there are files to damage
         raise InputError(f"{path} is no group of draws: choose another path.") from problem
-    if group.attrs.get("format") != FORMAT:
-        raise InputError(f"{path} holds no draws of rankfactor: choose another path.")
-    return group
+    with _whole(path):
+        if group.attrs.get("format") != FORMAT:
+            raise InputError(f"{path} holds no draws of rankfactor: choose another path.")
+        return group
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Read a group, which fails in as many ways as there are files to damage, in one sentence."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as problem:
+        raise InputError(f"{path} is damaged ({problem!r}): fit again to a new path.") from problem
 
 
 @contextmanager
@@ -229,6 +242,12 @@ def open_draws(path: str | os.PathLike[str]) -> Any:
     if not path.exists():
         raise InputError(f"there are no draws at {path}.")
     group, xr = _opened(path, mode="r"), _package("xarray")
+    with _whole(path):
+        return _tree(path, group, xr)
+
+
+def _tree(path: Path, group: Any, xr: Any) -> Any:
+    check_codecs(group["count"], path)
     count = int(group["count"][:].min())
     if count == 0:
         raise InputError(f"{path} has no draws yet: wait, or fit again.")
@@ -241,7 +260,7 @@ def open_draws(path: str | os.PathLike[str]) -> Any:
     datasets = {}
     for name in ("posterior", "sample_stats"):
         variables = {
-            key: _lazy(xr, array, order, sign, unit).isel(draw=slice(count))
+            key: _lazy(xr, path, array, order, sign, unit).isel(draw=slice(count))
             for key, array in group[name].arrays()
         }
         sizes = {dim: size for one in variables.values() for dim, size in one.sizes.items()}
@@ -255,11 +274,12 @@ def open_draws(path: str | os.PathLike[str]) -> Any:
     return xr.DataTree.from_dict(datasets)
 
 
-def _lazy(xr: Any, array: Any, order: Any, sign: Any, unit: Any) -> Any:
+def _lazy(xr: Any, path: Path, array: Any, order: Any, sign: Any, unit: Any) -> Any:
     """Variable of a Zarr array whose factors are put into the model's form as they are read."""
     from xarray.backends import BackendArray
     from xarray.core import indexing
 
+    check_codecs(array, path)
     dims = array.metadata.dimension_names
     by_factor, power = dims[-1] == "factor", int(array.attrs.get("power", 0))
     change = (sign if array.attrs["signed"] else np.ones_like(sign)) * unit**power
@@ -272,9 +292,10 @@ def _lazy(xr: Any, array: Any, order: Any, sign: Any, unit: Any) -> Any:
             return indexing.explicit_indexing_adapter(key, self.shape, kind, self.read)
 
         def read(self, key: tuple[Any, ...]) -> Any:
-            if not by_factor:
-                return array.oindex[key]
-            values = array.oindex[(*key[:-1], order[key[-1]])]
-            return values * change[key[-1]]
+            with _whole(path):
+                if not by_factor:
+                    return array.oindex[key]
+                values = array.oindex[(*key[:-1], order[key[-1]])]
+                return values * change[key[-1]]
 
     return xr.Variable(dims, indexing.LazilyIndexedArray(Turned()))

@@ -36,6 +36,7 @@ from rankfactor.posterior.factor_count import METHOD, FactorCount
 from rankfactor.posterior.samples import SampleSummary
 from rankfactor.posterior.stability import Stability
 from rankfactor.posterior.variance_explained import VarianceExplained
+from rankfactor.steps.workers import Workers
 from rankfactor.storage.archive import (
     Arrays,
     Format,
@@ -45,6 +46,7 @@ from rankfactor.storage.archive import (
     unstacked,
     write_archive,
 )
+from rankfactor.storage.model_shapes import check_arrays
 from rankfactor.tasks import Task
 
 FORMAT = Format(
@@ -66,6 +68,11 @@ _SUMMARIES = {
     "effects": Effects,
     "stability": Stability,
 }
+# What putting together a model from a file that is none raises.
+_NOT_A_MODEL = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),
+    *(np.linalg.LinAlgError, MemoryError),
+)
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 
 
@@ -123,9 +130,22 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
     path = Path(path)
     header, arrays = read_archive(path, FORMAT, KNOWN)
     try:
-        return _assemble(header, _nested(arrays))
-    except (LookupError, TypeError, ValueError, AttributeError) as problem:
+        n_factors = Model.from_dict(header["model"]).n_factors
+        check_arrays(arrays, n_factors, len(header["tasks"]))
+        posterior = _assemble(header, _nested(arrays))
+        _try_out(posterior)
+    except _NOT_A_MODEL as problem:
         raise FORMAT.damaged(path, repr(problem)) from problem
+    return posterior
+
+
+def _try_out(posterior: Posterior) -> None:
+    """Predict from a sample without values: what contradicts itself in a file fails here."""
+    values, pool = np.full((1, len(posterior.feature_names)), np.nan), Workers()
+    if posterior.classifiers is None:
+        posterior.encode(values, pool)
+    else:
+        posterior.probabilities(posterior.decide(values, pool))
 
 
 def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:

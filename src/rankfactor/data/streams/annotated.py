@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
+from rankfactor.data.hdf5_check import checked
 from rankfactor.data.labels import classes_of_frame
 from rankfactor.data.names import check_unique
 from rankfactor.data.opening import foreign_reader, need
-from rankfactor.data.sparse import NamedSparse
+from rankfactor.data.sparse import NamedSparse, checked_sparse
 from rankfactor.data.streams.base import TableStream, refuse_infinite
 from rankfactor.errors import InputError, did_you_mean, listed
 
@@ -44,6 +45,12 @@ class AnnotatedRows(TableStream):
         with matrix() as opened:
             # Types of sparse matrices in files are those of their values.
             kind, storage = np.dtype(opened.dtype), getattr(opened, "format", "")
+            shape = tuple(opened.shape)
+        if shape != (self.n_rows, self.n_columns):
+            raise InputError(
+                f"{name}, {what} has the shape {shape} for {self.n_rows} samples and "
+                f"{self.n_columns} features; copy or write it again."
+            )
         if kind.kind not in "fiub":
             raise InputError(f"{name}, {what} is of type {kind}; it has to be numbers.")
         if storage not in ("", "csr"):
@@ -79,6 +86,8 @@ class AnnotatedRows(TableStream):
                     matrix[first : first + rows],
                     self.sample_names[first : first + rows],
                 )
+                if issparse(values):
+                    checked_sparse(values, self.name)
                 # As from AnnData in memory, samples are counted from 1.
                 refuse_infinite(values, self.name, first + 1, self.columns)
                 extra = obs.iloc[first : first + rows]
@@ -91,9 +100,10 @@ class AnnotatedRows(TableStream):
 
 def h5ad_stream(path: Path, layer: str | None = None) -> AnnotatedRows:
     """Stream of X, or of a layer, of a ``.h5ad`` file."""
-    need("anndata", extra="anndata", path=path)
-    elements = need("anndata.io", extra="anndata", path=path)
-    h5py = need("h5py", extra="anndata", path=path)
+    with checked(path):
+        need("anndata", extra="anndata", path=path)
+        elements = need("anndata.io", extra="anndata", path=path)
+        h5py = need("h5py", extra="anndata", path=path)
     with (
         foreign_reader(path, "is not a whole .h5ad file; copy or write it again."),
         h5py.File(path, "r") as file,
@@ -109,6 +119,8 @@ def h5ad_stream(path: Path, layer: str | None = None) -> AnnotatedRows:
                 f"{path} has no X; choose a layer: {listed(layers, 3) or 'there is none'}."
             )
         obs, var = elements.read_elem(file["obs"]), elements.read_elem(file["var"])
+        if not (isinstance(obs, pd.DataFrame) and isinstance(var, pd.DataFrame)):
+            raise TypeError("obs or var is not a table")
     key, what = ("X", "X") if layer is None else (f"layers/{layer}", f"layer '{layer}'")
     return AnnotatedRows(partial(_opened, path, key), obs, var.index, str(path), what)
 

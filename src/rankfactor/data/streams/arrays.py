@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 from rankfactor.data.opening import foreign_reader, need
 from rankfactor.data.streams.base import TableStream, refuse_infinite
 from rankfactor.errors import InputError
+from rankfactor.storage.zarr_codecs import check_codecs
 
 
 class FrameStream(TableStream):
@@ -60,12 +62,14 @@ class ArrayStream(TableStream):
     def rows(self, first: int, stop: int) -> Any:
         """Consecutive rows."""
         array = self._array
-        values = array[first:stop]
         if isinstance(array, np.memmap):
-            values = np.array(values)
+            values = np.array(array[first:stop])
             _release(array)
-        elif not isinstance(array, np.ndarray | csr_array):
-            values = np.asarray(values)
+        elif isinstance(array, np.ndarray | csr_array):
+            values = array[first:stop]
+        else:
+            with _zarr_reader(self.name, "is damaged; copy or write it again."):
+                values = np.asarray(array[first:stop])
         refuse_infinite(values, self.name, first, None)
         return values
 
@@ -74,6 +78,8 @@ def npy_stream(path: Path) -> ArrayStream:
     """Stream of a ``.npy`` file."""
     with foreign_reader(path, "is not a whole .npy file of numbers; save it with numpy.save."):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{path} is an archive of arrays, not one array; name it .npz.")
     return ArrayStream(array, str(path))
 
 
@@ -82,13 +88,22 @@ def zarr_stream(path: Path) -> ArrayStream:
     zarr = need("zarr", extra="zarr", path=path)
     if not path.exists():
         raise InputError(f"{path} does not exist; check the path.")
-    try:
+    advice = "is not a Zarr array; give the path of an array, not of a group of them."
+    with _zarr_reader(path, advice):
         array = zarr.open_array(path, mode="r")
-    except Exception as error:  # as many ways to fail as there are files to damage
-        raise InputError(
-            f"{path} is not a Zarr array; give the path of an array, not of a group of them."
-        ) from error
-    return ArrayStream(array, str(path))
+        check_codecs(array, path)
+        return ArrayStream(array, str(path))
+
+
+@contextmanager
+def _zarr_reader(name: object, complaint: str) -> Iterator[None]:
+    """Read Zarr, which fails in as many ways as there are files to damage, in one sentence."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{name} {complaint}") from error
 
 
 def is_array_on_disk(source: Any) -> bool:

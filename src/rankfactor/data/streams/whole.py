@@ -10,6 +10,7 @@ import pandas as pd
 from rankfactor.data.grid import Table
 from rankfactor.data.sparse import NamedSparse
 from rankfactor.data.streams.base import TableStream, joined, named
+from rankfactor.storage.bounds import check_memory
 
 
 class StreamedTable:
@@ -31,6 +32,7 @@ class StreamedTable:
         """The table."""
         stream = self._stream
         if self._first_rows is None:
+            check_memory(stream.name, self.n_rows, stream.n_columns)
             values = joined([chunk.table for chunk in stream.chunks(stream.rows_within(2**26))])
         else:
             values = next(stream.chunks(self._first_rows)).table
