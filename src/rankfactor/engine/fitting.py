@@ -155,7 +155,8 @@ class Fitting:
         warnings.warn(
             f"the factors explain less than {LEAST_SHARE:.1%} of the table, so they were fitted "
             "jointly with the labels (training='bayes'). In counts that are nearly all zero, "
-            "likelihood='ordinal_probit' finds factors that max-margin ranks miss.",
+            "model='OR-L-BSVM' (ordinary ranks) and likelihood='ordinal_probit' find factors that "
+            "max-margin ranks miss.",
             UserWarning,
             stacklevel=5,
         )

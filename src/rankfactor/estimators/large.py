@@ -178,6 +178,7 @@ def fit_stream(
     order = np.random.default_rng(settings.seed).permutation(len(found.rows))
     plan, table = estimator._learn(rows_of(found.table, order), model)
     levels = found.feature_levels(plan)
+    found.forget()
     names = None
     if keep_samples:
         given = found.sample_names

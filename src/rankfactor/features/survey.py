@@ -47,7 +47,7 @@ CHUNK_BYTES = 2**25  # of a chunk as a dense table of doubles
 Progress = Callable[[int, int], None]  # rows done, and about how many there are
 
 
-@dataclass(frozen=True)
+@dataclass
 class Survey:
     """What one pass over a table finds.
 
@@ -74,6 +74,10 @@ class Survey:
     levels: dict[int, Floats]
     sample_names: Strings | None
     missing: Integers
+
+    def forget(self) -> None:
+        """Let go of the sampled rows."""
+        self.table = None
 
     @property
     def is_whole(self) -> bool:

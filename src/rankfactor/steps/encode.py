@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,8 +197,9 @@ def encode_samples(
     pool: Workers,
     block: int = BLOCK,
     prior: ScorePrior | None = None,
+    kind: type[np.floating[Any]] = np.float64,
 ) -> Normal:
-    """Label-free scores of all samples of ``data``, shape (N, K).
+    """Label-free scores of all samples of ``data``, shape (N, K), with covariances of ``kind``.
 
     ``prior`` is that of the fit; it can be left out where there is nothing to learn of it. Scores
     in other coordinates than their prior's are found in the prior's, whose unit the tolerance has.
@@ -208,16 +210,17 @@ def encode_samples(
         state, inverse = data.state, np.asarray(np.linalg.inv(now.basis), np.float64)
         rows = state.rows.transformed(dual(now.basis, state.rows.order))
         inner = ObservedView(data.view, data.observed, replace(state, rows=rows))
-        return encode_samples(model, inner, pool, block, now.inner).transformed(inverse)
+        return encode_samples(model, inner, pool, block, now.inner, kind).transformed(inverse)
     if not isinstance(now, ScorePrior):
         raise ValueError(f"{type(now).__name__} has a state: give that of the fit as prior.")
     if n == 0:
         return now.fresh(0).law(0, model.n_factors)
-    laid_out = lay_out([data])
+    laid_out, k = lay_out([data]), model.n_factors
+    scores = Normal.isotropic(np.zeros((n, k)), 1.0, kind)
 
-    def encode_block(samples: slice) -> Normal:
-        return encode(
-            [data], now, samples, model.n_factors, tol=TOL, max_steps=STEPS, rows=laid_out
-        )
+    def encode_block(samples: slice) -> None:
+        found = encode([data], now, samples, k, tol=TOL, max_steps=STEPS, rows=laid_out)
+        scores.put(samples, found)
 
-    return Normal.joined(pool.map(encode_block, slices(n, block)))
+    pool.map(encode_block, slices(n, block))
+    return scores

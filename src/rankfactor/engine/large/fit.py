@@ -50,8 +50,8 @@ from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.effects import quartiles
 from rankfactor.steps.encode import encode_samples
-from rankfactor.steps.score import ObservedView
-from rankfactor.steps.workers import Workers, workers
+from rankfactor.steps.score import BLOCK, ObservedView
+from rankfactor.steps.workers import Workers, slices, workers
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers, Strings
 
@@ -185,8 +185,7 @@ def fit_large(
             classifiers, class_index=classifiers.class_index[table.sampled]
         )
         data = ObservedView(model.data_view, observed, result.data.state)
-        scores = encode_samples(model, data, pool)
-        scores = replace(scores, cov=scores.cov.astype(np.float32))
+        scores = encode_samples(model, data, pool, kind=np.float32)
         posterior = Posterior(
             model=model,
             plan=plan,
@@ -206,7 +205,9 @@ def fit_large(
         )
         posterior = in_standard_form(posterior, observed, pool)
         matrix = _from_prior(posterior)
-        posterior = replace(posterior, scores=scores.transformed(matrix))
+        for some in slices(len(scores.mean), BLOCK):  # in place
+            scores.put(some, scores.take(some).transformed(matrix))
+        posterior = replace(posterior, scores=scores)
         if labels is not None:
             effects = posterior.find_effects(observed, ends, pool, posterior.scores)
             posterior = replace(posterior, effects=effects)
