@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 DOCS_STAMP := .venv/.docs-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo docs dist test test-slow test-all test-processors test-wheel lint types contract check bench bench-scale bench-instructions gallery recovery stress
+.PHONY: help venv demo docs dist test test-slow test-all test-faults test-processors test-wheel lint types contract check bench bench-scale bench-instructions gallery recovery stress
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -51,6 +51,14 @@ test-slow: venv ## run the long tests: laws by sampling, agreement of engines, w
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-all: test test-slow ## run all tests
+
+# `make test-slow` has the same with two moments. RANKFACTOR_SEED=1 gives other moments.
+FAULTS := .venv/faults.txt
+test-faults: venv ## kill commands and fill their disks at 100 random moments each (about an hour; figures in .venv/faults.txt)
+	rm -f $(FAULTS)
+	RANKFACTOR_MOMENTS=$${RANKFACTOR_MOMENTS:-100} RANKFACTOR_FIGURES=$(CURDIR)/$(FAULTS) \
+		$(BIN)/python -m pytest -n 2 --dist loadfile -m slow tests/faults
+	cat $(FAULTS)
 
 # Linear algebra and compiled kernels round differently on other processors. Each has its own cache of kernels. Without an
 # empty NUMBA_CPU_FEATURES numba would use the machine's own vector instructions whatever the processor's name.

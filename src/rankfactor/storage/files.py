@@ -12,12 +12,14 @@ import ctypes
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rankfactor.errors import InputError, listed
 
+_TRIES = 10
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
@@ -153,8 +155,8 @@ def written_folder(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             if old.exists() and not target.exists():
                 os.replace(old, target)
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(part)
+        _remove(old)
 
 
 @contextmanager
@@ -186,6 +188,15 @@ def _not_written(place: object, error: OSError) -> InputError:
 def _target(path: Path) -> Path:
     """The file that a path leads to, whether it exists or not."""
     return Path(os.path.realpath(path))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, again if need be: after Ctrl-C, threads of a library may write there yet."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
 
 
 def _exchanged(one: Path, other: Path) -> bool:

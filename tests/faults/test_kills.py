@@ -1,0 +1,113 @@
+"""kill -9 and SIGTERM at random moments: outputs are whole, and runs are resumed."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.faults.children import End, Fault, WarmProcess
+from tests.faults.commands import COMMANDS, copy, hidden
+from tests.faults.conftest import FEWER, MOMENTS, Prepared
+
+from rankfactor import load_model
+
+pytestmark = pytest.mark.slow
+
+
+def stage(end: End) -> str:
+    """When a child was killed, by the files that it had touched."""
+    if end.code != -signal.SIGKILL:
+        return "after the end"
+    last = end.operations[-1] if end.operations else ""
+    if not last:
+        return "before the first file"
+    return "while writing" if last.startswith(("open", "write", "fsync")) else "between files"
+
+
+def resume(one: Prepared, warm: WarmProcess, where: str) -> None:
+    """The run goes on, and gives what an uninterrupted one gives."""
+    command = one.command
+    if command.again is None:
+        return
+    end = warm.run(one.work, *one.arguments, *command.again)
+    assert end.code == 0, f"{where}: {end.stderr}"
+    if command.exact:
+        assert one.outputs(one.work) == one.new, where
+    else:
+        ours, theirs = (load_model(folder / "model.rankfactor") for folder in (one.work, one.whole))
+        np.testing.assert_allclose(ours.elbo[-1], theirs.elbo[-1], rtol=1e-2, err_msg=where)
+    for name in command.kept:
+        assert hidden(one.work / name) == [], where
+
+
+def survives(one: Prepared, warm: WarmProcess, fault: Fault, figures: Counter[str]) -> End:
+    """Run a command with a fault, look at what it left, and resume it."""
+    copy(one.base, one.work)
+    end = warm.run(one.work, *one.arguments, fault=fault)
+    where = f"{fault} after {end.operations[-1:]}"
+    assert end.code in (0, -signal.SIGKILL), f"{where}: {end.stderr}"
+    found = one.check(where)
+    figures[f"killed {stage(end)}" if end.code else stage(end)] += 1
+    mixed = "outputs of both" if found["new"] else "outputs old"
+    figures[mixed if found["old"] else "outputs new"] += 1
+    resume(one, warm, where)
+    return end
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_kill_at_random_moments(
+    name: str,
+    prepared: Callable[[str], Prepared],
+    warm: WarmProcess,
+    rng: np.random.Generator,
+    figures: Counter[str],
+) -> None:
+    one = prepared(name)
+    for share in rng.random(MOMENTS):
+        survives(one, warm, Fault(after=1.02 * share * one.seconds), figures)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if "cluster" not in name])
+def test_kill_at_operations(
+    name: str,
+    prepared: Callable[[str], Prepared],
+    warm: WarmProcess,
+    rng: np.random.Generator,
+    figures: Counter[str],
+) -> None:
+    """Before a file is opened, flushed, renamed or removed, or a part of it is written."""
+    one = prepared(name)
+    number = len(one.operations)
+    chosen = rng.choice(number, min(FEWER, number), replace=False) + 1
+    for at in sorted(chosen.tolist()):
+        survives(one, warm, Fault(at=at), figures)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if "cluster" not in name])
+def test_sigterm_is_ctrl_c(
+    name: str,
+    prepared: Callable[[str], Prepared],
+    warm: WarmProcess,
+    rng: np.random.Generator,
+    figures: Counter[str],
+) -> None:
+    one = prepared(name)
+    for share in rng.random(FEWER):
+        copy(one.base, one.work)
+        fault = Fault(after=share * one.seconds, number=signal.SIGTERM)
+        end = warm.run(one.work, *one.arguments, fault=fault)
+        assert end.code in (0, 130), f"{fault}: {end.stderr}"
+        assert "Traceback" not in end.stderr, f"{fault}: {end.stderr}"
+        assert hidden(one.work) == [], fault
+        figures[f"exit code {end.code}"] += 1
+        if end.code == 0:
+            one.check(str(fault))
+        elif name.startswith("fit"):  # what it has is kept
+            kept = "interrupted" not in end.stderr or "is kept" in end.stderr
+            figures["the fit is kept" if kept else "nothing was written"] += 1
+            load_model(Path(one.work, "model.rankfactor"))
+        resume(one, warm, str(fault))
