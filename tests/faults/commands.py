@@ -42,6 +42,7 @@ class Command(NamedTuple):
     again: tuple[str, ...] | None = None
     exact: bool = True
     kept: tuple[str, ...] = ()  # folders that a run is resumed from, which belong to its settings
+    begun: tuple[str, ...] = ()  # files without which it does not give the same bits
 
 
 _CHECKPOINT = ("--checkpoint", "kept")
@@ -51,7 +52,13 @@ COMMANDS = {
         (*_LARGE, "--memory", "1MB", *_CHECKPOINT), _MODEL, ("--seed", "1"), (), False, ("kept",)
     ),
     "fit by Gibbs": Command(
-        (*_FIT, *_GIBBS, *_CHECKPOINT), _MODEL, ("--seed", "1"), (), True, ("kept",)
+        (*_FIT, *_GIBBS, *_CHECKPOINT),
+        _MODEL,
+        ("--seed", "1"),
+        (),
+        True,
+        ("kept",),
+        ("kept/chain-0.zip", "kept/chain-1.zip"),
     ),
     "fit on a cluster": Command(
         (*_LARGE, "--cluster", "ADDRESS", *_CHECKPOINT),

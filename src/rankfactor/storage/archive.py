@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import struct
 import tokenize
 import zipfile
@@ -202,8 +203,11 @@ def _header(
         raise form.damaged(path, problem) from problem
     if not isinstance(header, dict) or header.get("format") != form.name:
         raise InputError(f"{path} is no {form.name}.")
-    writer = f"written by rankfactor {header.get('library')}; this is rankfactor {__version__}"
+    version = str(header.get("library"))
+    writer = f"written by rankfactor {version}; this is rankfactor {__version__}"
     install = "install the version that wrote it, or a newer one"
+    if re.fullmatch(r"\d[\w.+!-]*", version) and version != __version__:
+        install = f"pip install 'rankfactor>={version}'"
     given, newest = header.get("version"), form.version
     if newest is not None and not (type(given) is int and 1 <= given <= newest):
         raise InputError(
