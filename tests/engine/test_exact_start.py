@@ -21,7 +21,7 @@ import pytest
 from scipy.special import gammainc, ndtr
 from scipy.stats import kstest
 from tests.engine.hand_built import LEVEL, certain, failures, z_score
-from tests.shrinkage.wrong import off_by_half
+from tests.shrinkage.wrong import off_by_half, replace_settle
 
 from rankfactor.engine import expansion, gibbs, location, row_scales
 from rankfactor.engine.vb import Fit, History
@@ -285,7 +285,7 @@ def test_sweeps_leave_the_joint_law_alone(case):
 
 
 def test_a_wrong_shape_is_found(monkeypatch):
-    monkeypatch.setattr(tpbn, "settle", off_by_half("eta"))
+    replace_settle(monkeypatch, tpbn, off_by_half("eta"))
     assert run("horseshoe", 120, 2, seed=1)
 
 

@@ -32,7 +32,7 @@ from itertools import count
 import numpy as np
 import pytest
 from tests.engine.hand_built import certain, failures, z_score
-from tests.shrinkage.wrong import off_by_half
+from tests.shrinkage.wrong import off_by_half, replace_settle
 
 from rankfactor.engine import axes, column_scales, expansion, gibbs, label_rows, location
 from rankfactor.engine.vb import Fit, History
@@ -40,6 +40,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle
 from rankfactor.likelihoods import Gaussian, NoParameters, ObservedArray, Probit
+from rankfactor.likelihoods.base import Augmented, Sites
 from rankfactor.likelihoods.gaussian import Noise
 from rankfactor.model import Model, View, ViewState
 from rankfactor.shrinkage import TPBN, tpbn
@@ -279,7 +280,7 @@ def test_one_long_chain_where_it_mixes():
 
 @pytest.mark.slow
 def test_one_long_chain_finds_a_fault(monkeypatch):
-    monkeypatch.setattr(tpbn, "settle", off_by_half("eta"))
+    replace_settle(monkeypatch, tpbn, off_by_half("eta"))
     assert failures(long_chain_test(STEADY, length=4000, n_batches=50, seed=4))
 
 
@@ -306,7 +307,7 @@ def test_one_long_chain_of_the_horseshoe_without_data(monkeypatch):
 @pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
 @pytest.mark.parametrize("name", ["xi", "eta", "phi", "top"])
 def test_one_long_chain_of_the_horseshoe_finds_a_fault(name, monkeypatch):
-    monkeypatch.setattr(tpbn, "settle", off_by_half(name))
+    replace_settle(monkeypatch, tpbn, off_by_half(name))
     assert failures(long_chain_without_data(monkeypatch, length=2000, n_batches=40))
 
 
@@ -325,6 +326,12 @@ class WrongNoise(Gaussian):
     def update(self, statistics, rows, params):
         right = super().update(statistics, rows, params)
         return Noise.of(np.full(D, self.shape + 0.5 * N), right.rate)
+
+    def augment(self, tile):
+        sites, right, bound = super().augment(tile)
+        wrong = Noise.of(np.full(D, self.shape + 0.5 * N), right.rate).draw(tile.chance.stream)
+        ratio = (wrong.precision / right.precision)[:, None]
+        return Augmented(Sites(ratio * sites.tau, ratio * sites.rho), wrong, bound)
 
 
 class WrongLabel(GivenScores):
@@ -407,9 +414,9 @@ def wrong_row_scale(key, power, *others):
     return slice_scale(key, power + 0.5, *others)
 
 
-def mean_decision(self, signed, mean, variance, stream):
-    """Decisions that are not drawn."""
-    return mean
+def mean_latent(self, signed, mean, variance, stream):
+    """Latent values that are not drawn."""
+    return Sites(np.ones(len(mean)), mean)
 
 
 location_law, intercept_precision = location.location_law, location.intercept_precision
@@ -429,7 +436,7 @@ MOVES = {
         (label_rows, "slice_scale", certain_scale),
     ],
     "label rows, scale": [(label_rows, "slice_scale", wrong_row_scale)],
-    "label rows, decisions": [(Probit, "draw_decision", mean_decision)],
+    "label rows, decisions": [(Probit, "draw_sites", mean_latent)],
 }
 
 
@@ -452,5 +459,5 @@ def test_without_rotations_no_new_scales_are_needed(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["xi", "eta", "phi", "top"])
 def test_wrong_scales_are_found(name, monkeypatch):
-    monkeypatch.setattr(tpbn, "settle", off_by_half(name))
+    replace_settle(monkeypatch, tpbn, off_by_half(name))
     assert failures(joint_test(RIGHT["horseshoe"], n_chains=1000, length=3, seed=3))

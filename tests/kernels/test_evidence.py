@@ -14,8 +14,10 @@ from rankfactor.kernels.evidence import (
     evidence_slopes,
     log_evidence,
     log_lower,
+    scaled_evidence,
     total_evidence,
 )
+from rankfactor.kernels.evidence import log_likelihood as certain_likelihood
 
 KINDS = [(PROBIT, 1.0), (HINGE, 1.0), (HINGE, 0.3), (HINGE, 2.5)]  # and the label's weight
 MEANS, VARIANCES = [-3.0, -0.4, 0.0, 0.95, 1.0, 2.0, 6.0], [1e-6, 0.04, 1.0, 9.0]
@@ -28,7 +30,7 @@ CASES = [
 def log_likelihood(kind, signed, f):
     """Log likelihood of a label given its decision, as the model has it."""
     y = np.sign(signed)
-    return log_ndtr(y * f) if kind == PROBIT else -2 * abs(signed) * np.maximum(0.0, 1.0 - y * f)
+    return log_ndtr(y * f) if kind == PROBIT else -2 * np.abs(signed) * np.maximum(0.0, 1.0 - y * f)
 
 
 def integral(kind, signed, m, v):
@@ -114,3 +116,23 @@ def test_total_is_the_sum():
         expected = sum(map(log_evidence, [kind] * 40, signed, m, v))
         assert_allclose(total_evidence(kind, signed, m, v), expected, rtol=1e-12)
     assert total_evidence(PROBIT, np.empty(0), np.empty(0), np.empty(0)) == 0.0
+
+
+@pytest.mark.parametrize("kind", [PROBIT, HINGE])
+def test_sums_of_many_labels_far_in_both_tails(kind):
+    """Products of probabilities end in time: 400 labels of 1e-9 each, and beyond."""
+    m = np.concatenate([np.linspace(-40.0, 40.0, 300), np.full(400, -5.99)])
+    signed, v = np.ones(len(m)), np.full(len(m), 1e-9)
+    for u in (0.7, 1.0, 2.5):
+        at = [log_evidence(kind, 1.0, np.sqrt(u) * x, u * 1e-9) for x in m]
+        assert_allclose(scaled_evidence(kind, signed, m, v, u), np.sum(at), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "weight"), KINDS)
+def test_likelihood_of_certain_decisions(kind, weight):
+    rng = np.random.default_rng(3)
+    f, signed = 3 * rng.standard_normal((2, 30)), weight * np.sign(rng.standard_normal((2, 30)))
+    signed[0, :4] = 0.0  # no labels
+    seen = signed != 0
+    expected = log_likelihood(kind, signed, f)[seen].sum()
+    assert_allclose(certain_likelihood(kind, signed, f), expected, rtol=1e-12)

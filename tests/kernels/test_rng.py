@@ -6,6 +6,7 @@ from scipy.special import ndtri
 from scipy.stats import chi2, kstest
 
 from rankfactor.kernels.rng import (
+    _CHILD,
     Stream,
     _lower_quantile,
     bits,
@@ -140,3 +141,10 @@ def test_children():
 def test_seeds():
     assert Stream.from_seed(3) == Stream.from_seed(np.random.SeedSequence(3))
     assert len({Stream.from_seed(seed).key for seed in range(1000)}) == 1000
+
+
+def test_child_streams_are_derived_as_compiled_code_does():
+    stream = Stream.from_seed(4)
+    for label in (0, 7, -1, np.int64(3), 2**63):
+        key = derive(np.uint64(stream.key ^ _CHILD), np.uint64(int(label) % 2**64))
+        assert stream.child(label).key == int(key)

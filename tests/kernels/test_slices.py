@@ -15,7 +15,13 @@ from rankfactor.engine.row_scales import draw_slices
 from rankfactor.kernels.evidence import HINGE, PROBIT, log_evidence
 from rankfactor.kernels.planes import fine_points, plane_log_density
 from rankfactor.kernels.rng import Stream
-from rankfactor.kernels.slices import slice_columns, slice_planes, slice_scale, slice_shears
+from rankfactor.kernels.slices import (
+    random_pairs,
+    slice_columns,
+    slice_planes,
+    slice_scale,
+    slice_shears,
+)
 from rankfactor.laws.horseshoe import log_exponential_integral
 
 N, STEPS = 5000, 30
@@ -334,3 +340,18 @@ def test_a_shear_that_hardly_looks_at_the_scores_is_found():
     ]
     with pytest.raises(AssertionError):
         assert_fits(np.array(after), cdf, 1)
+
+
+@pytest.mark.parametrize("order", [1, 2, 5, 6])
+def test_pairs_are_divisions_at_random(order):
+    half, counts = order // 2, np.zeros((order, order))
+    for number in range(2000):
+        pairs = random_pairs(Stream.from_seed(20).child(number).word, order)
+        assert pairs.shape == (half * (order - 1), 2)
+        for division in pairs.reshape(order - 1, half, 2):
+            assert len(np.unique(division)) == 2 * half
+        np.add.at(counts, (pairs[:, 0], pairs[:, 1]), 1)
+    if order > 1:
+        apart = counts[~np.eye(order, dtype=bool)]
+        mean = 2000 * half / order
+        assert_allclose(apart, mean, atol=5 * np.sqrt(mean))

@@ -29,14 +29,24 @@ CASES = [
 ]
 
 
+def draw_decision(part, signed, mean, variance, stream):
+    """Decisions; of a probit, whose sampler draws f* alone, from their law given f*."""
+    if isinstance(part, Hinge):
+        return part.draw_decision(signed, mean, variance, stream)
+    tau, rho = part.draw_sites(signed, mean, variance, stream)
+    assert_array_equal(tau, 1.0)
+    assert (signed * rho > 0).all()
+    q, noise = variance / (1 + variance), np.random.default_rng(6).standard_normal(len(mean))
+    return mean + q * (rho - mean) + np.sqrt(q) * noise
+
+
 @pytest.mark.parametrize(("kind", "signed", "m", "v"), CASES)
 def test_draws_fit(kind, signed, m, v):
     def log_density(x):  # of x = (f - m) / sqrt(v)
         return log_likelihood(kind, signed, m + np.sqrt(v) * x) - 0.5 * x**2
 
-    drawn = PARTS[kind].draw_decision(
-        np.full(N, signed), np.full(N, m), np.full(N, v), Stream.from_seed(1)
-    )
+    given = np.full(N, signed), np.full(N, m), np.full(N, v)
+    drawn = draw_decision(PARTS[kind], *given, Stream.from_seed(1))
     cdf = integrated_cdf(log_density, np.linspace(-45.0, 45.0, 400_001))
     assert_fits((drawn - m) / np.sqrt(v), cdf, len(CASES))
 
@@ -46,7 +56,7 @@ def test_far_tails_are_finite(part):
     mean = np.array([-1e4, -50.0, 50.0, 1e4, 0.0, 0.0])
     variance = np.array([1e-12, 1e-4, 1e4, 1e-12, 1e6, 1e-12])
     for side in (1.0, -1.0):
-        drawn = part.draw_decision(np.full(6, side), mean, variance, Stream.from_seed(2))
+        drawn = draw_decision(part, np.full(6, side), mean, variance, Stream.from_seed(2))
         assert np.isfinite(drawn).all()
 
 
@@ -56,7 +66,7 @@ def test_sides_are_mirror_images_in_law(part):
     found = []
     for side in (1.0, -1.0):
         given = np.full(N, side), np.full(N, 0.4 * side), np.full(N, 2.0)
-        found.append(side * part.draw_decision(*given, Stream.from_seed(3).child(int(side))))
+        found.append(side * draw_decision(part, *given, Stream.from_seed(3).child(int(side))))
     error = np.sqrt(sum(np.var(one) for one in found) / N)
     assert abs(found[0].mean() - found[1].mean()) < 4.5 * error
 
@@ -72,18 +82,18 @@ class Bare(Probit):
     """A likelihood whose author wrote no evidence."""
 
     evidence_kind = LabelLikelihood.evidence_kind
-    draw_decision = LabelLikelihood.draw_decision
+    draw_sites = LabelLikelihood.draw_sites
 
 
 def test_without_evidence_nothing_is_integrated_out():
     assert Bare().evidence_kind(np.ones((1, 2))) is None
     with pytest.raises(InputError, match="no evidence"):
-        Bare().draw_decision(np.ones(2), np.zeros(2), np.ones(2), Stream.from_seed(0))
+        Bare().draw_sites(np.ones(2), np.zeros(2), np.ones(2), Stream.from_seed(0))
 
 
 def test_draws_are_a_function_of_the_stream():
     given = np.array([1.0, -1.0, 1.0]), np.zeros(3), np.ones(3)
     for part in PARTS.values():
-        one, again = (part.draw_decision(*given, Stream.from_seed(4)) for _ in range(2))
+        one, again, other = (part.draw_sites(*given, Stream.from_seed(i)).rho for i in (4, 4, 5))
         assert_array_equal(one, again)
-        assert not (one == part.draw_decision(*given, Stream.from_seed(5))).any()
+        assert not (one == other).any()

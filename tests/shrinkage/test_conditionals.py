@@ -106,7 +106,7 @@ def departures(case, power, fault=None, seed=0):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wrong, "settle", record)
-        patch.setattr(module, "settle", wrong.off_by_half(fault))
+        wrong.replace_settle(patch, module, wrong.off_by_half(fault))
         prior.update(start, a**2, Stream.from_seed(seed))
     return found
 

@@ -5,7 +5,7 @@ from scipy.integrate import quad
 from scipy.special import digamma, gammaln
 from scipy.stats import kstest
 from tests.laws.goodness import assert_fits, integrated_cdf
-from tests.shrinkage.wrong import off_by_half
+from tests.shrinkage.wrong import off_by_half, replace_settle
 
 from rankfactor.errors import InputError
 from rankfactor.kernels.rng import Stream
@@ -224,7 +224,7 @@ def p_values(prior, place, seed):
                 steps.setdefault((len(names), name), []).append(value)
                 return result
 
-            patch.setattr(tpbn, "settle", record)
+            replace_settle(patch, tpbn, record)
             new = prior.update(old, a**2, stream.child(number))
             last = {name: steps[step, name][-1] for step, name in sorted(steps)}
             for name in ("eta", "phi", "top"):
@@ -257,7 +257,7 @@ def test_draws_follow_the_joint_density(prior, place):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
 def test_a_wrong_conditional_is_found(name, monkeypatch):
-    monkeypatch.setattr(tpbn, "settle", off_by_half(name))
+    replace_settle(monkeypatch, tpbn, off_by_half(name))
     found = p_values(TPBN(), STATES["bulk"], seed=1)
     assert [key for key, p in found.items() if p < LEVEL] == [name]
 

@@ -21,15 +21,16 @@ from numpy.typing import NDArray
 from rankfactor.laws.normal import Normal, with_intercept
 from rankfactor.typing import Floats
 
+_TINY = np.finfo(float).tiny
+
 
 def match_factors(loadings: Floats, reference: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Order (K,) and signs (K,) such that ``sign * loadings[:, order]`` is like ``reference``."""
     from scipy.optimize import linear_sum_assignment  # takes a tenth of a second to import
 
     product = reference.T @ loadings  # (K, K): reference factor by factor
-    tiny = np.finfo(float).tiny
     scale = np.sqrt((reference**2).sum(axis=0)[:, None] * (loadings**2).sum(axis=0))
-    cosine = product / np.maximum(scale, tiny)
+    cosine = product / np.maximum(scale, _TINY)
     _, order = linear_sum_assignment(-np.abs(cosine))
     sign = np.where(product[np.arange(len(order)), order] < 0, -1.0, 1.0)
     return np.asarray(order, np.int64), sign
@@ -50,6 +51,10 @@ class Permuted:
 
     def rows(self, law: Normal) -> Normal:
         """Rows of the matched factors; an intercept at their end stays."""
+        if law.is_certain:  # a draw
+            mean = law.mean.copy()
+            mean[:, : len(self.order)] = law.mean[:, self.order] * self.sign
+            return Normal.certain(mean)
         extra = law.order - len(self.order)
         full = np.append(self.order, len(self.order) + np.arange(extra))
         return law.reordered(full, np.append(self.sign, np.ones(extra)))

@@ -23,8 +23,8 @@ of an entry with the scales that belong to it alone integrated out, given those 
 shares (`rankfactor.shrinkage.base.Shrinkage.marginal`); the sweep draws the former afresh right
 after the move. Both densities are sampled by slices (`rankfactor.kernels.slices`).
 
-The factors are divided at random into pairs, each of which is rotated and sheared in both
-directions. A sweep does this as often as a factor has others: every plane once, on average.
+The factors are divided at random into pairs as often as a factor has others, so that every plane
+is among them once, on average. All pairs are rotated, then all are sheared in both directions.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from functools import lru_cache
 import numpy as np
 
 from rankfactor.kernels.planes import fine_points
-from rankfactor.kernels.rng import Stream, fill_uniform
-from rankfactor.kernels.slices import slice_planes, slice_shears
+from rankfactor.kernels.rng import Stream
+from rankfactor.kernels.slices import random_pairs, slice_planes, slice_shears
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.shrinkage import AnyShrinkage
@@ -52,20 +52,12 @@ def draw_axes(
     The scales of single entries have to be drawn again before anything depends on them.
     """
     order = z.order
-    sides, turn, numbers = (
-        tuple(_side(item, order) for item in views),
-        np.eye(order),
-        np.empty(order),
-    )
-    start = prior.moment(z)
-    for number in range(order - 1):
-        fill_uniform(stream.word, 0, number, numbers)
-        shuffled, half = np.argsort(numbers), order // 2
-        pairs = np.column_stack([shuffled[:half], shuffled[half : 2 * half]])
-        slice_planes(stream.child(number).word, pairs, sides, turn)
-        both = np.concatenate([pairs, pairs[:, ::-1]])
-        moment = turn @ start @ turn.T
-        slice_shears(stream.child("shears", number).word, both, sides, moment, turn)
+    sides, turn = tuple(_side(item, order) for item in views), np.eye(order)
+    pairs = random_pairs(stream.word, order)
+    slice_planes(stream.child("planes").word, pairs, sides, turn)
+    moment = turn @ prior.moment(z) @ turn.T
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    slice_shears(stream.child("shears").word, both, sides, moment, turn)
     for item, (rows, *_) in zip(views, sides, strict=True):
         item.state.rows.mean[:, :order] = rows.T
     z.mean[:] = z.mean @ turn.T

@@ -231,6 +231,8 @@ class Chain:
         The draws kept.
     kept : list of int
         Number of sweeps done at each of them.
+    decided : int
+        Number of the draws kept that have their decisions.
     saved : (int, int)
         Number of sweeps, and of the draws kept, that a checkpoint has.
     record : ChainRecord or None
@@ -245,6 +247,7 @@ class Chain:
     sd_w: list[float] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
+    decided: int = 0
     saved: tuple[int, int] = (0, 0)
     record: ChainRecord | None = None
 

@@ -49,7 +49,7 @@ from rankfactor.engine.expansion import draw_common_unit, draw_units
 from rankfactor.engine.label_rows import LabelRows, draw_label_rows, integrates
 from rankfactor.engine.location import draw_location
 from rankfactor.engine.on_disk import quantities, resumed, save_chain
-from rankfactor.engine.probes import probe_decisions
+from rankfactor.engine.probes import batch_size, probe_decisions
 from rankfactor.engine.row_scales import draw_row_scales
 from rankfactor.engine.vb import Fit
 from rankfactor.kernels.rng import Stream
@@ -126,6 +126,7 @@ def run_chain(
     """
     spacing = draw_spacing(chain.state, settings)
     chain.keep_every(spacing, settings)
+    chain.decided, batch = len(chain.draws), batch_size(chain.state.data.observed)
     whole = True  # does the chain count all that it has done, so that it can be gone on from?
     try:
         while chain.sweep < settings.last and not stop():
@@ -139,12 +140,17 @@ def run_chain(
             if past > 0 and past % settings.thin == 0:
                 _keep(model, chain, reference, spacing, settings.rotates(model))
             whole = True
-            if chain.sweep % settings.checkpoint_every == 0:
+            saving = chain.sweep % settings.checkpoint_every == 0
+            if saving or len(chain.draws) - chain.decided >= batch:
+                _decide(model, chain)
+            if saving:
                 save(chain)
             if progress is not None:
                 progress(chain.sweep, settings.last)
+        _decide(model, chain)
         save(chain)
     except KeyboardInterrupt:
+        _decide(model, chain)
         if whole:
             save(chain)
         if len(chain.draws) < 2:
@@ -176,7 +182,7 @@ def _sweep(
     # A sample's component first: the auxiliary variables of the labels, which it is drawn without,
     # are all drawn after it.
     fit.assign(pool.map(assignment, slices(everyone.stop, block)))
-    fused = fit.data.view.likelihood.has_fused_step
+    fused = fit.data.view.likelihood.has_fused_draw
     chosen, left_out = choose_binary_rows(fit.data, stream.child("binary"))
     if fused:
         source = stream.child("table")
@@ -286,11 +292,21 @@ def _keep(model: Model, chain: Chain, reference: Floats, spacing: int, rotate: b
         prior = replace(prior, centres=match.rows(prior.centres))
     draw = as_draw(fit, rows, coefficients, prior, match.order, rotated=rotate)
     if kept:
-        draw = replace(draw, decisions=probe_decisions(model, fit.data.observed, draw))
         chain.draws.append(draw)
         chain.kept.append(chain.sweep)
     if chain.record is not None:
         chain.record.add(chain.rows.count - 1, quantities(model, draw, chain.log_likelihood[-1]))
+
+
+def _decide(model: Model, chain: Chain) -> None:
+    """Give the draws that have none their decisions at the probes."""
+    waiting = chain.draws[chain.decided :]
+    if waiting and waiting[0].coefficients is not None:
+        decisions = probe_decisions(model, chain.state.data.observed, waiting)
+        chain.draws[chain.decided :] = [
+            replace(draw, decisions=one) for draw, one in zip(waiting, decisions, strict=True)
+        ]
+    chain.decided = len(chain.draws)
 
 
 def sample(

@@ -7,8 +7,9 @@ Given the table (its sites) and the other labels' sites, the scores of a sample 
     E[p(y_n | f_n)],    f_n ~ N(mu_n, v_n),
 
 in closed form (`rankfactor.kernels.evidence`). A row (beta, c) is drawn
-under its prior times the evidence of all its labels, then every f_n, then the auxiliary variables
-at these. Scores are drawn last of all, so that (row, auxiliary variables, scores) is one block.
+under its prior times the evidence of all its labels, then the auxiliary variables, with f_n
+integrated out or drawn before them. Scores are drawn last of all, so that (row, auxiliary
+variables, scores) is one block.
 
 Drawn given the scores instead, a row cannot leave them: they have seen the labels, so they and the
 row hold each other in place, along the scale of the decision most of all. A factor that the table
@@ -40,20 +41,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.kernels.label_rows import TINY, decision_means, decision_products, draw_label_row
+from rankfactor.kernels.evidence import log_likelihood
+from rankfactor.kernels.label_rows import decisions, draw_label_row, row_sums
 from rankfactor.kernels.noise import fill_normal
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.slices import slice_scale
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import Rows
 from rankfactor.likelihoods import LabelLikelihood
-from rankfactor.likelihoods.base import Chance, Sites
+from rankfactor.likelihoods.base import Sites
 from rankfactor.steps.row import row_prior
-from rankfactor.steps.score import ObservedView, tile_chance, tile_sums
+from rankfactor.steps.score import ObservedView, tile_chance
 from rankfactor.typing import Floats, Reals
 
 
@@ -82,6 +84,13 @@ class LabelRows:
     rows: Floats
     prior: Floats
     unit: Floats
+
+    @cached_property
+    def kind(self) -> int:
+        """The number of the labels' evidence."""
+        kind = self.label.evidence_kind(self.signed)
+        assert kind is not None
+        return kind
 
     @classmethod
     def of(cls, item: ObservedView) -> LabelRows:
@@ -114,83 +123,68 @@ def draw_label_rows(
     log_likelihoods : list of float
         Of the parts, before.
     """
-    everyone, ends = slice(0, len(z.mean)), np.cumsum([len(part.rows) for part in parts])
-    rows, constant = np.concatenate([part.rows for part in parts]), np.ones((len(z.mean), 1))
-    columns = np.hstack([z.mean, constant])
-    found, terms = [], []
-    for number, part in enumerate(parts):
-        f = part.rows @ columns.T
-        # A row's own sites are drawn again before anything depends on them.
-        alone = len(rows) == 1
-        chance = None if alone else tile_chance(stream, number + 1, slice(0, len(f)), everyone)
-        sites, total = part.label.label_sites(part.signed, f, np.zeros(f.shape), chance)
-        found.append(sites)
-        terms.append(float(total.sum()))
-    sites = Sites(*(np.concatenate(one) for one in zip(*found, strict=True)))
-    every = np.arange(len(rows))
-    for number, part in enumerate(parts):
+    n, ends = len(z.mean), np.cumsum([len(part.rows) for part in parts])
+    rows = np.concatenate([part.rows for part in parts])
+    tau, rho = np.zeros((2, len(rows), n))
+    terms = []
+    for number, (part, end) in enumerate(zip(parts, ends, strict=True)):
+        f = part.rows[:, :-1] @ z.mean.T + part.rows[:, -1:]
+        terms.append(float(log_likelihood(part.kind, part.signed, f)))
+        if len(rows) > 1:  # a row's own sites are drawn again before anything depends on them
+            chance = tile_chance(stream, number + 1, slice(0, len(f)), slice(0, n))
+            sites, _ = part.label.label_sites(part.signed, f, np.zeros(f.shape), chance)
+            tau[end - len(f) : end], rho[end - len(f) : end] = sites
+    columns = np.ascontiguousarray(precision.T)
+    for part, end in zip(parts, ends, strict=True):
         for r in range(len(part.rows)):
-            place = int(ends[number]) - len(part.rows) + r
-            seen, source = np.flatnonzero(part.signed[r]), stream.child("row", place)
-            others = every[every != place]
-            law = Normal.from_natural(
-                *_with_sites(precision[seen], shift[seen], rows, sites, others, seen)
-            )
-            tau, rho = _draw_row(part, r, law, seen, source)
+            place = int(end) - len(part.rows) + r
+            seen = np.flatnonzero(part.signed[r])
+            law = Normal.from_natural(*_without_row(columns, shift, rows, tau, rho, place, seen))
+            source = stream.child("row", place)
+            tau[place, seen], rho[place, seen] = _draw_row(part, r, law, seen, source)
             rows[place] = part.rows[r]
-            sites.tau[place, seen], sites.rho[place, seen] = tau, rho
-    sums = [
-        _sums(rows, sites, every[end - len(part.rows) : end], everyone)
-        for part, end in zip(parts, ends, strict=True)
-    ]
+    sums = []
+    for part, end in zip(parts, ends, strict=True):
+        own = slice(int(end) - len(part.rows), int(end))
+        second, first = row_sums(rows[own], tau[own], rho[own])
+        sums.append((second.T, first))
     return sums, terms
 
 
 def _draw_row(
     part: LabelRows, r: int, law: Normal, seen: NDArray[np.int64], stream: Stream
-) -> tuple[Floats, Floats]:
+) -> Sites:
     """Draw one row, in place, given the law of its samples' scores; its sites, each (n,)."""
-    label, row, prior = part.label, part.rows[r], part.prior[r]
-    kind = label.evidence_kind(part.signed)
-    assert kind is not None
-    X, cov = np.vstack([law.mean.T, np.ones(len(seen))]), np.ascontiguousarray(law.cov.T)
-    labels, noise = np.ascontiguousarray(part.signed[r, seen]), np.empty(len(row))
+    label, row, prior, kind = part.label, part.rows[r], part.prior[r], part.kind
+    X, cov = np.ones((len(row), len(seen))), np.ascontiguousarray(law.cov.T)
+    X[:-1] = law.mean.T
+    labels, noise = part.signed[r, seen], np.empty(len(row))
     fill_normal(stream.child("ellipse").word, 0, noise)
     key = stream.child("angle").word
     row[:] = draw_label_row(kind, labels, X, cov, prior, row.copy(), noise, key)
-    mean, variance = decision_means(X, row), decision_products(cov, row, row)
-    given = kind, labels, mean, np.maximum(variance, TINY)
-    u = _draw_scale(part, r, given, stream.child("scale"))
-    mean, variance = np.sqrt(u) * mean, u * np.maximum(variance, TINY)
-    drawn = label.draw_decision(labels, mean, variance, stream)
-    again = Chance(stream.child("sites"), 0, 0)
-    nothing = np.zeros((1, len(seen)))
-    (tau, rho), _ = label.label_sites(labels[None], drawn[None], nothing, again)
-    return tau[0], rho[0]
+    mean, variance = decisions(X, cov, row)
+    u = _draw_scale(part, r, (kind, labels, mean, variance), stream.child("scale"))
+    return label.draw_sites(labels, np.sqrt(u) * mean, u * variance, stream)
 
 
-def _with_sites(
+def _without_row(
     precision: Floats,
     shift: Floats,
     rows: Floats,
-    sites: Sites,
-    some: NDArray[np.int64],
-    samples: NDArray[np.int64] | slice,
+    tau: Floats,
+    rho: Floats,
+    place: int,
+    seen: NDArray[np.int64],
 ) -> tuple[Floats, Floats]:
-    """Natural parameters of samples' scores with the sites of some rows."""
-    if not len(some):
-        return precision, shift
-    second, first = _sums(rows, sites, some, samples)
-    return precision + second, shift + first
-
-
-def _sums(
-    rows: Floats, sites: Sites, some: NDArray[np.int64], samples: NDArray[np.int64] | slice
-) -> tuple[Reals, Reals]:
-    """What some rows with their sites say of samples' scores."""
-    laid_out = Rows.of(Normal.certain(rows[some]), np.float64, variance=False)
-    chosen = Sites(sites.tau[some][:, samples], sites.rho[some][:, samples])
-    return tile_sums(laid_out, chosen, True)
+    """Natural parameters (n, P) and (n, K) of samples' scores with the sites of all other rows."""
+    if len(seen) < precision.shape[1]:
+        precision, shift = np.ascontiguousarray(precision[:, seen]), shift[seen]
+        tau, rho = tau[:, seen], rho[:, seen]
+    if len(rows) > 1:
+        others = np.arange(len(rows)) != place
+        second, first = row_sums(rows[others], tau[others], rho[others])
+        precision, shift = precision + second, shift + first
+    return precision.T, shift
 
 
 def _draw_scale(part: LabelRows, r: int, given: tuple[object, ...], stream: Stream) -> float:

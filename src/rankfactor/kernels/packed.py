@@ -24,6 +24,7 @@ def packed_order(size: int) -> int:
     return (int(np.sqrt(8 * size + 1)) - 1) // 2
 
 
+@cache
 def diagonal_positions(order: int) -> NDArray[np.int64]:
     """Positions of the diagonal entries within a packed row, shape (K,)."""
     k = np.arange(order)
@@ -31,12 +32,13 @@ def diagonal_positions(order: int) -> NDArray[np.int64]:
 
 
 def packed_diagonal(values: Floats, order: int) -> Floats:
-    """Values (n,) times the identity, packed, shape (n, P)."""
-    packed = np.zeros((len(values), packed_size(order)))
+    """Values (n,) times the identity, packed, shape (n, P), in Fortran's order."""
+    packed = np.zeros((packed_size(order), len(values))).T
     packed[:, diagonal_positions(order)] = values[:, None]
     return packed
 
 
+@cache
 def pair_weights(order: int) -> Floats:
     """1 at diagonal entries and 2 elsewhere: the weights of an inner product, shape (P,)."""
     weights = np.full(packed_size(order), 2.0)

@@ -135,10 +135,28 @@ def _lower_quantile(p):  # type: ignore[no-untyped-def]
     return -top / low
 
 
+# Child streams are derived in Python's integers: to call compiled code would take longer.
+def _fmix_plain(word: int) -> int:
+    """`_fmix` of a plain integer."""
+    word = ((word ^ (word >> 33)) * 0xFF51AFD7ED558CCD) & _WORD
+    word = ((word ^ (word >> 33)) * 0xC4CEB9FE1A85EC53) & _WORD
+    return word ^ (word >> 33)
+
+
+def _mix_plain(word: int) -> int:
+    """`mix` of a plain integer."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _WORD
+    return word ^ (word >> 31)
+
+
 @lru_cache(maxsize=4096)
-def _digest(label: str) -> int:
-    """64 bits of a name: Python's own hash differs from process to process."""
-    return int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little")
+def _mixed(label: int | np.integer | str) -> int:
+    """A label as `derive` lets it meet the key: 64 bits of a name, or the number itself."""
+    if isinstance(label, str):  # Python's own hash differs from process to process
+        digest = hashlib.blake2b(label.encode(), digest_size=8).digest()
+        label = int.from_bytes(digest, "little")
+    return _fmix_plain((int(label) + int(_GOLDEN)) & _WORD)
 
 
 @dataclass(frozen=True)
@@ -172,6 +190,5 @@ class Stream:
         """
         key = self.key
         for label in labels:
-            word = _digest(label) if isinstance(label, str) else int(label) & _WORD
-            key = int(derive(np.uint64(key ^ _CHILD), np.uint64(word)))
+            key = _mix_plain(_fmix_plain(key ^ _CHILD ^ _mixed(label)))
         return Stream(key)

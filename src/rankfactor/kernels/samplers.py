@@ -57,7 +57,8 @@ _NO_PIVOT = 1e-14
 
 
 @njit(cache=True, nogil=True)
-def _inside(x):  # type: ignore[no-untyped-def]
+def inside(x):  # type: ignore[no-untyped-def]
+    """The number, or the nearest that a positive draw may be."""
     return min(max(x, SMALLEST), LARGEST)
 
 
@@ -79,8 +80,8 @@ def gamma(shape, rate, key):  # type: ignore[no-untyped-def]
         if u < 1.0 - 0.0331 * z**4 or np.log(u) < 0.5 * z * z + d * (1.0 - v + np.log(v)):
             break
     if shape >= 1.0:
-        return _inside(d * v / rate)
-    return _inside(np.exp(np.log(d * v) + np.log(uniform(key, 0)) / shape - np.log(rate)))
+        return inside(d * v / rate)
+    return inside(np.exp(np.log(d * v) + np.log(uniform(key, 0)) / shape - np.log(rate)))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -92,8 +93,8 @@ def inverse_gaussian(u, key):  # type: ignore[no-untyped-def]
     y = 0.5 * z * z
     T = u + y + np.sqrt(y * (y + 2.0 * u))
     if uniform(key, 1) * (u + T) <= T:
-        return _inside(1.0 / T)
-    return _inside(T / u / u)
+        return inside(1.0 / T)
+    return inside(T / u / u)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -166,8 +167,8 @@ def generalised_inverse_gaussian(p, a, b, key):  # type: ignore[no-untyped-def]
     scale = longer * np.sqrt(1.0 + (shorter / longer) ** 2) + order
     v = _devroye(omega * (omega / scale), order, key)
     if p >= 0.0:
-        return _inside(scale / a * np.exp(v))
-    return _inside(b / scale * np.exp(-v))
+        return inside(scale / a * np.exp(v))
+    return inside(b / scale * np.exp(-v))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -180,7 +181,7 @@ def horseshoe_precision(x, key):  # type: ignore[no-untyped-def]
         while True:
             t = -np.log(uniform(key, word)) / x
             if uniform(key, word + 1) * (1.0 + t) <= 1.0:
-                return _inside(t)
+                return inside(t)
             word += 2
     near = -np.log(x)  # the mass of 1/y from 1 to 1/x; that of the tail is 1/e
     while True:
@@ -189,12 +190,12 @@ def horseshoe_precision(x, key):  # type: ignore[no-untyped-def]
         if place < near:
             t = np.expm1(place)  # y = e^place
             if u <= np.exp(-x * (1.0 + t)):
-                return _inside(t)
+                return inside(t)
         else:
             # y = (1 + an exponential) / x, by what is left of the place, which is uniform.
             y = 1.0 - np.log((place - near) / _EXP_MINUS_1)
             if u * y <= 1.0:
-                return _inside(y / x - 1.0)
+                return inside(y / x - 1.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -244,7 +245,7 @@ def draw_gamma(shape, rate, key, first):  # type: ignore[no-untyped-def]
         fill_exponential(key, first, out)
         # No branch, so that this becomes vector instructions.
         for i in range(out.size):
-            x = _inside(out[i] / rate[i])
+            x = inside(out[i] / rate[i])
             out[i] = x if rate[i] > 0.0 else np.nan
     if others:
         for i in range(out.size):
@@ -293,11 +294,14 @@ def draw_elements(
     arrays = [np.asarray(parameter, np.float64) for parameter in parameters]
     shapes = {array.shape for array in arrays}
     shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
-    # Copies rather than broadcast views: those are read-only, another type to the compiler.
-    flat = [
-        (array if array.shape == shape else np.broadcast_to(array, shape).copy()).ravel()
-        for array in arrays
-    ]
+    flat = []
+    for array in arrays:
+        if array.shape != shape:
+            # A copy rather than a broadcast view: that is read-only, another type to the compiler.
+            full = np.empty(shape)
+            full[...] = array
+            array = full
+        flat.append(array.ravel())
     return np.asarray(driver(*flat, stream.word, first)).reshape(shape)
 
 

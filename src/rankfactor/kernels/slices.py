@@ -19,9 +19,9 @@ import math
 import numpy as np
 from numba import njit
 
-from rankfactor.kernels.evidence import log_evidence
+from rankfactor.kernels.evidence import scaled_evidence
 from rankfactor.kernels.planes import plane_log_density, shear_log_density
-from rankfactor.kernels.rng import derive, uniform
+from rankfactor.kernels.rng import derive, fill_uniform, uniform
 
 STEP, MOST_STEPS = 1.0, 30  # of an interval: first width, and how often it may grow
 REACH = 4.0  # of a shear's interval, in the standard deviations that the scores give it
@@ -31,11 +31,8 @@ SMALLEST = 1e-10  # width at which an interval counts as a point
 @njit(cache=True, nogil=True, error_model="numpy")
 def _scale_density(t, power, rate, inverse, slope, kind, signed, mean, variance):  # type: ignore[no-untyped-def]
     u = math.exp(t)
-    root = math.sqrt(u)
-    total = power * t - rate * u - inverse / u + slope * root
-    for n in range(len(signed)):
-        total += log_evidence(kind, signed[n], root * mean[n], u * variance[n])
-    return total
+    total = power * t - rate * u - inverse / u + slope * math.sqrt(u)
+    return total + scaled_evidence(kind, signed, mean, variance, u)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -84,6 +81,19 @@ def slice_columns(key, Q, h, power, rate, inverse):  # type: ignore[no-untyped-d
         Q[:, k] *= alpha
         h[k] *= alpha
     return found
+
+
+@njit(cache=True, nogil=True)
+def random_pairs(key, order):  # type: ignore[no-untyped-def]
+    """Pairs of numbers below ``order``, from as many divisions at random as each has others."""
+    half, numbers = order // 2, np.empty(order)
+    pairs = np.empty((half * (order - 1), 2), np.int64)
+    for number in range(order - 1):
+        fill_uniform(key, 0, number, numbers)
+        shuffled = np.argsort(numbers)
+        pairs[number * half : (number + 1) * half, 0] = shuffled[:half]
+        pairs[number * half : (number + 1) * half, 1] = shuffled[half : 2 * half]
+    return pairs
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

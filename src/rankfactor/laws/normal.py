@@ -84,8 +84,7 @@ class Normal:
         room; ``log_det`` is set to zero, so an entropy of it means nothing.
         """
         n, order = mean.shape
-        nothing = np.broadcast_to(np.zeros((), kind), (n, packed_size(order)))
-        return cls(mean, nothing, np.zeros(n))
+        return cls(mean, _nothing(n, packed_size(order), kind), np.zeros(n))
 
     @classmethod
     def isotropic(cls, mean: Floats, variance: float, kind: Any = np.float64) -> Normal:
@@ -158,6 +157,10 @@ class Normal:
 
     def with_one(self) -> Normal:
         """Law of (x, 1); the constant adds nothing to ``log_det``."""
+        if self.is_certain:
+            longer = np.ones((len(self.mean), self.order + 1))
+            longer[:, :-1] = self.mean
+            return Normal.certain(longer, self.cov.dtype)
         mean, cov = append_one(self.mean, self.cov)
         return Normal(np.asarray(mean, np.float64), cov, self.log_det)
 
@@ -212,6 +215,13 @@ class Normal:
         """Sum of the rows' differential entropies."""
         n, order = self.mean.shape
         return float(0.5 * (n * order * (1.0 + np.log(2 * np.pi)) + self.log_det.sum()))
+
+
+def _nothing(n: int, size: int, kind: Any) -> Reals:
+    """One zero that is seen everywhere, shape (n, size); `numpy.broadcast_to` takes far longer."""
+    seen = np.ndarray((n, size), kind, np.zeros(1, kind), 0, (0, 0))
+    seen.flags.writeable = False
+    return seen
 
 
 def dual(matrix: Floats, order: int) -> Floats:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
@@ -35,6 +36,12 @@ from rankfactor.typing import Floats, Index, Strings
 
 Statistics = dict[str, Floats]
 _SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8 digits
+
+
+@cache
+def field_names(kind: type) -> tuple[str, ...]:
+    """Names of a dataclass's fields; `dataclasses.fields` finds them anew at every call."""
+    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,12 @@ class RowArrays:
     pooled: ClassVar[tuple[str, ...]] = ()
 
     @property
+    def _names(self) -> tuple[str, ...]:
+        """Names of the fields."""
+        kind: Any = type(self)
+        return field_names(kind)
+
+    @property
     def used(self) -> Any:
         """Which entries of arrays (rows, J) are in use; True for all."""
         return True
@@ -70,14 +83,20 @@ class RowArrays:
                 found[names[one.name]] = np.where(used, values, np.nan)
         return found
 
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Rows of several, one after another."""
+        columns = ([getattr(one, name) for one in parts] for name in parts[0]._names)
+        return cls(*map(np.concatenate, columns))
+
     def take(self, rows: Index) -> Self:
         """Parameters of some of the rows."""
-        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return type(self)(*(getattr(self, name)[rows] for name in self._names))
 
     def put(self, rows: Index, part: Self) -> None:
         """Overwrite some of the rows in place."""
-        for field in fields(self):
-            getattr(self, field.name)[rows] = getattr(part, field.name)
+        for name in self._names:
+            getattr(self, name)[rows] = getattr(part, name)
 
     def draw(self, stream: Stream, first: int = 0) -> Self:
         """One draw of every row's parameters, as laws without variance.
@@ -97,7 +116,7 @@ class RowArrays:
 
         What only a fit needs (`Likelihood.prepare`) is left out.
         """
-        return type(self)(*(getattr(self, field.name).copy() for field in fields(self)))
+        return type(self)(*(getattr(self, name).copy() for name in self._names))
 
 
 @dataclass(frozen=True)
@@ -313,6 +332,11 @@ class Likelihood(Part, ABC, Generic[Params]):
         return False
 
     @property
+    def has_fused_draw(self) -> bool:
+        """Whether there is an `augment` for the Gibbs sampler, which has a ``chance``."""
+        return self.has_fused_step
+
+    @property
     def has_refresh(self) -> bool:
         """Whether some parameters depend on all samples at once."""
         return type(self).refresh is not Likelihood.refresh
@@ -375,7 +399,8 @@ class Likelihood(Part, ABC, Generic[Params]):
         ``w`` and ``var_w`` may be overwritten.
         """
         raise InputError(
-            f"{type(self).__name__} states has_fused_step: define `augment` (CONTRIBUTING.md)."
+            f"{type(self).__name__} states has_fused_step or has_fused_draw: define `augment` "
+            "(CONTRIBUTING.md)."
         )
 
     def bound(self, statistics: Statistics, rows: Normal, params: Params) -> float:
@@ -564,3 +589,13 @@ class LabelLikelihood(Likelihood[NoParameters], family="label likelihood"):
         Called only where there is an `evidence_kind`; no label is missing.
         """
         raise InputError(f"{type(self).__name__} has no evidence (CONTRIBUTING.md).")
+
+    def draw_sites(self, signed: Floats, mean: Floats, variance: Floats, stream: Stream) -> Sites:
+        """Draws of the sites where f ~ N(mean, variance) times the likelihood, each (samples,).
+
+        Here f is drawn first (`draw_decision`), then the auxiliary variables at f.
+        """
+        drawn = self.draw_decision(signed, mean, variance, stream)[None]
+        again = Chance(stream.child("sites"), 0, 0)
+        sites, _ = self.label_sites(signed[None], drawn, np.zeros_like(drawn), again)
+        return Sites(sites.tau[0], sites.rho[0])

@@ -114,6 +114,11 @@ class BlockTile(RowArrays):
     block: int
     part: Any
 
+    @classmethod
+    def joined(cls, parts: Sequence[BlockTile]) -> BlockTile:
+        """Rows of several tiles of one block, one after another."""
+        return cls(parts[0].block, type(parts[0].part).joined([one.part for one in parts]))
+
 
 @dataclass(frozen=True)
 class BlockParams(RowArrays):
@@ -314,6 +319,11 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
     def has_fused_step(self) -> bool:
         """Whether all blocks have a fused step."""
         return all(part.has_fused_step for part in self.parts)
+
+    @property
+    def has_fused_draw(self) -> bool:
+        """Whether all blocks have a fused step of the sampler."""
+        return all(part.has_fused_draw for part in self.parts)
 
     @property
     def dtype(self) -> type[np.floating[Any]]:

@@ -3,7 +3,7 @@
     x_in ~ N(a_i . z_n + m_i, 1/t_i),   t_i ~ Ga(shape, rate)
 
 The mean m_i is the row's intercept, so it is updated jointly with a_i. Values are standardised with
-the training table's mean and standard deviation, tile by tile: the table itself is never copied.
+the training table's mean and standard deviation, tile by tile: a large table is never copied.
 Site: tau = t_i, rho = t_i x. Noise: q(t_i) = Ga(shape + N_i/2, rate + sum_n E[(x - w)^2]/2).
 """
 
@@ -11,16 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfactor.kernels.residuals import draw_noise
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
+    Augmented,
     Coding,
     DataLikelihood,
     Mapped,
@@ -69,9 +72,18 @@ class Noise(RowArrays):
         return Noise(self.shape, self.rate, drawn, np.log(drawn))
 
 
+# Entries of a table whose standardised values are kept, 8 MB.
+SMALL = 2**20
+
+
+def _complete(values: Floats) -> bool:
+    """Whether no value is missing."""
+    return not np.isnan(values.sum())
+
+
 @dataclass(frozen=True)
 class Standardised(Observed):
-    """Standardised values of a table, made tile by tile; NaN where missing."""
+    """Standardised values of a table, NaN where missing; made tile by tile if it is not small."""
 
     values: Floats  # (N, D), not copied
     scaling: Scaling
@@ -83,6 +95,16 @@ class Standardised(Observed):
 
     def tile(self, rows: slice, samples: Index) -> Floats:
         """Standardised values of some features and samples, shape (rows, samples)."""
+        if self.values.size <= SMALL:
+            return self._all[rows, samples]
+        return self._scaled(rows, samples)
+
+    @cached_property
+    def _all(self) -> Floats:
+        """All standardised values, shape (rows, samples), of a small table."""
+        return self._scaled(slice(None), slice(None))
+
+    def _scaled(self, rows: slice, samples: Index) -> Floats:
         by = self.scaling
         if isinstance(samples, slice):
             part = self.values[samples][:, by.columns[rows]]
@@ -195,7 +217,23 @@ class Gaussian(StandardisedLikelihood):
     def sites(self, tile: Tile) -> Sites:
         """Sites of a tile, each array of shape (rows, samples)."""
         t, x = tile.params.precision[:, None], tile.observed
+        if _complete(x):
+            return Sites(t * np.ones(x.shape[1]), t * x)
         return Sites(t * ~np.isnan(x), t * np.nan_to_num(x, nan=0.0))
+
+    @property
+    def has_fused_draw(self) -> bool:
+        """The noise needs nothing but w."""
+        return True
+
+    def augment(self, tile: Tile) -> Augmented:
+        """Draws of the noise precisions given w, then the sites at these."""
+        chance = tile.chance
+        assert chance is not None
+        given = tile.observed, tile.w, tile.params.precision, self.shape, self.rate
+        tau, rho, law, drawn, bound = draw_noise(*given, chance.stream.word, chance.row)
+        params = Noise(law[0], law[1], drawn, np.log(drawn))
+        return Augmented(Sites(tau, rho), params, bound)
 
     def slopes(self, tile: Tile) -> Slopes:
         """Derivatives of a tile's bound in w: it is quadratic, so the curvature is tau itself."""
@@ -204,8 +242,15 @@ class Gaussian(StandardisedLikelihood):
 
     def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples for unit precision; `system` multiplies by the precision."""
-        x = np.nan_to_num(tile.observed, nan=0.0)
-        seen = (~np.isnan(tile.observed)).astype(np.float64)
+        x = tile.observed
+        if _complete(x):
+            return {
+                "second": np.tile(columns.second.sum(axis=0), (len(x), 1)),
+                "shift": x @ columns.mean,
+                "count": np.full(len(x), float(x.shape[1])),
+                "squares": np.einsum("in,in->i", x, x),
+            }
+        seen, x = (~np.isnan(x)).astype(np.float64), np.nan_to_num(x, nan=0.0)
         return {
             "second": seen @ columns.second,
             "shift": x @ columns.mean,

@@ -19,8 +19,7 @@ side. No other augmentation could do without large tau: mixtures of ``exp(-tau f
 bounded tau are analytic in all of the complex plane, and Phi^c is not, as Phi has zeros there.
 
 Where f itself is uncertain, f ~ N(m, v), a label of weight 1 has the probability
-``Phi(y m / sqrt(1 + v))``: f* ~ N(m, 1 + v), and given f*, f ~ N(m + q (f* - m), q) with
-q = v / (1 + v). Other weights have no closed form.
+``Phi(y m / sqrt(1 + v))``: f* ~ N(m, 1 + v) on the label's side. Other weights have no closed form.
 """
 
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from scipy.special import log_ndtr, ndtr
 
 from rankfactor.kernels.counts import draw_opposite
 from rankfactor.kernels.evidence import PROBIT
-from rankfactor.kernels.noise import fill_normal
+from rankfactor.kernels.label_rows import draw_latents
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.truncated_normal import OneSidedNormal
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
@@ -80,15 +79,10 @@ class Probit(LabelLikelihood):
         weight = np.abs(signed)
         return PROBIT if ((weight == 0.0) | (weight == 1.0)).all() else None
 
-    def draw_decision(
-        self, signed: Floats, mean: Floats, variance: Floats, stream: Stream
-    ) -> Floats:
-        """Draws of f* on the label's side, then of f given f*."""
-        root = np.sqrt(1.0 + variance)
-        drawn = root * OneSidedNormal(mean / root, signed).draw(stream.child("latent"))
-        q, noise = variance / (1.0 + variance), np.empty(len(mean))
-        fill_normal(stream.child("decision").word, 0, noise)
-        return np.asarray(mean + q * (drawn - mean) + np.sqrt(q) * noise)
+    def draw_sites(self, signed: Floats, mean: Floats, variance: Floats, stream: Stream) -> Sites:
+        """Draws of f* on the label's side: f itself need not be drawn."""
+        drawn = draw_latents(signed, mean, variance, stream.child("latent").word)
+        return Sites(np.ones(len(mean)), drawn)
 
 
 def _opposite(

@@ -56,10 +56,11 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from scipy.special import gammaln
 
+from rankfactor.kernels.horseshoe import draw_horseshoe_scales, stretched_scales
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.gig import GeneralisedInverseGaussian
-from rankfactor.laws.horseshoe import HorseshoePrecision, log_exponential_integral
+from rankfactor.laws.horseshoe import log_exponential_integral
 from rankfactor.laws.point import Point, settle
 from rankfactor.shrinkage.base import ScopedShrinkage, Stretch
 from rankfactor.typing import Floats
@@ -144,22 +145,18 @@ class TPBN(ScopedShrinkage[TPBNScales]):
         self, scales: TPBNScales, squares: Floats, stream: Stream | None = None
     ) -> TPBNScales:
         """Scales given E[a^2], shape (rows, K); with a stream, draws of them."""
-        xi, inv_xi = scales.xi, scales.inv_xi
-        horseshoe = stream is not None and self.is_horseshoe
-        if horseshoe:
-            precision = HorseshoePrecision(0.5 * np.maximum(squares, FLOOR) / scales.phi.mean)
-            inv_xi = settle(precision, stream, "xi").mean / scales.phi.mean
-            xi = 1.0 / inv_xi
-        eta = settle(Gamma(self.r + self.s, xi + scales.phi.mean), stream, "eta")
+        if stream is not None and self.is_horseshoe:
+            given = np.ascontiguousarray(squares), scales.phi.mean, scales.top.mean
+            xi, inv_xi, *above = draw_horseshoe_scales(*given, FLOOR, stream.word)
+            return TPBNScales(xi, inv_xi, *map(Point, above))
+        eta = settle(Gamma(self.r + self.s, scales.xi + scales.phi.mean), stream, "eta")
         eta_mean = eta.mean
         summed, shared = eta_mean.sum(axis=self._axis, keepdims=True), squares.shape[self._axis]
         phi = settle(Gamma(0.5 + self.s * shared, scales.top.mean + summed), stream, "phi")
         top_sum = phi.mean.sum(axis=1, keepdims=True)
         top = settle(Gamma(0.5 + 0.5 * phi.mean.shape[1], 1.0 + top_sum), stream, "top")
-        if not horseshoe:
-            law = settle(self._xi_law(eta_mean, squares), stream, "xi")
-            xi, inv_xi = law.mean, law.inv_mean
-        return TPBNScales(xi, inv_xi, eta, phi, top)
+        law = settle(self._xi_law(eta_mean, squares), stream, "xi")
+        return TPBNScales(law.mean, law.inv_mean, eta, phi, top)
 
     def _xi_law(self, eta: Floats, squares: Floats) -> GeneralisedInverseGaussian:
         return GeneralisedInverseGaussian(self.r - 0.5, 2.0 * eta, np.maximum(squares, FLOOR))
@@ -180,7 +177,9 @@ class TPBN(ScopedShrinkage[TPBNScales]):
 
     def unit(self, scales: TPBNScales) -> Floats:
         """1 / E[phi], shape (rows, K)."""
-        return np.broadcast_to(1.0 / scales.phi.mean, scales.xi.shape)
+        unit = np.empty(scales.xi.shape)
+        unit[:] = 1.0 / scales.phi.mean
+        return unit
 
     def profile(self, ratio: Floats) -> Floats:
         """Largest bound of an entry over the laws of its xi and eta, at E[a^2] over E[phi]."""
@@ -208,17 +207,19 @@ class TPBN(ScopedShrinkage[TPBNScales]):
         """Density of u with xi, eta and, where it belongs to the entries alone, phi moved along."""
         slab = 0.5 * self.ridge * squares.sum(axis=axis)
         if axis == self._axis:
-            rate = np.broadcast_to((scales.top.mean * scales.phi.mean).ravel(), slab.shape)
-            return Stretch(0.5, rate + slab, np.zeros_like(slab))
+            rate = (scales.top.mean * scales.phi.mean).ravel()
+            return Stretch(0.5, rate + slab, np.zeros(len(slab)))
         inverse = (scales.phi.mean * scales.eta.mean).sum(axis=axis)
         return Stretch(-self.s * squares.shape[axis], slab, inverse)
 
     def stretched(self, scales: TPBNScales, u: Floats, axis: int = 0) -> TPBNScales:
         """Scales of stretched rows."""
-        u = np.expand_dims(u, axis)
-        phi = Point(scales.phi.mean * u) if axis == self._axis else scales.phi
-        eta = Point(scales.eta.mean / u)
-        return TPBNScales(scales.xi * u, scales.inv_xi / u, eta, phi, scales.top)
+        given = scales.xi, scales.inv_xi, scales.eta.mean, u, axis
+        xi, inv_xi, eta = stretched_scales(*given)
+        phi = scales.phi
+        if axis == self._axis:
+            phi = Point(phi.mean * (u if axis == 0 else u[:, None]))
+        return TPBNScales(xi, inv_xi, Point(eta), phi, scales.top)
 
     def bound(self, scales: TPBNScales, squares: Floats) -> float:
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""

@@ -144,7 +144,9 @@ def update_rows(
 
     bound = 0.0
     precision, shift = np.zeros((packed_size(z.order), len(z.mean))).T, np.zeros(z.mean.shape)
-    length = fused_length(item.observed.shape[0], len(z.mean))
+    # A chain has one thread.
+    tiles = 1 if certain else TILES
+    length = fused_length(item.observed.shape[0], len(z.mean), tiles=tiles)
     for part, second, first in pool.stream(update_tile, item.tiles(length)):
         bound += part
         precision += second
@@ -153,9 +155,9 @@ def update_rows(
     return bound, precision, shift
 
 
-def fused_length(n_rows: int, n_samples: int, entries: int = ENTRIES) -> int:
+def fused_length(n_rows: int, n_samples: int, entries: int = ENTRIES, tiles: int = TILES) -> int:
     """Features of a tile that holds all samples."""
-    return max(LEAST, min(MOST, entries // n_samples, -(-n_rows // TILES)))
+    return max(LEAST, min(MOST, entries // n_samples, -(-n_rows // tiles)))
 
 
 def sums(left: Reals, right: Reals) -> Reals:
