@@ -148,6 +148,7 @@ class Worker:
             start_new_session=True,
         )
         self._answers: queue.Queue[str] = queue.Queue()
+        self._done: list[int] = []
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -167,10 +168,14 @@ class Worker:
         except queue.Empty:
             return {"found": f"no answer within {SECONDS:.0f} s"}
         if line:
+            self._done.append(number)
             return dict(json.loads(line))
         code = self._process.wait()
         self._errors.seek(0)
-        return {"found": f"the process died (exit code {code}): {self._errors.read()[-2000:]}"}
+        said = self._errors.read()[-2000:]
+        # Memory that one case has damaged may show in the next ones only.
+        before = f"the cases before it were {self._done[-5:]}"
+        return {"found": f"the process died (exit code {code}; {before}): {said}"}
 
     def close(self) -> None:
         """End the process, and those that it has started."""

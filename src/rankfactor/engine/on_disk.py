@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rankfactor.__about__ import __version__
-from rankfactor.engine.chain import Chain, Draw, Gibbs, draw_spacing
+from rankfactor.engine.chain import Chain, Draw, Gibbs, as_draw, draw_spacing, label_rows
 from rankfactor.errors import InputError
 from rankfactor.kernels.rng import Stream
 from rankfactor.likelihoods import Observed
@@ -27,6 +27,7 @@ from rankfactor.steps.workers import slices
 from rankfactor.storage.archive import kinds_of, plain, stacked, unstacked
 from rankfactor.storage.checkpoint import Checkpoint
 from rankfactor.storage.draw_store import DrawStore, Quantity
+from rankfactor.storage.forms import check_form
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +157,11 @@ def resumed(store: Checkpoint, number: int, start: Chain, settings: Gibbs) -> Ch
 
 def _assembled(state: dict[str, Any], pieces: list[dict[str, Any]], start: Chain) -> Chain:
     """The chain of a state and of the pieces that it counts."""
-    fit = start.state
+    fit, expected = start.state, _state(start)
+    n_samples = fit.data.observed.shape[1]
+    for name in ("data", "labels", "z", "prior", "rows", "scores", "sweep"):
+        check_form(state[name], expected[name], name, n_samples)
+    like = vars(as_draw(fit, fit.data.state.rows, label_rows(fit), fit.prior.fresh(0)))
     labels = None
     if fit.labels is not None:
         labels = ObservedView(fit.labels.view, fit.labels.observed, state["labels"])
@@ -172,10 +177,17 @@ def _assembled(state: dict[str, Any], pieces: list[dict[str, Any]], start: Chain
     for piece in pieces:
         count = len(piece["kept"])
         parts = unstacked({name: piece[name] for name in _STACKED}, count)
+        for part in parts:
+            for name in ("loadings", "params", *(["scales"] if part["scales"] else [])):
+                check_form(part[name], like[name], name, n_samples)
         rows, decisions = (
             piece[name] if len(piece[name]) else [None] * count
             for name in ("coefficients", "decisions")
         )
+        for row, decided in zip(rows, decisions, strict=True):
+            check_form(row, like["coefficients"], "coefficients", n_samples)
+            if decided is not None and decided.ndim != 2:
+                raise ValueError("decisions are not those of every row")
         chain.kept += piece["kept"].tolist()
         chain.draws += [
             Draw(**part, coefficients=row, prior=prior, decisions=decided)

@@ -174,15 +174,16 @@ def ascend(
         Where to write to, and to resume from.
     """
 
-    def build(data: ViewState, rows: ViewState | None) -> Fit:
-        label_view = None
-        if labels is not None and rows is not None:
-            label_view = ObservedView(model.label_view, labels, rows)
-        z = Normal.isotropic(np.zeros((0, model.n_factors)), 1.0)
-        return Fit(ObservedView(model.data_view, observed, data), label_view, z, History())
+    def blank() -> Fit:
+        """A fit without loadings and scores, in the form that a checkpoint has to have."""
+        (d, n), k = observed.shape, model.n_factors
+        nothing = np.zeros((d, k)), np.zeros((n, k))
+        fit = _start(model, coding, observed, labels, *nothing, np.random.default_rng(0))
+        fit.z = Normal.isotropic(np.zeros((0, k)), 1.0)
+        return fit
 
     if checkpoint is not None:
-        ended = checkpoint.ended(settings, build)
+        ended = checkpoint.ended(settings, blank)
         if ended is not None:
             find_scores(ended, pool, settings.block)
             return _told(ended, settings)
@@ -193,7 +194,7 @@ def ascend(
     best: Fit | None = None
     begin, basis, course = 0, np.eye(model.n_factors), Course(FIRST_TURN, TURN_EVERY)
     if checkpoint is not None:
-        begin, best, before = checkpoint.first_restart(build)
+        begin, best, before = checkpoint.first_restart(blank)
         if begin:
             basis = before
             loadings, factors = loadings @ basis, factors @ basis

@@ -33,6 +33,7 @@ from rankfactor.posterior.convergence import Convergence
 from rankfactor.steps.score import BLOCK, update_scores
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.storage.archive import Kinds, kinds_of
+from rankfactor.storage.forms import check_form
 from rankfactor.storage.stages import StageFile, StageFolder
 from rankfactor.typing import Floats
 
@@ -102,9 +103,14 @@ def point_of(fit: Fit) -> Tree:
 
 def restore(fit: Fit, point: Tree) -> None:
     """Take rows, parameters, scales, prior and history from what was written, in place."""
-    found, expected = len(point["data"].rows.mean), fit.data.observed.shape[0]
+    found, (expected, n_samples) = len(point["data"].rows.mean), fit.data.observed.shape
     if found != expected:
         raise ValueError(f"{found} rows in place of {expected}")
+    check_form(point["data"], fit.data.state, "data", n_samples)
+    if type(point["prior"]) is type(fit.prior):
+        check_form(point["prior"], fit.prior.fresh(0), "prior", n_samples)
+    if fit.labels is not None:
+        check_form(point["labels"], fit.labels.state, "labels", n_samples)
     fit.data.state = point["data"]
     if fit.labels is not None:
         fit.labels.state = point["labels"]
@@ -134,16 +140,16 @@ class AscentCheckpoint:
         self._about: Tree = {}
         self.small = False  # whether a fit to some of the samples is under way
 
-    def ended(self, settings: Settings, build: Callable[[ViewState, Any], Fit]) -> Fit | None:
+    def ended(self, settings: Settings, blank: Callable[[], Fit]) -> Fit | None:
         """The best fit of an ascent that has ended under these settings.
 
-        ``build`` makes a fit of the states of table and labels.
+        ``blank`` makes a fit of the same form that has learned nothing.
         """
         found = self._found
         try:
             if found is None or not found["ended"] or not _enough(found, settings):
                 return None
-            fit = build(found["best"]["data"], found["best"]["labels"])
+            fit = blank()
             restore(fit, found["best"])
             self._rng.bit_generator.state = found["rng"]
         except NOT_OURS as problem:
@@ -151,7 +157,7 @@ class AscentCheckpoint:
         logger.info("the ascent has ended before, after %d iterations", fit.n_iter)
         return fit
 
-    def first_restart(self, build: Callable[[ViewState, Any], Fit]) -> tuple[int, Fit | None, Any]:
+    def first_restart(self, blank: Callable[[], Fit]) -> tuple[int, Fit | None, Any]:
         """The start to go on with, the best fit of those before, and the rotation (K, K) so far."""
         found = self._found
         if found is None:
@@ -159,7 +165,7 @@ class AscentCheckpoint:
         try:
             best = None
             if found["restart"]:
-                best = build(found["earlier"]["data"], found["earlier"]["labels"])
+                best = blank()
                 restore(best, found["earlier"])
             self._rng.bit_generator.state = found["rng_before"]
             return int(found["restart"]), best, found["basis"]
@@ -264,6 +270,7 @@ class TrainingCheckpoint:
             if found["ended"]:
                 return found
             here = fit.data.state
+            check_form(found["top"], here, "top", fit.data.observed.shape[1])
             fit.data.state = found["top"]
             find_scores(fit, pool)
             found["top"] = fit.data.state, fit.z

@@ -113,7 +113,7 @@ def as_read(given: Any) -> Heard:
 def _read(file: Path) -> Any:
     try:
         return json.loads(file.read_text("utf-8"))
-    except (ValueError, OSError) as problem:
+    except (ValueError, RecursionError, OSError) as problem:
         raise InputError(
             f"{file} cannot be read ({problem}): choose another folder, or remove it."
         ) from problem

@@ -50,7 +50,10 @@ class Checkpoint:
         """What draws are matched to: the values of the first run."""
         if not self._head.exists():
             write_tree(self._head, self._format, {"problem": self.problem, "reference": values})
-        return np.asarray(self._read(self._head, {}, "problem", "reference")["reference"])
+        found = np.asarray(self._read(self._head, {}, "problem", "reference")["reference"])
+        if found.shape != values.shape or found.dtype != values.dtype:
+            raise self._format.damaged(self._head, "its reference is of another model")
+        return found
 
     def load(self, number: int, kinds: Kinds) -> tuple[Tree, list[Tree]] | None:
         """State and pieces of the draws of a chain; None if it has not been begun.

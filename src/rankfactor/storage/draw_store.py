@@ -84,7 +84,7 @@ def _whole(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except Exception as problem:
-        raise InputError(f"{path} is damaged ({problem!r}): fit again to a new path.") from problem
+        raise InputError(f"{path} is damaged; fit again to a new path.") from problem
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from rankfactor.__about__ import __version__
 from rankfactor.classifiers import Gated, Kernel, Residual
@@ -71,7 +72,7 @@ _SUMMARIES = {
 # What putting together a model from a file that is none raises.
 _NOT_A_MODEL = (
     *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),
-    *(np.linalg.LinAlgError, MemoryError),
+    *(np.linalg.LinAlgError, MemoryError, NumbaError),
 )
 _DRAWN = ("chain", "loadings", "coefficients", "chosen", "log_likelihood", "sweep")
 

@@ -19,6 +19,8 @@ from scipy.sparse import issparse, vstack
 from rankfactor.data.sparse import NamedSparse
 from rankfactor.errors import InputError, check_count, counted, did_you_mean, listed
 
+MOST_COLUMNS = 2**24  # that get names
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -161,6 +163,11 @@ class _Named(TableStream):
     def __init__(self, stream: TableStream) -> None:
         self._stream, self.name, self.notes = stream, stream.name, stream.notes
         self.n_rows, self.n_columns = stream.n_rows, stream.n_columns
+        if stream.n_columns > MOST_COLUMNS:
+            raise InputError(
+                f"{stream.name} has {stream.n_columns:,} columns by its header, and no more than "
+                f"{MOST_COLUMNS:,} can be read; check the file."
+            )
         names = [f"feature_{i + 1}" for i in range(stream.n_columns)]
         self.columns = pd.Index(names, dtype=object)
 
