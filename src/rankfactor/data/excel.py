@@ -66,6 +66,11 @@ def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[st
             rows = [_trimmed(row) for row in islice(cells, _MOST_ROWS + 1)]
         finally:
             book.close()
+    if len(rows) > _MOST_ROWS:
+        raise InputError(
+            f"{path}, sheet '{chosen.title}' has more than {_MOST_ROWS:,} rows, which no sheet can "
+            "have; save it again as .xlsx or CSV."
+        )
     while rows and not rows[-1]:
         rows.pop()
     if not rows:
@@ -75,8 +80,6 @@ def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[st
     if not rows[0]:
         raise InputError(f"{path}, row 1 is empty; the column names have to stand there.")
     width = max(map(len, rows))
-    if len(rows) > _MOST_ROWS:
-        raise InputError(f"{path} has more than {_MOST_ROWS:,} rows, which no workbook has.")
     check_memory(path, len(rows), width, _CELL)
     note = (f"sheet '{chosen.title}' of {len(names)}",) if len(names) > 1 else ()
     return [[*row, *[None] * (width - len(row))] for row in rows], note

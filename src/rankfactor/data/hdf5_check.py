@@ -9,7 +9,7 @@ dataset; larger datasets it does not read again.
 
 Refused are, beside files that the child does not survive: links and datasets that lead to other
 files, which would let a file from a stranger read those of the user; groups that are nested deeper
-than `DEPTH` or reached by more than `OBJECTS` paths; and datasets that expand beyond the bounds of
+than `DEPTH` or reached by many more paths than there are groups; and datasets that expand beyond the bounds of
 `rankfactor.storage.bounds`.
 
 The file is run as a script by the child, so it imports nothing of rankfactor at its top.
@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-SECONDS = 30.0  # for any file
+SECONDS = 20.0  # for any file
 BYTES_A_SECOND = 10e6  # and as much more as this speed needs
 MEMORY = 4 * 10**9  # address space of the child
 READ = 2**24
-DEPTH, OBJECTS = 50, 100_000
+DEPTH = 50
+PATHS = 10  # to an object, on average, beside a thousand
 _REFUSED = 3  # exit code with a reason on stdout
 
 
@@ -76,6 +77,7 @@ def _look(path: str) -> int:
     import h5py
 
     largest = paths = 0
+    known: set[int] = set()
 
     def look(one: Any) -> None:
         nonlocal largest
@@ -99,10 +101,11 @@ def _look(path: str) -> int:
         for name in group:
             if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
                 raise _RefusedError("it has a link to another file")
-            paths += 1
-            if paths > OBJECTS:
-                raise _RefusedError("it has too many groups")
             one = group[name]
+            paths += 1
+            known.add(h5py.h5o.get_info(one.id).addr)
+            if paths > 1000 + PATHS * len(known):
+                raise _RefusedError("too many paths lead to its groups")
             look(one)
             if isinstance(one, h5py.Group):
                 walk(one, depth + 1)
