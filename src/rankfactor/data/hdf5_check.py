@@ -9,8 +9,8 @@ dataset; larger datasets it does not read again.
 
 Refused are, beside files that the child does not survive: links and datasets that lead to other
 files, which would let a file from a stranger read those of the user; groups that are nested deeper
-than `DEPTH` or reached by many more paths than there are groups; and datasets that expand beyond the bounds of
-`rankfactor.storage.bounds`.
+than `DEPTH` or reached by many more paths than there are groups; and datasets that expand beyond
+the bounds of `rankfactor.storage.bounds`.
 
 The file is run as a script by the child, so it imports nothing of rankfactor at its top.
 """
