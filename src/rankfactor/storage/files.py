@@ -88,7 +88,8 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
     """Yield paths beside those asked for, and rename what is written there at the end.
 
     If the block fails, nothing is left of its files, and older ones stay as they were. A process
-    that is killed leaves the old file or the new one. Links are followed, so that they stay links.
+    that is killed leaves the old file or the new one. Links are followed, so that they stay links;
+    a file that is replaced keeps its permissions.
     """
     mark = secrets.token_hex(4)
     targets = [_target(path) for path in paths]
@@ -100,6 +101,8 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
         for part in parts:
             _flush(part, os.O_RDWR)
         for part, target in zip(parts, targets, strict=True):
+            if target.exists():  # a new file has the permissions that umask gives it
+                shutil.copymode(target, part)
             os.replace(part, target)
         for parent in {target.parent for target in targets}:
             _flush_names(parent)
