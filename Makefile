@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 DOCS_STAMP := .venv/.docs-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo docs dist test test-slow test-all test-faults test-fuzz test-processors test-wheel lint types contract check bench bench-scale bench-instructions gallery recovery stress
+.PHONY: help venv venv-locked lock demo docs dist test test-slow test-all test-faults test-fuzz test-processors test-wheel lint types contract check bench bench-scale bench-instructions gallery recovery stress
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -19,6 +19,14 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(STAMP)
+
+venv-locked: pyproject.toml requirements/ci.lock ## the same with the versions of requirements/ci.lock, documentation tools included
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements/ci.lock --editable '.[dev,docs]'
+	@touch $(STAMP) $(DOCS_STAMP)
+
+lock: venv ## write requirements/ci.lock from the packages in .venv
+	$(BIN)/python requirements/build_lock.py
 
 docs: $(DOCS_STAMP) ## build the documentation site into site/, failing at any broken link
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

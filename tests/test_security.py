@@ -8,7 +8,9 @@ import re
 import stat
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -107,3 +109,16 @@ assert all(file & 0o077 == 0 and folder & 0o022 == 0 for file, folder in modes),
     path.write_text(code)
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_lock_has_every_dependency_in_a_version_that_will_do() -> None:
+    requirements = pytest.importorskip("packaging.requirements")
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = (ROOT / "requirements" / "ci.lock").read_text("utf-8").splitlines()
+    pinned = dict(line.split("  #")[0].split("==") for line in lines if not line.startswith("#"))
+    assert all("://" not in line for line in lines)
+    groups = [about["dependencies"], *about["optional-dependencies"].values()]
+    for need in map(requirements.Requirement, chain.from_iterable(groups)):
+        if need.name != "rankfactor":
+            name = re.sub(r"[-_.]+", "-", need.name).lower()
+            assert need.specifier.contains(pinned[name]), str(need)

@@ -158,3 +158,18 @@ def test_the_child_imports_nothing_but_h5py(good: Path) -> None:
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 96
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["indices", "data"])
+def test_a_sparse_matrix_without_one_of_its_arrays(good: Path, part: str) -> None:
+    from scipy.sparse import csr_matrix
+
+    anndata.AnnData(csr_matrix(np.eye(3))).write_h5ad(good)
+    with h5py.File(good, "r+") as file:
+        kept = dict(file[f"X/{part}"].attrs)
+        del file[f"X/{part}"]
+        file[f"X/{part}"] = h5py.Empty("f8")
+        file[f"X/{part}"].attrs.update(kept)
+    with pytest.raises(InputError, match=r"damaged|is not a whole"):
+        read_table(good)

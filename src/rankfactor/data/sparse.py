@@ -1,7 +1,10 @@
-"""`NamedSparse`: a sparse table with the names of its samples and features."""
+"""Sparse tables: checked if they come from a file, and with names (`NamedSparse`)."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,21 +19,31 @@ from rankfactor.storage.bounds import check_memory
 
 def checked_sparse(matrix: Any, source: str) -> Any:
     """A sparse matrix of a file, refused if its indices lead out of it: SciPy does not look."""
-    try:
+    with _sound(source):
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
-    except (ValueError, TypeError) as problem:
-        raise InputError(
-            f"{source} has a sparse matrix whose indices are damaged; copy or write it again."
-        ) from problem
     return matrix
 
 
 def dense(matrix: Any, source: str) -> NDArray[Any]:
     """A sparse matrix of a file as an array."""
     check_memory(source, *map(int, matrix.shape))
-    values: NDArray[Any] = checked_sparse(matrix, source).toarray()
+    checked_sparse(matrix, source)
+    with _sound(source):
+        values: NDArray[Any] = matrix.toarray()
     return values
+
+
+@contextmanager
+def _sound(source: str) -> Iterator[None]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of types, which are refused or converted below
+            yield
+    except (ValueError, TypeError, AttributeError) as problem:
+        raise InputError(
+            f"{source} has a sparse matrix whose indices are damaged; copy or write it again."
+        ) from problem
 
 
 @dataclass(frozen=True)
