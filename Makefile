@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 DOCS_STAMP := .venv/.docs-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-locked lock demo docs dist test test-slow test-all test-faults test-fuzz test-processors test-wheel lint types contract check bench bench-scale bench-instructions gallery recovery stress
+.PHONY: help venv venv-locked lock demo docs dist test test-slow test-all test-faults test-fuzz test-processors test-wheel test-lowest lint types contract check bench bench-scale bench-instructions gallery tutorials recovery stress
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -47,6 +47,15 @@ test-wheel: dist ## install the wheel into an empty environment and run the demo
 	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/rankfactor-*.whl
 	cd $$(mktemp -d) && $(WHEEL)/bin/rankfactor --version && $(WHEEL)/bin/rankfactor demo --folds 2 --out demo \
 		&& $(WHEEL)/bin/python -c 'import rankfactor; rankfactor.show_versions()'
+
+LOWEST := $(CURDIR)/.venv/lowest
+# Older packages may use what newer ones deprecate, so such warnings are no errors here.
+test-lowest: ## install the lowest versions that pyproject.toml names and run the quick tests with them
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) .ci/lowest_versions.py > $(LOWEST)/pins.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/pins.txt '.[dev]'
+	NUMBA_CACHE_DIR=$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning
 
 demo: venv ## fit the bundled data and write a report
 	$(BIN)/rankfactor demo
@@ -106,6 +115,9 @@ bench-instructions: venv ## count the instructions of a small fit under valgrind
 
 gallery: venv ## draw docs/reference/gallery.md and its pictures again (needs RANKFACTOR_DATA and a Chromium)
 	$(BIN)/python docs/build_gallery.py
+
+tutorials: venv ## run the tutorials and draw their pictures again
+	$(BIN)/python docs/build_tutorials.py $(PAGES)
 
 RESULTS := .venv/results
 recovery: venv ## compare the recovery of known factors, for docs/results/results.md (about 8 minutes; pip install mofapy2 factor_analyzer)
