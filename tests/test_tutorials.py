@@ -89,7 +89,7 @@ def factors_effects_stability(names):
 def blocks_and_tasks(names):
     """A small factor speaks in both tasks."""
     model = names["model"]
-    assert 0.01 < model.r2_by_factor_[names["both_tasks"]] < 0.02
+    assert 0.01 < model.r2_by_factor_.iloc[names["both_tasks"]] < 0.02
 
 
 def deployment(names):
