@@ -73,8 +73,8 @@ _RC: dict[Any, Any] = {
 def figure_style() -> Iterator[None]:
     """Style of the figures; use it to make and to save one."""
     with rc_context(_RC), warnings.catch_warnings():
-        # Names with glyphs that the measuring font lacks are still written as text.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        # A name in a script that the measuring font lacks is still written as text.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
