@@ -69,7 +69,7 @@ def test_sentences() -> None:
     fails("there are 5 groups for 40 samples: give one each.", groups=range(5))
     fails("there are 2 groups, too few for 4 folds: lower n_folds.", n_folds=4, groups=[0, 1] * 20)
     fails(
-        "sample 's1' has no group: name one, its own if it belongs to none.",
+        "sample 's1' has no group: give it one of its own if it belongs to none.",
         groups=[0, None] + [1] * 38,
     )
     fails(

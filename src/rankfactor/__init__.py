@@ -6,7 +6,7 @@ Names are imported on first use, so that the command line starts quickly.
 from rankfactor.__about__ import __version__
 from rankfactor.lazy import importer
 
-TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
+TYPE_CHECKING = False  # known to type checkers; avoids importing typing
 if TYPE_CHECKING:
     from rankfactor.data import Dataset, load_alzheimer, load_bfi, read_table
     from rankfactor.engine.chain import Gibbs

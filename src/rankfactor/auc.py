@@ -1,28 +1,28 @@
 """AUC of cross-validated decisions: its 95 % interval, and paired differences between models.
 
 There is one AUC in this package: the area under the ROC curve within a fold (with more than two
-classes the mean over classes, one against the rest), averaged over the folds of all repeats. Folds
-whose test part has one class only, or whose training part lacked a class, are left out.
+classes the one-vs-rest mean over classes), averaged over the folds of all repeats. Folds whose test
+part has only one class, or whose training part lacks a class, are left out.
 
 The interval is that of DeLong et al. (1988), fold by fold. The placement of a sample is the share
-of the samples of the other side that it is ranked right against. Its influence on the mean over the
-F folds of a repeat is
+of the samples of the other side that it is ranked correctly against. Its influence on the mean over
+the F folds of a repeat is
 
     u_s = (placement - AUC of its fold) / (F sqrt(n (n - 1))),
 
 where n test samples of the fold are on its side; with more than two classes it is the mean over
 classes. For a pair of models it is the difference of theirs.
 
-The sum of u_s^2 would be the variance if folds were independent. They are not: a sample that is
-tested in one fold trains the models of the others, so that each pair of samples counts twice where
-the decision is mostly noise of the training samples. The variance then lies between once and twice
-the sum, and the cross-validation does not tell where. `INFLATION` times the sum is taken. Of
-simulated tables of 60 to 300 samples (benchmarks/auc_interval.py, 250 for each of 42 settings) the
-95 % interval of the AUC held the truth in 92 to 99.6 %, that of the difference in 91 to 99 %: more
-than 95 % with few features, strong signals or repeats, less with 500 features and 300 samples. The
-factor was chosen on tables of the same kinds. Where a few factors make all features, it is more
-than is needed. Repeats have the same samples: the variance is the mean over repeats, not that of a
-mean of independent ones.
+The sum of u_s^2 would be the variance if folds were independent. They are not: a sample tested in
+one fold trains the models of the others, so that each pair of samples counts twice if the decision
+is mostly noise of the training samples. The variance then lies between once and twice the sum, and
+cross-validation cannot determine where. `INFLATION` times the sum is used. On simulated tables of
+60 to 300 samples (benchmarks/auc_interval.py, 250 for each of 42 settings) the 95 % interval of the
+AUC contained the truth in 92 to 99.6 %, that of the difference in 91 to 99 %: more than 95 % with
+few features, strong signals or repeats, less with 500 features and 300 samples. The factor was
+chosen on tables of the same kinds. If a few factors generate all features, it is larger than
+needed. Repeats use the same samples: the variance is the mean over repeats, not that of a mean of
+independent ones.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INFLATION = 1.5
 
 
 class Interval(NamedTuple):
-    """An estimate with its interval; NaN where it is not known."""
+    """An estimate with its interval; NaN where unknown."""
 
     value: float
     low: float
@@ -51,7 +51,7 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """AUC of a model less that of another, on the same samples."""
+    """AUC of a model minus that of another, on the same samples."""
 
     difference: float
     low: float
@@ -73,7 +73,7 @@ class FoldAUC:
         First-order influence of every sample (or group) on the mean over the folds of a repeat,
         by repeat and sample.
     n_pairs : int
-        Disjoint pairs of a positive and a negative sample in the same fold, of one repeat; with
+        Disjoint pairs of a positive and a negative sample in the same fold, in one repeat; with
         more than two classes those of the rarest. At most half the number of groups.
     """
 
@@ -87,9 +87,9 @@ class FoldAUC:
         return float(self.folds.mean()) if len(self.folds) else float("nan")
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """The mean over folds with its interval, found on the logit scale.
+        """The mean over folds with its interval, computed on the logit scale.
 
-        Where every pair is ranked right, and the variance is zero, the interval is that of
+        If every pair is ranked correctly, and the variance is zero, the interval is that of
         ``n_pairs`` successes in as many independent trials (Clopper and Pearson).
         """
         mean, tail = self.value, (1 - level) / 2
@@ -134,8 +134,8 @@ def fold_aucs(decisions: pd.DataFrame) -> dict[tuple[str, str], FoldAUC]:
     ----------
     decisions : DataFrame
         As `rankfactor.evaluation.Evaluation.decisions`: columns ``task``, ``model``, ``sample``,
-        ``label`` and ``decision``. Without ``repeat`` or ``fold`` all samples are of one; without
-        ``positive`` decisions are for the larger of two labels. Where there is a column ``group``,
+        ``label`` and ``decision``. Without ``repeat`` or ``fold`` all samples belong to one;
+        without ``positive``, decisions are for the larger of two labels. With a column ``group``,
         groups of samples are independent, not samples.
     """
     known = decisions[decisions["label"].notna() & decisions["decision"].notna()]
@@ -169,7 +169,7 @@ def comparisons(decisions: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_positive(rows: pd.DataFrame) -> NDArray[np.bool_]:
-    """Whether the label of every row is the class that its decision is for."""
+    """Whether the label of every row is the positive class of its decision."""
     (label, labels), (positive, positives) = (
         pd.factorize(rows[name].to_numpy(object)) for name in ("label", "positive")
     )
@@ -179,7 +179,7 @@ def is_positive(rows: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _positives(part: pd.DataFrame) -> set[Any] | None:
-    """Classes that the decisions of a task are for; None if that is not known."""
+    """Positive classes of the decisions of a task; None if unknown."""
     if "positive" in part:
         return set(part["positive"])
     return {max(part["label"].unique(), key=str)} if part["label"].nunique() == 2 else None
@@ -230,8 +230,8 @@ def _of_model(rows: pd.DataFrame, classes: set[Any]) -> FoldAUC:
 def _cells(rows: pd.DataFrame, place: Integers, n_classes: int) -> Iterator[_Cell]:
     """Placements by fold (``place`` has its number for every row) and class.
 
-    Left out are folds that lack decisions for a class, since their training part lacked it, and
-    classes that all samples of the fold have, or none.
+    Folds that lack decisions for a class, since their training part lacked it, are left out, and so
+    are classes that all or none of the samples of the fold have.
     """
     hits, decisions = is_positive(rows), rows["decision"].to_numpy(float)
     units = rows["group" if "group" in rows else "sample"].to_numpy(object)
@@ -263,7 +263,7 @@ def _influence(cell: _Cell, mean: float, n_folds: int) -> Floats:
         n = int(side.sum())
         if n > 1:
             result[side] = (cell.placement[side] - cell.auc) / np.sqrt(n * (n - 1))
-        else:  # the spread of a single sample shows between folds only
+        else:  # with a single sample, the spread shows only between folds
             spread = np.sqrt(n_folds / (n_folds - 1)) if n_folds > 1 else np.nan
             result[side] = (cell.placement[side] - mean) * spread
     return result

@@ -1,8 +1,8 @@
 """Settings chosen by cross-validation within the training samples: one rule for every choice.
 
-The measure of a candidate is its mean over folds; of candidates that agree to 12 digits the first
-is taken. What a fold tells, and which folds are used, is up to whoever chooses: the weight of
-labels, the number of factors, other settings of a model, or the cost of a machine.
+The measure of a candidate is its mean over folds; ties to 12 digits go to the first. The caller
+defines the measure of a fold and the folds: for the weight of labels, the number of factors, other
+settings of a model, or the cost of an SVM.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Choice(Generic[Candidate]):
     def best(self) -> Candidate:
         """The first of the best candidates; the first of all if none was compared."""
         known = [number for number, score in enumerate(self.scores) if not math.isnan(score)]
-        # Rounded, so that equally good candidates are equal whatever the order of their sums.
+        # Rounded, so that ties do not depend on the order of summation.
         best = max(known, key=lambda number: round(self.scores[number], DIGITS), default=0)
         return self.candidates[best]
 
@@ -45,18 +45,18 @@ def choose(
     folds: Iterable[AFold],
     measure: Callable[[AFold], Iterable[float]],
 ) -> Choice[Candidate]:
-    """Compare candidates on the same folds: those that can tell something of every candidate.
+    """Compare candidates on the same folds: those with a measure of every candidate.
 
-    ``measure`` gives the measures of all candidates on a fold, one after the other: what they
-    share, such as the preparation of a table, is then done once a fold. Ctrl-C ends it, also if a
-    fit answers it with what it has so far.
+    ``measure`` returns the measures of all candidates on a fold, so that common work, such as
+    preparing a table, is done once per fold. Ctrl-C ends it, also if a fit handles Ctrl-C by
+    returning its current state.
     """
     table = []
     with interruptible_once() as ctrl_c:
         for fold in folds:
             row = []
             for value in measure(fold):
-                if ctrl_c.came:  # a fit that was ended early says nothing of its settings
+                if ctrl_c.came:  # a fit that was ended early does not measure its settings
                     raise KeyboardInterrupt
                 row.append(value)
             table.append(row)

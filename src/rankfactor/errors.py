@@ -1,4 +1,4 @@
-"""Errors that a user can mend, the words that messages share, and checks of arguments."""
+"""Errors that users can fix, shared wording of messages, and checks of arguments."""
 
 import numbers
 import os
@@ -26,8 +26,8 @@ AUTO = "auto"  # of n_factors: parallel analysis chooses the number
 class InputError(ValueError):
     """Bad input, described in one sentence; the CLI prints it and exits with 2.
 
-    The sentence names the file, row, column or argument at fault and says what to do about it.
-    Line breaks, as names in quotes can have them, become spaces.
+    The sentence names the file, row, column or argument at fault and what to do. Line breaks, as in
+    quoted names, become spaces.
     """
 
     def __init__(self, message: str) -> None:
@@ -42,7 +42,7 @@ def convergence_warning() -> type[Warning]:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Number and noun, and what may follow it: "1 sample is", "2 samples are"."""
+    """Number and noun, optionally with a verb: "1 sample is", "2 samples are"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -60,7 +60,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 
 def check_count(name: str, value: object, most: int | None = None, *, least: int = 1) -> int:
-    """Return ``value`` if it is a whole number from ``least`` to ``most``, else refuse it."""
+    """Return ``value`` if it is an integer from ``least`` to ``most``; else refuse it."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
     if most is not None and int(value) > most:
@@ -69,13 +69,13 @@ def check_count(name: str, value: object, most: int | None = None, *, least: int
 
 
 def check_path(name: str, what: str, value: object) -> None:
-    """Refuse what is neither a path, of ``what`` such as "a folder", nor None."""
+    """Refuse values that are neither a path (of ``what``, such as "a folder") nor None."""
     if value is not None and not (isinstance(value, str | os.PathLike) and os.fspath(value)):
         raise InputError(f"{name} must be the path of {what} or None, not {value!r}.")
 
 
 def check_n_factors(value: object) -> None:
-    """Refuse what is neither a whole number of at least 1 nor "auto"."""
+    """Refuse values that are neither an integer of at least 1 nor "auto"."""
     if isinstance(value, str) and value != AUTO:
         raise InputError(f"n_factors must be a whole number or {AUTO!r}, not {value!r}.")
     if value != AUTO:
@@ -83,7 +83,7 @@ def check_n_factors(value: object) -> None:
 
 
 def check_positive(name: str, value: object) -> None:
-    """Refuse what is not a positive finite number."""
+    """Refuse values that are not positive finite numbers."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not (real and 0 < value < float("inf")):  # type: ignore[operator]
         raise InputError(f"{name} must be a positive number, not {value!r}.")

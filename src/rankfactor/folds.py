@@ -3,11 +3,11 @@
 The rule of stratification, the same for every seed:
 
 1. every combination of the tasks' labels is a level, if each has at least as many samples as there
-   are folds; a missing label is a class of its own here;
-2. else the levels are those of the first task, in the order given, whose classes and missing
+   are folds; a missing label is a separate class here;
+2. otherwise the levels are those of the first task, in the order given, whose classes and missing
    labels each have that many samples;
-3. else they are the classes of the first task, with its few missing labels counted as its largest
-   class.
+3. otherwise they are the classes of the first task, with its few missing labels counted in its
+   largest class.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rankfactor.typing import Integers
 
 
 class Fold(NamedTuple):
-    """One split: repeat and fold from 1, positions of its samples, and a seed of its own."""
+    """One split: repeat and fold from 1, positions of its samples, and its own seed."""
 
     repeat: int
     number: int
@@ -57,7 +57,7 @@ def make_folds(
         Class numbers, -1 where a label is missing.
     n_folds, n_repeats : int
     groups : int array, shape (n_samples,), or None
-        Group numbers; a group is never divided.
+        Group numbers; a group is never split.
     random_state : int or None
     """
     check_count("n_folds", n_folds, least=2)
@@ -92,7 +92,7 @@ def divided(
 
 
 def possible_folds(class_index: Integers, groups: Integers | None, n_folds: int) -> int:
-    """At most ``n_folds`` folds, such that every class of every task can be in each of them.
+    """Largest number of folds up to ``n_folds`` such that every class of every task fits in each.
 
     Arguments as for `make_folds`: samples of a group count as one.
     """
@@ -106,13 +106,13 @@ def possible_folds(class_index: Integers, groups: Integers | None, n_folds: int)
 
 
 def smallest_training_part(n_samples: int, groups: Integers | None, n_folds: int) -> int:
-    """Samples that every training part has at least: folds are equal up to a sample, or a group."""
+    """Minimum size of a training part: folds are equal up to one sample or group."""
     largest = 1 if groups is None else int(np.bincount(groups).max())
     return n_samples - -(-n_samples // n_folds) - largest
 
 
 def drawn_by_class(levels: Any, n_samples: int, random_state: Any) -> Integers:
-    """Positions of so many samples with levels (n,), drawn in proportion to the levels."""
+    """Positions of a stratified sample of the given size, with levels (n,)."""
     from sklearn.utils import resample
 
     options = {"n_samples": n_samples, "stratify": levels, "random_state": random_state}
@@ -148,15 +148,15 @@ def group_numbers(groups: Any, index: pd.Index[Any]) -> Integers:
     if values.isna().any():
         sample = index[int(values.isna().to_numpy().argmax())]
         raise InputError(
-            f"sample {str(sample)!r} has no group: name one, its own if it belongs to none."
+            f"sample {str(sample)!r} has no group: give it one of its own if it belongs to none."
         )
     return np.asarray(pd.factorize(values)[0], np.int64)
 
 
 def warn_of_gaps(tasks: Sequence[Task], class_index: Integers, folds: Sequence[Fold]) -> None:
-    """Say which folds cannot give an AUC, and why.
+    """Warn of folds without an AUC, with the reason.
 
-    The caller's caller is named as the place of the warnings.
+    Warnings point to the caller's caller.
     """
     n_repeats = folds[-1].repeat
     for fold in folds:
@@ -171,13 +171,13 @@ def warn_of_gaps(tasks: Sequence[Task], class_index: Integers, folds: Sequence[F
 
 
 def gaps(tasks: Sequence[Task], class_index: Integers, fold: Fold) -> list[str | None]:
-    """Why a fold gives a task no AUC, or None, for every task."""
+    """Reason why a fold has no AUC, or None, for every task."""
     pairs = zip(tasks, class_index.T, strict=True)
     return [gap(task, column[fold.train], column[fold.test]) for task, column in pairs]
 
 
 def gap(task: Task, train: Integers, test: Integers) -> str | None:
-    """Return why a fold gives a task no AUC, or None; of the class numbers of both parts."""
+    """Reason why a fold has no AUC for a task, or None, from the class numbers of both parts."""
     counts = np.bincount(train[train >= 0], minlength=len(task.classes))
     if counts.min() == 0:
         return f"the training part has no sample of class {str(task.classes[counts.argmin()])!r}"

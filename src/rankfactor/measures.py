@@ -1,7 +1,7 @@
 """Measures of classification, from class numbers and decisions.
 
-Everything is for one task. A sample without a label has to be left out before. The measures are
-those of scikit-learn; added is what it refuses or warns of: a test part without samples, or with
+Everything is for one task. Samples without a label must be left out before. The measures are those
+of scikit-learn, extended to cases that it refuses or warns of: a test part without samples, or with
 samples of one class only, has the measure NaN.
 """
 
@@ -24,10 +24,10 @@ def area(positive: NDArray[np.bool_], decision: Floats) -> float:
 
 
 def mean_area(numbers: Integers, positives: Integers, decisions: Floats) -> float:
-    """Area under the ROC curve, averaged over the classes among the samples; NaN if it is only one.
+    """AUC averaged over the classes among the samples; NaN if there is only one.
 
-    Of class numbers (n,) and decisions (n, m), of which each column is for the class ``positives``
-    (m,): one column for two classes, else one against the rest.
+    Takes class numbers (n,) and decisions (n, m), with one column per class in ``positives`` (m,):
+    one column for two classes, else one-vs-rest.
     """
     return mean_of_defined([area(numbers == c, decisions[:, j]) for j, c in enumerate(positives)])
 
@@ -39,15 +39,15 @@ def mean_of_defined(values: Sequence[float]) -> float:
 
 
 def accuracy(numbers: Integers, predicted: Integers) -> float:
-    """Share of samples with the right class; NaN without samples."""
+    """Share of correctly classified samples; NaN without samples."""
     return float(accuracy_score(numbers, predicted)) if len(numbers) else float("nan")
 
 
 def balanced_accuracy(numbers: Integers, predicted: Integers) -> float:
     """Accuracy within each class, averaged over the classes among the samples; NaN without samples.
 
-    `sklearn.metrics.balanced_accuracy_score` is the same but warns of a class that is predicted and
-    not among the samples, which is usual in a small test part.
+    Like `sklearn.metrics.balanced_accuracy_score`, without its warning of a class that is predicted
+    but not among the samples, which is usual in a small test part.
     """
     if not len(numbers):
         return float("nan")

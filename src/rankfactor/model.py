@@ -50,14 +50,14 @@ class View:
 
 @dataclass
 class ViewState:
-    """What is learned of a view."""
+    """Learned state of a view."""
 
     rows: Normal  # (d, K) or, with an intercept, (d, K + 1)
     params: RowArrays
     scales: Any
 
     def copy(self) -> ViewState:
-        """State with arrays of its own; scales are replaced, never written, so they are shared."""
+        """State with copied arrays; scales are never modified in place, so they are shared."""
         return ViewState(self.rows.copy(), self.params.copy(), self.scales)
 
 
@@ -68,16 +68,16 @@ class Model:
     Attributes
     ----------
     n_factors : int or "auto"
-        "auto" is settled by `rankfactor.engine.parallel_analysis` once the table is coded.
+        "auto" is resolved by `rankfactor.engine.parallel_analysis` once the table is coded.
     data : DataLikelihood
         Likelihood of the table.
     label : LabelLikelihood or None
         Likelihood of the labels; None for an unsupervised model.
     loading_shrinkage, coefficient_shrinkage : Shrinkage
     latent : Latent
-        Prior law of the scores.
+        Prior of the scores.
     experts : MixedExperts, KernelExperts or None
-        Nonlinear classifiers in place of linear ones.
+        Nonlinear classifiers instead of linear ones.
     """
 
     n_factors: Any  # int, or "auto" until the table is coded
@@ -103,7 +103,7 @@ class Model:
             )
         if not isinstance(self.latent, Latent):
             raise InputError(
-                f"latent {self.latent!r} is no prior of the scores: "
+                f"latent {self.latent!r} is not a prior of the scores: "
                 f"choose one of {', '.join(LATENT)}."
             )
         if self.experts is not None and self.latent.n_components is not None:
@@ -122,12 +122,12 @@ class Model:
         return replace(self, data=self.data.for_blocks(blocks))
 
     def for_coding(self, coding: Any) -> Model:
-        """The model for a table of this coding: an "auto" margin is settled."""
+        """The model for a table of this coding: an "auto" margin is resolved."""
         return replace(self, data=self.data.for_coding(coding))
 
     @property
     def n_components(self) -> int | None:
-        """Number of local classifiers, None where there are none."""
+        """Number of local classifiers; None if there are none."""
         part = self.latent if self.experts is None else self.experts
         return None if part.n_components is None else int(part.n_components)
 
@@ -138,13 +138,13 @@ class Model:
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether a sparse table is coded as it is; others need it as floats."""
+        """Whether a sparse table is coded without densifying; others need it as floats."""
         return self.data.takes_sparse
 
     @property
     def exact(self) -> str:
-        """What needs values and not their order alone, for messages; empty if nothing does."""
-        parts = getattr(self.data, "parts", (self.data,))  # of blocks with likelihoods of their own
+        """Name of the part that needs values, not only their order, for messages; empty if none."""
+        parts = getattr(self.data, "parts", (self.data,))  # for blocks with their own likelihoods
         names = [part.phrase or part.name for part in parts if part.uses_values]
         return f"the {names[0]}" if names else ""
 
@@ -175,7 +175,7 @@ class Model:
     @classmethod
     def from_dict(cls, parts: dict[str, Any]) -> Model:
         """Model of `to_dict`'s values."""
-        # Files written before there were other scores and experts do not name them.
+        # Older files do not name the prior of the scores or the experts.
         label, experts = parts["label"], parts.get("experts")
         latent = parts.get("latent", {"part": StandardNormal.name})
         return cls(
@@ -189,7 +189,7 @@ class Model:
         )
 
 
-KERNEL = "kernel"  # in a file; mixed experts, which are older, have no name there
+KERNEL = "kernel"  # in a file; mixed experts, which are older, have no name
 
 
 def _named_experts(experts: MixedExperts | KernelExperts | None) -> dict[str, Any] | None:
@@ -207,7 +207,7 @@ def _built_experts(values: dict[str, Any] | None) -> MixedExperts | KernelExpert
 
 
 def with_blocks(model: Model, blocks: Strings | None, columns: Integers) -> Model:
-    """The model with a shrinkage of each block's own, for the features that are in the model."""
+    """The model with separate shrinkage per block, for the features in the model."""
     if blocks is None:
         return model
     names = blocks[columns]

@@ -1,9 +1,9 @@
-"""What every part of a model has: a name, words for a report, and a place in its family.
+"""Base of all parts of a model: a name, a phrase for reports, and a family.
 
 A part is a frozen dataclass of hyper-parameters. Its class belongs to a family (data likelihoods,
-label likelihoods, shrinkage priors, priors of the scores). A class that states a `name` joins its
-family when it is defined: from then on it can be chosen by that name, saved and loaded. No table
-has to be kept anywhere.
+label likelihoods, shrinkage priors, priors of the scores). A class with a `name` joins its family
+when it is defined: it can then be chosen by that name, saved and loaded, without any registry to
+maintain.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class Part:
     Attributes
     ----------
     name : str
-        The short name that users and model files know the part by; a class without a name of its
-        own can be fitted but not saved.
+        The short name used by users and in model files; a class without its own name can be fitted
+        but not saved.
     phrase : str
-        What a report calls the part.
+        Name of the part in reports.
     is_choice : bool
-        Whether users choose the part by its name. A part that wraps another is no choice.
+        Whether users can choose the part by name; False for parts that wrap others.
     family : str
-        What the members of the family are.
+        Name of the family in messages.
     members, choices : dict
         The named classes of the family, and those that users choose among.
     """
@@ -40,17 +40,17 @@ class Part:
     choices: ClassVar[dict[str, Any]]
 
     def __init_subclass__(cls, family: str = "", **options: Any) -> None:
-        """Begin a family, or join one by name."""
+        """Start a family, or join one by name."""
         super().__init_subclass__(**options)
         if family:
             cls.family, cls.members, cls.choices = family, {}, {}
         elif "name" in vars(cls):
             other = cls.members.get(cls.name)
-            # A module that is loaded again, or a notebook's cell, defines its class anew.
+            # Reloading a module, or a notebook cell, redefines its class.
             if other is not None and _place(other) != _place(cls):
                 raise InputError(
-                    f"{_place(cls)} has the name {cls.name!r}, which is that of {_place(other)}: "
-                    f"give the {cls.family} another name."
+                    f"{_place(cls)} has the name {cls.name!r}, which is already that of "
+                    f"{_place(other)}: give the {cls.family} another name."
                 )
             cls.members[cls.name] = cls
             if cls.is_choice:
@@ -72,12 +72,12 @@ class Part:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The part of `to_dict`'s values, called on the base of its family."""
+        """Inverse of `to_dict`, called on the base of the family."""
         kind = cls.members.get(values["part"])
         if kind is None:
             raise InputError(
-                f"this {cls.family} is not known here: {values['part']!r}. Import the file that "
-                "defines it before the model is loaded."
+                f"unknown {cls.family} {values['part']!r}: import the file that "
+                "defines it before loading the model."
             )
         rest = {key: value for key, value in values.items() if key != "part"}
         return cast("Self", kind._from_values(rest))

@@ -1,8 +1,8 @@
 """Label columns as rows of signs.
 
-A column with two classes is one row: +1 for the second class, -1 for the first. More classes are
-one row each, one against the rest, on shared factors. A missing label is 0 and tells the model
-nothing.
+A column with two classes is one row: +1 for the second class, -1 for the first. With more classes
+there is one row per class, one-vs-rest, on shared factors. A missing label is 0 and carries no
+information.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Task:
     ----------
     name : str
     classes : array, shape (n_classes,)
-        The labels in increasing order; of two classes the second is the positive one, and the
-        order may be the other (`rankfactor.posterior.Posterior.with_positive`).
+        The labels in increasing order; with two classes the second is the positive one, and the
+        order may be reversed (`rankfactor.posterior.Posterior.with_positive`).
     """
 
     name: str
-    # The labels in increasing order; of two classes the second is the positive one, and the order
-    # may be the other (`rankfactor.posterior.Posterior.with_positive`).
+    # The labels in increasing order; with two classes the second is the positive one, and the order
+    # may be reversed (`rankfactor.posterior.Posterior.with_positive`).
     classes: NDArray[Any]
 
     @property
@@ -71,7 +71,7 @@ class Task:
                 )
             table = np.array([float(class_weight.get(c, 1.0)) for c in self.classes.tolist()])
         if not (np.isfinite(table).all() and (table > 0).all()):
-            raise InputError("class_weight must hold positive, finite numbers.")
+            raise InputError("class_weight must contain positive, finite numbers.")
         return np.asarray(table[class_index])
 
 
@@ -102,7 +102,7 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
         if known.dtype.kind == "f" and not np.isfinite(known).all():
             raise InputError(f"Input y contains infinity: {name!r} has an infinite label.")
         # Numbers that may be measurements, or nearly as many labels as samples: scikit-learn, which
-        # takes long to import, knows what to say.
+        # is slow to import, raises the error.
         if known.dtype.kind not in "biuU" or 2 * len(set(known.tolist())) > len(known):
             from sklearn.utils.multiclass import check_classification_targets
 
@@ -110,7 +110,7 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
         classes, found = np.unique(known, return_inverse=True)
         if len(classes) < 2:
             raise InputError(
-                f"{name!r} has one class only ({classes[0]}): a classifier needs at least two "
+                f"{name!r} has only one class ({classes[0]}): a classifier needs at least two "
                 "classes among the known labels."
             )
         class_index = np.full(n_samples, -1, np.int64)
@@ -121,7 +121,7 @@ def encode_labels(y: Any, n_samples: int) -> tuple[tuple[Task, ...], NDArray[np.
 
 
 def positive_classes(tasks: Sequence[Task], positive: Mapping[str, Any]) -> dict[str, int]:
-    """Number of the positive class by task, of classes by task; refuses what there is not."""
+    """Number of the positive class by task; unknown tasks and classes are refused."""
     known = {task.name: task.classes for task in tasks}
     numbers = {}
     for name, label in positive.items():
@@ -138,8 +138,8 @@ def positive_classes(tasks: Sequence[Task], positive: Mapping[str, Any]) -> dict
             )
         if len(classes) != 2:
             raise InputError(
-                f"positive names a class of {name!r}, which has {len(classes)}: only one of two "
-                "can be the positive one, and of more each has decisions of its own."
+                f"positive names a class of {name!r}, which has {len(classes)}: a positive class "
+                "can be set only for two classes; with more, each has its own decision."
             )
         numbers[name] = classes.index(str(label))
     return numbers
@@ -177,7 +177,7 @@ def signed_labels(
             unknown = [name for name in weight if name not in names]
             if unknown:
                 raise InputError(
-                    f"class_weight names {unknown[0]!r}, which is no task "
+                    f"class_weight names {unknown[0]!r}, which is not a task "
                     f"({', '.join(sorted(names))}).{did_you_mean(unknown[0], names)}"
                 )
             weight = weight.get(task.name)

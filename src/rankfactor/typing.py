@@ -1,4 +1,4 @@
-"""Aliases of array types, each once."""
+"""Aliases of array types."""
 
 from typing import Any, TypeAlias
 

@@ -164,7 +164,7 @@ def test_the_report_of_a_model_and_its_cross_validation() -> None:
     fails("has no summary.csv", "report", "model.rankfactor", "--cv", ".")
     works("cv", "table.csv", *LABELS, *FOLDS, "--models", "L-SVM", "--out", "other")
     fails("has no results of R-L-BSVM", "report", "model.rankfactor", "--cv", "other")
-    fails("is no rankfactor model", "report", "table.csv")
+    fails("is not a rankfactor model", "report", "table.csv")
 
 
 def test_parallel_analysis_within_the_training_parts() -> None:

@@ -42,4 +42,4 @@ def test_what_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     # A file of the right name and the wrong content is not taken.
     Path("golub.npz").write_text("something else")
     monkeypatch.setenv("RANKFACTOR_DATA", ".")
-    fails("is not the file meant", "datasets", "fetch", "golub")
+    fails("is not the expected file", "datasets", "fetch", "golub")

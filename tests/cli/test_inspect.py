@@ -87,6 +87,6 @@ def test_a_model_from_before_there_were_summaries() -> None:
 def test_bad_files() -> None:
     fails("nothing.csv does not exist", "inspect", "nothing.csv")
     Path("bad.rankfactor").write_text("no model")
-    fails("bad.rankfactor is no rankfactor model", "inspect", "bad.rankfactor")
+    fails("bad.rankfactor is not a rankfactor model", "inspect", "bad.rankfactor")
     Path("table.doc").write_text("x")
     fails("unknown extension", "inspect", "table.doc")

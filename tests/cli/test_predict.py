@@ -127,7 +127,7 @@ def test_text_in_a_feature_is_no_missing_feature() -> None:
 
 def test_bad_models() -> None:
     fails("there is no model file", "predict", "no.rankfactor", "table.csv")
-    fails("table.csv is no rankfactor model", "predict", "table.csv", "table.csv")
+    fails("table.csv is not a rankfactor model", "predict", "table.csv", "table.csv")
     fit("table.csv", *LABELS)
     whole = Path("model.rankfactor").read_bytes()
     Path("half.rankfactor").write_bytes(whole[: len(whole) // 2])

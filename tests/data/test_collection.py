@@ -102,7 +102,9 @@ def test_folder(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert datasets.load("toy").labels["y"].tolist() == ["A", "B"]
     assert datasets.fetch("toy") == [toy / "toy.npz"]
     (toy / "toy.npz").write_bytes(b"other")
-    with pytest.raises(InputError, match=r"toy\.npz is not the file meant: its SHA-256 begins wi"):
+    with pytest.raises(
+        InputError, match=r"toy\.npz is not the expected file: its SHA-256 begins wi"
+    ):
         datasets.load("toy")
 
 
@@ -138,12 +140,12 @@ def test_network_fails(
     advice = "; put it into a folder and set RANKFACTOR_DATA to that folder."
     with pytest.raises(InputError) as caught:
         datasets.fetch("toy")
-    assert str(caught.value).startswith(f"{server}/toy.npz cannot be had (SHA256 hash of")
+    assert str(caught.value).startswith(f"{server}/toy.npz cannot be downloaded (SHA256 hash of")
     assert str(caught.value).endswith(advice)
     assert not list((tmp_path / "cache").glob("*"))
     (toy / "toy.npz").unlink()
-    with pytest.raises(InputError, match=r"cannot be had \(404"):
+    with pytest.raises(InputError, match=r"cannot be downloaded \(404"):
         datasets.fetch("toy")
     monkeypatch.setenv("RANKFACTOR_DATA_URL", "http://127.0.0.1:1")
-    with pytest.raises(InputError, match=r"cannot be had .*; put it into a folder"):
+    with pytest.raises(InputError, match=r"cannot be downloaded .*; put it into a folder"):
         datasets.fetch("toy")

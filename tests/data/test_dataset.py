@@ -41,8 +41,7 @@ def test_labels_may_have_no_columns() -> None:
 
 def test_index() -> None:
     fails(
-        "The labels of mine do not have the index of its table; "
-        "bring them into line with align_labels.",
+        "The labels of mine do not have the index of its table; align them with align_labels.",
         TABLE,
         LABELS.iloc[::-1],
     )

@@ -67,7 +67,7 @@ def test_sheets(tmp_path: Path) -> None:
     ("rows", "sentence"),
     [
         ([], ", sheet 'part 1' is empty; it needs a header and one row per sample."),
-        ([[None], ["id", "a"]], ", row 1 is empty; the column names have to stand there."),
+        ([[None], ["id", "a"]], ", row 1 is empty; it must contain the column names."),
         ([["id", "a"]], " has a header but no rows; add one row per sample."),
         (
             [["id", "a", "b"], ["x", 1, 2], ["y", "oops", 3], ["z", 4, 5]],
@@ -80,13 +80,13 @@ def test_sheets(tmp_path: Path) -> None:
         ),
         (
             [["gene", "s1"], [datetime.datetime(2026, 3, 1), 1]],
-            ", row 2, column 1: the name is a date (2026-03-01), as Excel makes of genes such as "
-            "MARCH1; format the cells as text and write the names again.",
+            ", row 2, column 1: the name is a date (2026-03-01), which Excel makes from genes such as "
+            "MARCH1; format the cells as text and correct the names.",
         ),
         (
             [["id", datetime.datetime(2026, 9, 2)], ["x", 1]],
-            ", row 1, column 2: the name is a date (2026-09-02), as Excel makes of genes such as "
-            "MARCH1; format the cells as text and write the names again.",
+            ", row 1, column 2: the name is a date (2026-09-02), which Excel makes from genes such as "
+            "MARCH1; format the cells as text and correct the names.",
         ),
     ],
 )

@@ -74,7 +74,7 @@ def test_annotations_alone_as_for_sequencing_data(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_table(path)
     assert str(caught.value) == (
-        f"{path} holds no expression values, as usual for sequencing data; read the counts from "
+        f"{path} contains no expression values, as usual for sequencing data; read the counts from "
         "the series' supplementary file, and this one as labels."
     )
 
@@ -84,7 +84,7 @@ def test_annotations_alone_as_for_sequencing_data(tmp_path: Path) -> None:
     [
         (
             HEAD + ROWS,
-            " is cut short: the line !series_matrix_table_end is missing; "
+            " is truncated: the line !series_matrix_table_end is missing; "
             "download the series matrix again.",
         ),
         (

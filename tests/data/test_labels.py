@@ -42,7 +42,7 @@ def test_names_match_as_text() -> None:
 def test_unknown_samples() -> None:
     frame = labels(s1="A", s2="B", u1="A", u2="A", u3="A", u4="B")
     fails(
-        "y.csv labels samples that the table does not have: 'u1', 'u2', 'u3' and 1 more; "
+        "y.csv has labels of samples that are not in the table: 'u1', 'u2', 'u3' and 1 more; "
         'remove them or pass unknown="ignore".',
         frame,
     )
@@ -84,7 +84,7 @@ def test_sample_labelled_twice() -> None:
 
 def test_wrong_choice() -> None:
     fails(
-        "unknown='drop' is not a choice; pass 'error' or 'ignore'.",
+        "unknown='drop' is not valid; pass 'error' or 'ignore'.",
         labels(s1="A", s2="B"),
         unknown="drop",
     )

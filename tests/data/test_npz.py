@@ -108,7 +108,7 @@ class TestArchive:
             (
                 {"X": np.ones(2)},
                 ", array 'X' has 1 dimensions and type float64; "
-                "it has to be numbers, samples x features.",
+                "it must contain numbers, samples x features.",
             ),
             (
                 {"X": np.ones((2, 2)), "y": np.array(["A"])},
@@ -145,7 +145,7 @@ class TestArchive:
                 read_npz_dataset(path)
         with path.open("wb") as file:
             np.save(file, np.ones(3))
-        with pytest.raises(InputError, match="holds one array, not an archive of them"):
+        with pytest.raises(InputError, match="contains one array, not an archive"):
             read_npz_dataset(path)
         with pytest.raises(InputError, match=r"none\.npz does not exist; check the path"):
             read_npz_dataset(tmp_path / "none.npz")

@@ -223,7 +223,7 @@ class TestErrors:
             fails(path, sentence, **{argument: "s"})
         fails(
             path,
-            "orient='wide' is not a choice; pass 'samples-in-rows' or 'features-in-rows'.",
+            "orient='wide' is not valid; pass 'samples-in-rows' or 'features-in-rows'.",
             orient="wide",
         )
 
@@ -233,7 +233,7 @@ class TestErrors:
     def test_blank_header(self, tmp_path: Path) -> None:
         fails(
             write(tmp_path, "\nid,a\nx,1\n"),
-            "{path}, row 1 is empty; the column names have to stand there.",
+            "{path}, row 1 is empty; it must contain the column names.",
         )
 
     @pytest.mark.parametrize("text", ["id,a\n", "id,a", "a,b\n\n\n"])
@@ -272,7 +272,7 @@ class TestErrors:
         fails(
             write(tmp_path, "a,b\n1,2\nx,3\n4,5\n"),
             "{path}, row 3, column 'a': 'x' is not a number; correct it, or leave the cell empty "
-            "if the value is missing, or name the column as id_column if it holds the sample "
+            "if the value is missing, or name the column as id_column if it contains the sample "
             "names.",
         )
 
@@ -353,7 +353,7 @@ class TestErrors:
         )
         fails(
             path,
-            "{path} has 2 columns, so id_column=2 is none of them; give a position from 0 to 1.",
+            "{path} has 2 columns, so id_column=2 does not exist; give a position from 0 to 1.",
             id_column=2,
         )
 

@@ -212,14 +212,14 @@ class TestNumbers:
         fails(
             write(tmp_path, "id\ta\nx\t1,234\ny\t5\nz\t6\n", "t.tsv"),
             "{path}, row 2, column 'a': '1,234' is not a number; "
-            "write all numbers alike, with a decimal point and no thousands separators.",
+            "write all numbers with a decimal point and without thousands separators.",
         )
 
     def test_point_among_decimal_commas(self, tmp_path: Path) -> None:
         fails(
             write(tmp_path, "id;a\nx;1,5\ny;2,5\nz;1.25\n"),
             "{path}, row 4, column 'a': '1.25' is not a number; "
-            "write all numbers alike, with a decimal point and no thousands separators.",
+            "write all numbers with a decimal point and without thousands separators.",
         )
 
     def test_style_that_shows_late(self, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ OTHER = {
 def test_another_problem_is_refused(case, used):
     arguments, message = OTHER[case]
     before = {path.name: path.read_bytes() for path in used.iterdir()}
-    with pytest.raises(InputError, match="holds a checkpoint of another problem") as caught:
+    with pytest.raises(InputError, match="contains a checkpoint of another problem") as caught:
         fitted(used, **arguments)
     assert f"({message})" in str(caught.value)
     assert "choose another folder, or remove it" in str(caught.value)

@@ -271,7 +271,7 @@ OTHER = {
 def test_another_problem_is_refused(case, used):
     arguments, message = OTHER[case]
     before = {path.name: path.read_bytes() for path in used.iterdir()}
-    with pytest.raises(InputError, match="holds a checkpoint of another problem") as caught:
+    with pytest.raises(InputError, match="contains a checkpoint of another problem") as caught:
         fitted(used, **{"training": "predictive", **arguments})
     assert f"({message})" in str(caught.value)
     assert "choose another folder, or remove it" in str(caught.value)
@@ -307,7 +307,7 @@ def test_damaged_files_are_refused(name, damage, used, tmp_path):
     else:
         problem = stages.read_header(path, FORMAT)["problem"]
         write_tree(path, FORMAT, {"something": "else"}, problem=problem)
-    with pytest.raises(InputError, match=r"is damaged|is no rankfactor stage") as caught:
+    with pytest.raises(InputError, match=r"is damaged|is not a rankfactor stage") as caught:
         fitted(tmp_path, training="predictive")
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -323,7 +323,7 @@ def test_a_disk_that_fills_costs_the_checkpoint_and_not_the_fit(training, tmp_pa
     monkeypatch.setattr(stages, "ITERATIONS", 1)
     with monkeypatch.context() as broken:
         broken.setattr(os, "fsync", full)
-        with pytest.warns(UserWarning, match="the fit goes on without it") as told:
+        with pytest.warns(UserWarning, match="the fit continues without it") as told:
             kept = fitted(tmp_path, training=training)
     ours = [str(one.message) for one in told if "checkpoint" in str(one.message)]
     assert len(ours) == (1 if training == "bayes" else 2)  # once a stage

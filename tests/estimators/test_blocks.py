@@ -131,7 +131,7 @@ def test_a_feature_that_does_not_vary_takes_no_part():
     ("blocks", "message"),
     [
         (["a"] * 11, "blocks has 11 entries, but the table has 12 features"),
-        ({"g0": "a"}, "blocks name no block of 11 of 12 features: 'g1'"),
+        ({"g0": "a"}, "blocks has no entry for 11 of 12 features: 'g1'"),
         ("rna", "blocks must be a list"),
     ],
 )

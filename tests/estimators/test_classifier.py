@@ -230,7 +230,7 @@ def test_class_weight_by_task(data):
     table, labels = data
     fitted = small(class_weight={"sick": "balanced"}).fit(table, labels)
     assert fitted.coef_.shape == (4, 3)
-    with pytest.raises(InputError, match="class_weight names 'nobody', which is no task"):
+    with pytest.raises(InputError, match="class_weight names 'nobody', which is not a task"):
         small(class_weight={"nobody": "balanced"}).fit(table, labels)
 
 
@@ -366,7 +366,7 @@ def test_bad_tables_get_one_sentence(data):
     text = table.astype(object)
     text.loc["s5", "gene2"] = "high"
     with pytest.raises(
-        InputError, match="row 's5', column 'gene2' holds 'high', which is no number"
+        InputError, match="row 's5', column 'gene2' holds 'high', which is not a number"
     ):
         small().fit(text, y)
     infinite = table.copy()
@@ -388,7 +388,7 @@ def test_bad_tables_get_one_sentence(data):
 
 def test_bad_labels_get_one_sentence(data):
     table, labels = data
-    with pytest.raises(InputError, match=r"'sick' has one class only \(no\)"):
+    with pytest.raises(InputError, match=r"'sick' has only one class \(no\)"):
         small().fit(table, labels["sick"].where(labels["sick"] == "no"))
     with pytest.raises(InputError, match="every label of 'sick' is missing"):
         small().fit(table, labels["sick"].where(labels["sick"] == "nothing"))

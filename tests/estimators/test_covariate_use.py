@@ -133,7 +133,7 @@ def test_new_tables_need_the_covariates(use):
     assert_array_equal(model.predict(new[new.columns[::-1]]), model.predict(new))
     with pytest.raises(InputError, match="lacks 1 of 2 covariates: 'batch'"):
         model.predict(new.drop(columns="batch"))
-    with pytest.raises(InputError, match="covariates are columns by name, and X has none"):
+    with pytest.raises(InputError, match="covariates are columns by name, and X has no names"):
         model.predict(new[GENES].to_numpy())
     with pytest.raises(InputError, match="lacks 1 of the model's 20 features: 'g2'"):
         model.predict(new.drop(columns="g2"))

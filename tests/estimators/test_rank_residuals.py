@@ -175,7 +175,9 @@ def test_bad_covariates_are_named():
     new.loc["s2", "age"] = "old"
     with pytest.raises(InputError, match="row 's2', covariate 'age' holds 'old'"):
         transformer.transform(new)
-    with pytest.raises(InputError, match="row 's2', column 'g0' holds 'high', which is no number"):
+    with pytest.raises(
+        InputError, match="row 's2', column 'g0' holds 'high', which is not a number"
+    ):
         RankResiduals(["age"]).fit(
             people().drop(columns="batch").replace({"g0": {people()["g0"].iloc[2]: "high"}})
         )

@@ -193,7 +193,7 @@ def test_a_series_with_counts_in_another_file(tmp_path: Path) -> None:
     assert found.rows["paper_auc"].notna().all()
     assert found.rows.loc[found.rows["task"] == "SIRS vs. Se", "auc"].min() > 0.8
     assert any("5 of 6 features are kept" in note for note in found.notes)
-    with pytest.raises(InputError, match="holds no expression values"):
+    with pytest.raises(InputError, match="contains no expression values"):
         rnaseq.run(series=path)
     with pytest.raises(InputError, match="has no column 'x' to use as groups"):
         rnaseq.read_series(path, tmp_path / "counts.csv", (), "x")

@@ -189,7 +189,7 @@ def test_covariates_that_are_absent_are_missing_or_refused():
     found = plan.apply(X.drop(columns="age"), "missing")
     assert np.isnan(found[:, 4]).all()
     assert_array_equal(found[:, [0, 1, 2, 3, 5]], table.values[:, [0, 1, 2, 3, 5]])
-    with pytest.raises(InputError, match="covariates are columns by name, and X has none"):
+    with pytest.raises(InputError, match="covariates are columns by name, and X has no names"):
         plan.apply(X[GENES].to_numpy())
 
 
@@ -232,7 +232,9 @@ def test_arrays_are_matched_by_place_and_counted():
     with pytest.raises(InputError, match="X has 3 features, but Model is expecting 4 features as"):
         plan.apply(X[GENES[:3]].to_numpy(), estimator=Model())
     words, _ = FeaturePlan.learn(X[[*GENES, "sex"]])
-    with pytest.raises(InputError, match=r"known by name \('sex'\): give X as a DataFrame with na"):
+    with pytest.raises(
+        InputError, match=r"matched by name \('sex'\): give X as a DataFrame with na"
+    ):
         words.apply(X[GENES].to_numpy())
 
 
@@ -256,7 +258,9 @@ def test_cells_that_are_no_numbers_are_named(kind):
 def test_text_that_is_no_number_is_named():
     X = people()[GENES].astype({"g1": object})
     X.loc["s4", "g1"] = "high"
-    with pytest.raises(InputError, match="row 's4', column 'g1' holds 'high', which is no number"):
+    with pytest.raises(
+        InputError, match="row 's4', column 'g1' holds 'high', which is not a number"
+    ):
         FeaturePlan.learn(X)
     with pytest.raises(InputError, match="the table is empty: it has 40 samples and 0 features"):
         FeaturePlan.learn(X[[]])
@@ -271,11 +275,11 @@ def test_text_that_is_no_number_is_named():
         ({"covariate_use": "drop"}, "covariate_use must be one of regress, block, not 'drop'"),
         ({"covariates": [*GENES, *BOTH, "sex", "pain"]}, "every column of the table is a covari"),
         ({"blocks": ["a"] * 3}, "blocks has 3 entries, but the table has 8 features"),
-        ({"blocks": {"g0": "a"}}, "blocks name no block of 7 of 8 features: 'g1', 'g2'"),
+        ({"blocks": {"g0": "a"}}, "blocks has no entry for 7 of 8 features: 'g1', 'g2'"),
         ({"blocks": "a"}, "blocks must be a list with the block of every feature"),
         (
             {"blocks": ["covariates"] * 6, "covariates": BOTH, "covariate_use": "block"},
-            "a block is called 'covariates', as that of the covariates is",
+            "a block is called 'covariates', like the block of the covariates",
         ),
     ],
 )

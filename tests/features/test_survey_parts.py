@@ -75,7 +75,7 @@ def test_an_array(client, frame):
 def test_what_is_no_table_is_refused():
     with pytest.raises(InputError, match="has to be two-dimensional"):
         DaskStream(dask_array.zeros(5))
-    with pytest.raises(InputError, match="has to be numbers"):
+    with pytest.raises(InputError, match="must contain numbers"):
         DaskStream(dask_array.from_array(np.array([["a"]])))
     stream = DaskStream(dask_array.zeros((6, 2), chunks=(3, 2)))
     with pytest.raises(InputError, match="had 6 rows and has 5 now"):

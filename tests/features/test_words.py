@@ -90,7 +90,7 @@ def test_a_model_keeps_them(tmp_path):
     assert_array_equal(loaded.decide(values, Workers())[0][:, 0], expected)
     with pytest.raises(InputError, match="lacks 1 of the model's 6 features: 'sex=m'"):
         model.predict(new.drop(columns="sex"))
-    with pytest.raises(InputError, match=r"known by name .'sex', 'pain'.: give X as a DataFrame"):
+    with pytest.raises(InputError, match=r"matched by name .'sex', 'pain'.: give X as a DataFrame"):
         model.predict(new.to_numpy())
 
 
@@ -120,7 +120,7 @@ def test_a_name_that_exists_is_refused():
 
 def test_a_column_of_many_words_is_refused_with_its_place():
     table, y = people()
-    with pytest.raises(InputError, match=r"row 's0', column 'id' holds 'p0'.*10 values at most"):
+    with pytest.raises(InputError, match=r"row 's0', column 'id' holds 'p0'.*at most 10 values"):
         RankFactorClassifier(**QUICK).fit(table.assign(id=[f"p{i}" for i in range(60)]), y)
 
 

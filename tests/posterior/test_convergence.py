@@ -52,13 +52,13 @@ def limited(n_steps: int) -> Any:
 def test_by_the_change_of_an_objective() -> None:
     done = by_change("ELBO", -1e-5, 1e-4, "3 iterations", "do more")
     assert str(done) == (
-        "converged after 3 iterations: the ELBO changed by 1.0e-05 of itself, below tol=0.0001"
+        "converged after 3 iterations: the ELBO had a relative change of 1.0e-05, below tol=0.0001"
     )
     assert done.advice == ""
     more = by_change("ELBO", 1e-3, 1e-4, "3 iterations", "do more")
     assert more.warning == (
-        "not converged after 3 iterations: the ELBO still changed by 1.0e-03 of itself (should be "
-        "below tol=0.0001); do more."
+        "not converged after 3 iterations: the ELBO still had a relative change of 1.0e-03 "
+        "(should be below tol=0.0001); do more."
     )
     assert "not been compared" in str(by_change("ELBO", np.nan, 1e-4, "1 step"))
 
@@ -166,7 +166,7 @@ def test_a_step_that_is_taken_back_last_is_no_infinite_change(monkeypatch) -> No
     )
     (text,) = heard
     assert "inf" not in text
-    assert re.search(r"the objective still changed by \d\.\de-\d\d of itself", text)
+    assert re.search(r"the objective still had a relative change of \d\.\de-\d\d", text)
     assert not np.isinf(told).any()
     assert not model.converged_
 

@@ -210,7 +210,7 @@ def test_advice_asks_for_the_draws_that_do(posterior):
     More for R-hat, which is noisier and the worst of many.
     """
     message = judged(with_draws(posterior, coefficients(0.9, 600)), 600).warning
-    found = re.search(r"about ([\d,]+) draws would do, so set n_draws=(\d+)\.$", message)
+    found = re.search(r"about ([\d,]+) draws would suffice, so set n_draws=(\d+)\.$", message)
     needed = int(found[2])
     assert found[1].replace(",", "") == found[2]
     assert 1900 < needed < 12000
@@ -237,8 +237,10 @@ def test_advice_names_what_is_wrong(posterior):
     draws.log_likelihood[0] += 1.0
     assert "R-hat of the log likelihood is" in str(judged(unlabelled, 500))
     short = with_draws(posterior, values[:, :3])
-    assert judged(short, 3).criterion.startswith("3 draws a chain are too few to judge convergence")
-    with pytest.raises(InputError, match="3 draws a chain are too few"):
+    assert judged(short, 3).criterion.startswith(
+        "3 draws per chain are too few to judge convergence"
+    )
+    with pytest.raises(InputError, match="3 draws per chain are too few"):
         convergence(short)
 
 

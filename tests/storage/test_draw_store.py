@@ -211,13 +211,13 @@ def test_what_is_not_ours_is_refused(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "thesis.txt").write_text("do not touch")
-    with pytest.raises(InputError, match=r"folder is no group of draws: choose another path"):
+    with pytest.raises(InputError, match=r"folder is not a group of draws: choose another path"):
         fitted(folder)
     assert [one.name for one in folder.iterdir()] == ["thesis.txt"]
     import zarr
 
     zarr.open_group(tmp_path / "other.zarr", mode="w")
-    with pytest.raises(InputError, match="holds no draws of rankfactor"):
+    with pytest.raises(InputError, match="contains no draws of rankfactor"):
         fitted(tmp_path / "other.zarr")
     fitted(tmp_path / "d.zarr")
     before = open_draws(tmp_path / "d.zarr")["posterior"]["loadings"].values

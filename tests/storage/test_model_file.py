@@ -202,7 +202,7 @@ def test_bad_files_get_one_sentence(fitted, tmp_path):
     with pytest.raises(InputError, match="is damaged, its end is missing"):
         load_model(path)
     path.write_text("sample,gene\n1,2\n")
-    with pytest.raises(InputError, match="is no rankfactor model"):
+    with pytest.raises(InputError, match="is not a rankfactor model"):
         load_model(path)
     path.write_bytes(whole)
     rewrite(path, lambda header, members: header.update(version=99))
@@ -210,7 +210,7 @@ def test_bad_files_get_one_sentence(fitted, tmp_path):
         load_model(path)
     path.write_bytes(whole)
     rewrite(path, lambda header, members: header.update(format="other"))
-    with pytest.raises(InputError, match="is no rankfactor model"):
+    with pytest.raises(InputError, match="is not a rankfactor model"):
         load_model(path)
     path.write_bytes(whole)
     rewrite(path, lambda header, members: members.pop("rows.mean.npy"))
@@ -272,7 +272,7 @@ def test_a_file_cut_off_anywhere_is_told(small, tmp_path):
     path = tmp_path / "m"
     for length in (0, 3, 4, 100, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:length])
-        with pytest.raises(InputError, match=r"is damaged|is no rankfactor model"):
+        with pytest.raises(InputError, match=r"is damaged|is not a rankfactor model"):
             load_model(path)
 
 
@@ -305,7 +305,7 @@ def test_other_zips_and_folders_are_no_models(tmp_path):
     path = tmp_path / "other.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("content.xml", "<nothing/>")
-    with pytest.raises(InputError, match=r"other.zip is no rankfactor model\.$"):
+    with pytest.raises(InputError, match=r"other.zip is not a rankfactor model\.$"):
         load_model(path)
     assert not is_model_file(path)
     with pytest.raises(InputError, match="is a folder"):

@@ -94,5 +94,5 @@ def test_another_problem_and_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"of another problem \(the table differs\): choose"):
         StageFolder(tmp_path, {**PROBLEM, "table": "abd"})
     (tmp_path / "stage-other.zip").write_text("something")
-    with pytest.raises(InputError, match=r"stage-other\.zip is no rankfactor stage"):
+    with pytest.raises(InputError, match=r"stage-other\.zip is not a rankfactor stage"):
         StageFolder(tmp_path, PROBLEM)

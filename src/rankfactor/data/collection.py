@@ -1,10 +1,10 @@
 """Data sets to try things out: bundled ones, and others by name.
 
-`load` gives a bundled set at once. The files of the others are looked for in the folder that the
-environment variable ``RANKFACTOR_DATA`` names, then in a cache, and are fetched into it from the
+`load` returns bundled sets directly. Files of other sets are searched in the folder named by the
+environment variable ``RANKFACTOR_DATA``, then in a cache, and are downloaded into it from the
 address in ``RANKFACTOR_DATA_URL`` (with pooch, ``rankfactor[datasets]``). Every file is checked by
-its SHA-256. The project has no address of its own: without any of these, the message says which
-file to put where. What is known about every set is in ``files/collection.csv``.
+its SHA-256. The project hosts no data: without any of these, the message names the file and where
+to put it. All sets are described in ``files/collection.csv``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ALZHEIMER_SOURCE = (
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known about a data set."""
+    """Description of a data set."""
 
     name: str
     n_samples: int
@@ -44,7 +44,7 @@ class DatasetInfo:
     licence: str = "not stated by the source"
     # Files that are not bundled, with their SHA-256; empty if the set is bundled.
     files: dict[str, str] = field(default_factory=dict)
-    # Columns of words that are features, although `load` has them beside the labels.
+    # Columns of words that are features, although `load` returns them with the labels.
     words: tuple[str, ...] = ()
 
     @property
@@ -55,7 +55,7 @@ class DatasetInfo:
 
 @cache
 def list_datasets() -> tuple[DatasetInfo, ...]:
-    """Return what is known about every data set, the bundled ones first."""
+    """Return the descriptions of all data sets, bundled ones first."""
     with _bundled("collection.csv") as path, path.open(encoding="utf-8", newline="") as file:
         return tuple(
             DatasetInfo(
@@ -89,8 +89,8 @@ def load(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        Its `labels` hold all columns that describe samples: those of `DatasetInfo.labels` first.
-        Where a split is given, the column ``part`` says "train" or "test".
+        Its `labels` contain all columns that describe samples: those of `DatasetInfo.labels` first.
+        If a split is given, the column ``part`` is "train" or "test".
 
     Raises
     ------
@@ -119,7 +119,7 @@ def load_alzheimer() -> Dataset:
 
     Notes
     -----
-    The values are as distributed: transformed (the age too), so many are negative.
+    The values are as distributed: transformed (including the age), so many are negative.
     """
     with _bundled("alzheimer_csf.csv.gz") as path:
         table = read_table(path)
@@ -143,7 +143,7 @@ def load_bfi() -> Dataset:
 
 
 def fetch(name: str) -> list[Path]:
-    """Make sure of the files of a data set, fetching them if need be.
+    """Return the files of a data set, downloading them if needed.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def fetch(name: str) -> list[Path]:
     Raises
     ------
     InputError
-        If a file cannot be found or downloaded; the message says where to put it.
+        If a file cannot be found or downloaded; the message states where to put it.
     """
     return [_find(file, checksum) for file, checksum in _info(name).files.items()]
 
@@ -203,7 +203,7 @@ def _check(path: Path, checksum: str) -> None:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the file.") from error
     if found != checksum:
         raise InputError(
-            f"{path} is not the file meant: its SHA-256 begins with {found[:12]}, not "
+            f"{path} is not the expected file: its SHA-256 begins with {found[:12]}, not "
             f"{checksum[:12]}; put the right one there."
         )
 
@@ -214,9 +214,9 @@ def _download(file: str, checksum: str, url: str, advice: str) -> Path:
     cache = Path(os.environ.get("RANKFACTOR_CACHE", "").strip() or pooch.os_cache("rankfactor"))
     address = f"{url.rstrip('/')}/{file}"
     try:
-        # pooch writes beside and renames, so that a broken download leaves nothing.
+        # pooch writes to a temporary file and renames it, so that a failed download leaves nothing.
         found = pooch.retrieve(address, known_hash=f"sha256:{checksum}", fname=file, path=cache)
         return Path(found)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{address} cannot be had ({reason}); {advice}.") from error
+        raise InputError(f"{address} cannot be downloaded ({reason}); {advice}.") from error

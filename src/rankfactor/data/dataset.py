@@ -10,7 +10,7 @@ import pandas as pd
 from rankfactor.errors import InputError
 
 
-# Equality of frames is elementwise, so the generated comparison could not give one truth value.
+# Equality of frames is elementwise, so the generated comparison has no single truth value.
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """A table and the labels of its samples, checked when built.
@@ -18,7 +18,7 @@ class Dataset:
     Attributes
     ----------
     name, source : str
-        What to call the data in messages and reports, and where they come from.
+        Name of the data in messages and reports, and their origin.
     table : pandas.DataFrame
         Samples x features, float64; NaN is a missing value.
     labels : pandas.DataFrame
@@ -45,7 +45,7 @@ class Dataset:
         if not self.table.index.equals(self.labels.index):
             raise InputError(
                 f"The labels of {self.name} do not have the index of its table; "
-                "bring them into line with align_labels."
+                "align them with align_labels."
             )
         for feature, dtype in self.table.dtypes.items():
             if dtype != np.float64:

@@ -1,7 +1,7 @@
-"""Excel workbooks (``.xlsx``, ``.xlsm``): one sheet, read as text tables are.
+"""Excel workbooks (``.xlsx``, ``.xlsm``): one sheet, read like text tables.
 
-Cells have types of their own: numbers are exact, and a date where a name should stand is told, for
-it was a gene (MARCH1, SEPT2) before the spreadsheet changed it.
+Cells have types: numbers are exact, and a date in place of a name is reported, since it was a gene
+(MARCH1, SEPT2) before the spreadsheet changed it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Sheet:
         self._rows = rows[1:]
 
     def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
-        """Read all cells, as `rankfactor.data.textfile.grid_of_records` does."""
+        """Read all cells, like `rankfactor.data.textfile.grid_of_records`."""
         rows = (
             [_name(row[0], self._path, number, 1), *map(_text, row[1:])]
             for number, row in enumerate(self._rows, start=2)
@@ -45,7 +45,7 @@ class Sheet:
 
 
 def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[str, ...]]:
-    """Rows of a sheet without blank ends, and which sheet it is where there are several."""
+    """Rows of a sheet without blank ends, and a note on the sheet if there are several."""
     openpyxl = need("openpyxl", extra="excel", path=path)
     complaint = "is not an Excel workbook that can be read; save it again as .xlsx or CSV."
     with foreign_reader(path, complaint):
@@ -78,7 +78,7 @@ def _read_rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[st
             f"{path}, sheet '{chosen.title}' is empty; it needs a header and one row per sample."
         )
     if not rows[0]:
-        raise InputError(f"{path}, row 1 is empty; the column names have to stand there.")
+        raise InputError(f"{path}, row 1 is empty; it must contain the column names.")
     width = max(map(len, rows))
     check_memory(path, len(rows), width, _CELL)
     note = (f"sheet '{chosen.title}' of {len(names)}",) if len(names) > 1 else ()
@@ -94,8 +94,8 @@ def _name(cell: Any, path: Path, row: int, column: int) -> str:
     """A cell that holds a name, as text."""
     if isinstance(cell, datetime.date):
         raise InputError(
-            f"{path}, row {row}, column {column}: the name is a date ({cell:%Y-%m-%d}), as Excel "
-            "makes of genes such as MARCH1; format the cells as text and write the names again."
+            f"{path}, row {row}, column {column}: the name is a date ({cell:%Y-%m-%d}), which "
+            "Excel makes from genes such as MARCH1; format the cells as text and correct the names."
         )
     return _text(cell)
 

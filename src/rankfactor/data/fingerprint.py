@@ -1,4 +1,4 @@
-"""`fingerprint`: what tells a table and its labels from all others."""
+"""`fingerprint`: hashes that identify a table and its labels."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rankfactor.data.sparse import NamedSparse
 def fingerprint(table: pd.DataFrame, labels: pd.DataFrame | None = None) -> dict[str, Any]:
     """Return hashes and counts of a table and its labels, as they were read.
 
-    Numbers are hashed in double precision, so that the format of the file and its type of number
-    do not matter; the order of samples and features does.
+    Numbers are hashed in double precision, so that the format and number type of the file do not
+    matter; the order of samples and features does.
 
     Returns
     -------
@@ -39,19 +39,19 @@ def fingerprint(table: pd.DataFrame, labels: pd.DataFrame | None = None) -> dict
 class RowsFingerprint:
     """The fingerprint of a table that is read chunk by chunk, in any chunks.
 
-    It has ``rows_sha256`` in place of ``table_sha256``: values are hashed row by row, where
-    `fingerprint` goes by columns and needs the whole table. Of sparse rows the values that are not
-    zero are hashed, with their places, so that a sparse table and its dense copy differ.
+    It has ``rows_sha256`` instead of ``table_sha256``: values are hashed row by row, while
+    `fingerprint` hashes columns and needs the whole table. For sparse rows the nonzero values are
+    hashed with their positions, so that a sparse table and its dense copy differ.
     """
 
     def __init__(self) -> None:
-        # Of sparse values, numbers and text, so that their order is that of the rows.
+        # Separate hashes of sparse values, numbers and text, each in the order of the rows.
         self._parts = [hashlib.sha256() for _ in range(3)]
         self._columns: list[Any] = []
         self._samples: list[Any] = []
 
     def add(self, table: Any) -> None:
-        """Enter the next rows: a DataFrame, or a `NamedSparse`."""
+        """Add the next rows: a DataFrame or a `NamedSparse`."""
         sparse, numbers, text = self._parts
         self._columns = table.columns.tolist()
         cells = table
@@ -105,7 +105,7 @@ def _bytes(numbers: Any) -> bytes:
 
 
 def _of_sparse(matrix: Any, first: int) -> bytes:
-    """Row, column and value of all values that are not zero; the first row has a number."""
+    """Row, column and value of all nonzero values, given the number of the first row."""
     rows = csr_array(matrix, dtype="<f8", copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()

@@ -27,9 +27,9 @@ def numeric_table(frame: pd.DataFrame, *, source: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame
-        Samples x features. Rows are numbered in messages as in a file, the header being row 1.
+        Samples x features. Rows are numbered in messages as in a file, with the header as row 1.
     source : str or Path
-        What to call the frame in messages: the file it comes from.
+        Name of the frame in messages: the file it comes from.
 
     Returns
     -------
@@ -71,7 +71,7 @@ class ParquetTable:
                 frames.append(table.to_pandas())
             if not frames[0].columns.sort_values().equals(frames[-1].columns.sort_values()):
                 raise InputError(
-                    f"{part} has other columns than the parts before it; write all parts alike."
+                    f"{part} has different columns than the parts before it; write all parts alike."
                 )
         self.names = [str(name) for name in table.schema.names]
         counted = all(is_plain(frame.index) for frame in frames)
@@ -80,8 +80,8 @@ class ParquetTable:
     def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
         """The cells; arguments as for `rankfactor.data.textfile.grid_of_records`.
 
-        An index with a name, or of text, holds the names of the rows; else the first column may, by
-        the rules for text tables.
+        An index with a name, or of text, contains the names of the rows; otherwise the first column
+        may, by the rules for text tables.
         """
         frame, source = self._frame, str(self._path)
         if len(frame) == 0 or frame.shape[1] == 0:
@@ -104,7 +104,7 @@ def name_position(
     id_column: str | int | None,
     text_columns: Collection[str] | None,
 ) -> int | None:
-    """Position of the column that holds the names of the rows, None if the index may have them."""
+    """Position of the column with the names of the rows; None if the index may have them."""
     index, names = frame.index, [str(name) for name in frame.columns]
     if id_column is not None:
         inside = id_column in names or id_column != index.name
@@ -144,7 +144,7 @@ def _grid(
     columns = [str(name) for name in frame.columns]
     text: dict[tuple[int, int], str] = {}
     numbers: dict[tuple[int, int], str] = {}
-    # All numbers at once: one column at a time takes seconds for 28,000 of them.
+    # All numbers at once: column by column takes seconds for 28,000 columns.
     pairs = zip(columns, frame.dtypes, strict=True)
     is_number = pd.api.types.is_numeric_dtype
     numeric = np.array([name not in kept and is_number(kind) for name, kind in pairs], bool)
@@ -172,12 +172,12 @@ def _texts(column: pd.Series[Any]) -> list[str]:
 def parts_of(path: Path) -> list[Path]:
     """Files of a folder of Parquet parts in the order of their names, or the file itself.
 
-    Numbers in names count as numbers: ``part.10.parquet`` comes after ``part.9.parquet``.
+    Numbers in names are ordered as numbers: ``part.10.parquet`` comes after ``part.9.parquet``.
     """
     if not path.is_dir():
         return [path]
     parts = [one for one in path.rglob("*") if one.suffix.lower() in PARQUET and one.is_file()]
-    # Files that begin with a point or an underline are notes of the program that wrote the parts.
+    # Files that begin with a dot or an underscore are metadata of the writing program.
     parts = [one for one in parts if one.name[0] not in "._"]
     if not parts:
         raise InputError(f"{path} has no .parquet file in it; check the path.")

@@ -1,10 +1,10 @@
-"""GEO series-matrix files: expression values, and what is known about the samples.
+"""GEO series-matrix files: expression values and sample annotations.
 
 Lines ``!Sample_...`` describe samples, one cell each. The cells of ``!Sample_characteristics_ch1``
-are written "key: value", and a key need not stand in the same line for all samples; every key
-becomes a column of annotations. Between ``!series_matrix_table_begin`` and ``..._end`` stands the
-table, features in rows; in a series of sequencing data it has a header only, and counts are in
-files of their own.
+are written "key: value", and a key may be in different lines for different samples; every key
+becomes a column of annotations. The table, with features in rows, is between
+``!series_matrix_table_begin`` and ``..._end``; for sequencing data it often has only a header, and
+counts are in separate files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLAIN = ("title", "source_name", "organism", "description", "platform_id", "typ
 
 
 def is_series_matrix(head: bytes) -> bool:
-    """Tell by its first bytes whether a file is a series matrix."""
+    """Whether a file is a series matrix, by its first bytes."""
     return head.lstrip(b'\xef\xbb\xbf"').startswith((b"!Series_", b"!Sample_"))
 
 
@@ -82,7 +82,7 @@ class _Series:
 
 
 class SeriesMatrix:
-    """A series matrix in an open file: what it says about its samples, then its table."""
+    """A series matrix in an open file: annotations of its samples, then its table."""
 
     def __init__(self, stream: TextStream) -> None:
         self._stream = stream
@@ -90,7 +90,7 @@ class SeriesMatrix:
 
     @property
     def annotations(self) -> pd.DataFrame:
-        """What the file says about its samples; its table may be empty."""
+        """Annotations of the samples; the table may be empty."""
         return self._stream.begin(self._start)[0].annotations(self._stream.path)
 
     @property
@@ -110,7 +110,7 @@ class SeriesMatrix:
             first = next(below, None)
             if first is None:
                 raise InputError(
-                    f"{path} holds no expression values, as usual for sequencing data; read the "
+                    f"{path} contains no expression values, as usual for sequencing data; read the "
                     "counts from the series' supplementary file, and this one as labels."
                 )
             names = [name.strip() for name in header]
@@ -134,13 +134,13 @@ class SeriesMatrix:
 
 
 def _without_series(file: IO[str]) -> Iterator[str]:
-    """Lines with blank ones for those about the series, whose text may be longer than csv takes."""
+    """Lines with those about the series blanked, whose text may exceed csv's field limit."""
     for line in file:
         yield "\n" if line.startswith(("!Series_", '"!Series_')) else line
 
 
 def _read_head(file: IO[str], path: Path) -> tuple[_Series, Iterator[list[str]], int]:
-    """What stands before the table, the rows below, and the number of the last row read."""
+    """Content before the table, the rows below, and the number of the last row read."""
     rows = csv.reader(_without_series(file), delimiter="\t")
     series = _Series()
     number = 0
@@ -160,5 +160,5 @@ def _until_end(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
             return
         yield row
     raise InputError(
-        f"{path} is cut short: the line {_END} is missing; download the series matrix again."
+        f"{path} is truncated: the line {_END} is missing; download the series matrix again."
     )

@@ -1,23 +1,24 @@
-"""A table as a file has it, before it is known which way round it stands.
+"""A table as stored in a file, before its orientation is known.
 
-Every format becomes a `Grid`: numbers, and beside them the cells that are no numbers. From it a
-`Table` is made: turned if features stand in rows, columns of text kept as annotations of the
+Every format becomes a `Grid`: numbers, and separately the cells that are not numbers. A `Table` is
+made from it: transposed if features are in rows, columns of text kept as annotations of the
 samples, everything else required to be a finite number.
 
-**Which way round.** What is asked for is done. Else, in this order, the first that speaks decides:
-names of samples that are known from elsewhere (the labels) are found in the rows or in the
-columns; columns asked for as labels are found there; the heading of the first column names
-features ("gene", "ID_REF", ...); the names of one side are identifiers of genes or of samples
-(Ensembl, probe sets, GSM, TCGA, ...); a row is words while the columns are numbers. The shape is no
-evidence. If nothing speaks, samples stand in rows.
+**Orientation.** An explicit choice is followed. Otherwise the first of these rules that applies
+decides: known sample names (of the labels) are found in the rows or in the columns; columns
+requested as labels are found there; the heading of the first column names features ("gene",
+"ID_REF", ...); the names of one side are identifiers of genes or of samples (Ensembl, probe sets,
+GSM, TCGA, ...); a row contains words while the columns are numbers. The shape is not evidence. If
+no rule applies, samples are in rows.
 
-**Columns of text.** A column more than half of whose filled cells are no numbers is an annotation;
-the caller decides whether it becomes features (`rankfactor.features.words`). One with fewer is a
-feature with a mistake in it, and refused with its place.
+**Columns of text.** If more than half of the non-empty cells of a column are not numbers, it is an
+annotation; the caller decides whether it becomes features (`rankfactor.features.words`). With fewer
+such cells it is a feature with a mistake, and refused with its place.
 
 **Limits of detection.** In a feature whose other cells are numbers, cells such as ``<0.05`` and
 ``>100`` are read as below and above every other value (`rankfactor.data.numbers.parse_limit`), with
-a note. Rank models need no more; others refuse them (`rankfactor.features.matching.refuse_limits`).
+a note. This suffices for rank models; others refuse them
+(`rankfactor.features.matching.refuse_limits`).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _LIKE_A_NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d{3})+|[+-]?\d*,\d+|[+-]?\d*\.
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table of numbers and what else its file says about the samples.
+    """A table of numbers and the annotations of its samples.
 
     Attributes
     ----------
@@ -56,16 +57,16 @@ class Table:
         Samples x features, float64, NaN where a value is missing; the index holds the names of
         the samples.
     annotations : pandas.DataFrame
-        The same index; columns that describe samples and are no features, as str with NaN where
+        The same index; columns that describe samples and are not features, as str with NaN where
         missing. It may have no columns.
     source : str
         The name of the file as given.
     notes : tuple of str
-        What was detected, a sentence each.
+        Detected properties, one sentence each.
     blocks : pandas.Series or None
-        The modality of each feature where the file has several.
+        The modality of each feature if the file has several.
     words : tuple of str
-        Annotations that are columns of the table itself and were not asked for: text among the
+        Annotations that are columns of the table itself and were not requested: text among the
         features.
     """
 
@@ -77,7 +78,7 @@ class Table:
     words: tuple[str, ...] = ()
 
     def with_words(self, names: Collection[str]) -> pd.DataFrame:
-        """Features of a fit: the numbers, and these of the columns of text."""
+        """Features of a fit: the numbers, and the given columns of text."""
         return self.values.join(self.annotations[list(names)])
 
 
@@ -85,22 +86,22 @@ class Table:
 class Grid:
     """Cells of a file."""
 
-    source: str  # what messages call the file
+    source: str  # name of the file in messages
     row_names: list[str]
     column_names: list[str]
-    values: npt.NDArray[np.float64]  # (rows, columns); NaN where a cell is missing or no number
-    # Cells that are no numbers, or are to stay as written, by row and column.
+    values: npt.NDArray[np.float64]  # (rows, columns); NaN where a cell is missing or not a number
+    # Cells that are not numbers, or are kept as written, by row and column.
     text: dict[tuple[int, int], str] = field(default_factory=dict)
     heading: str | None = ""  # of the names of the rows, None if the file has no such names
     first_row: int = 2  # its number in the file
     notes: tuple[str, ...] = ()  # what was detected
     style: Style = field(default_factory=Style)
-    # Numbers as the file writes them, in rows and columns that also have text: "01" is not "1"
-    # where it is a name.
+    # Numbers as written in the file, in rows and columns that also have text: the name "01" is not
+    # "1".
     written: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def place(self, row: int, column: int) -> str:
-        """Name a cell as its file has it."""
+        """Name a cell by its place in the file."""
         return f"{self.source}, row {row + self.first_row}, column '{self.column_names[column]}'"
 
 
@@ -113,7 +114,7 @@ def table_of_grid(
     sample_names: Collection[str] | None = None,
     checked: bool = True,
 ) -> tuple[Table, list[str]]:
-    """Make a table of a grid.
+    """Make a table from a grid.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def table_of_grid(
     orient, exclude, sample_names
         As for `rankfactor.data.read_table`.
     text_columns : collection of str
-        Annotations to keep, whatever they look like. Their cells have to be in ``grid.text``.
+        Annotations to keep, whatever they look like. Their cells must be in ``grid.text``.
     checked : bool
         Whether text and infinite values among the features are refused.
 
@@ -129,7 +130,7 @@ def table_of_grid(
     -------
     table : Table
     lost : list of str
-        Annotations some of whose cells were read as numbers and are not in ``grid.written``.
+        Annotations with cells that were read as numbers and are not in ``grid.written``.
     """
     turned, reason = orientation(grid, orient, set(text_columns), sample_names)
     notes = [*grid.notes]
@@ -192,7 +193,7 @@ def table_of_grid(
 def orientation(
     grid: Grid, orient: str | None, wanted: set[str], known: Collection[str] | None
 ) -> tuple[bool, str]:
-    """Tell whether features stand in rows, and what says so."""
+    """Whether features are in rows, and the reason."""
     if orient is not None:
         return orient == "features-in-rows", "as asked" if orient == "features-in-rows" else ""
     if known is not None:
@@ -220,7 +221,7 @@ def orientation(
 
 
 def _are_words(grid: Grid, row: int) -> bool:
-    """Tell whether a row of text says something about samples, and is not a row of mistakes."""
+    """Whether a row of text describes samples, rather than being a row of mistakes."""
     words = [text for (n, _), text in grid.text.items() if n == row and text[:1].isalpha()]
     return len(words) >= 4 and len(set(words)) >= 2
 
@@ -250,7 +251,7 @@ def _read_limits(grid: Grid, axis: int) -> list[str]:
 
 
 def _mostly_text(grid: Grid, axis: int) -> list[int]:
-    """Rows (0) or columns (1) more than half of whose filled cells are no numbers."""
+    """Rows (0) or columns (1) with more than half of the non-empty cells not numbers."""
     counts = Counter(place[axis] for place in grid.text)
     lines = grid.values if axis == 0 else grid.values.T
     return sorted(i for i, n in counts.items() if n > np.count_nonzero(~np.isnan(lines[i])))
@@ -286,7 +287,7 @@ def _kept(grid: Grid, exclude: set[str]) -> tuple[list[int], list[int]]:
 
 
 def values_of_grid(grid: Grid) -> pd.DataFrame:
-    """Samples x features of a grid that is a table of numbers as it stands."""
+    """Samples x features of a grid that is already a table of numbers."""
     check_names(grid, "sample", "feature")
     check_cells(grid, *map(range, grid.values.shape))
     index = pd.Index(grid.row_names, name="sample", dtype=object)
@@ -311,9 +312,9 @@ def _not_a_number(grid: Grid, row: int, column: int, text: str) -> str:
     text = " ".join(text.split())
     shown = text if len(text) <= 40 else text[:37] + "..."
     if _LIKE_A_NUMBER.fullmatch(text.strip()):
-        advice = "write all numbers alike, with a decimal point and no thousands separators"
+        advice = "write all numbers with a decimal point and without thousands separators"
     else:
         advice = "correct it, or leave the cell empty if the value is missing"
         if column == 0 and grid.heading is None:
-            advice += ", or name the column as id_column if it holds the sample names"
+            advice += ", or name the column as id_column if it contains the sample names"
     return f"{grid.place(row, column)}: '{shown}' is not a number; {advice}."

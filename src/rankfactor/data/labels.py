@@ -21,8 +21,8 @@ def as_classes(values: Iterable[Any]) -> list[str | float]:
     Parameters
     ----------
     values : iterable
-        Labels of any kind. The missing markers of tables are missing here too; whole numbers lose
-        the ".0" that a missing neighbour gives them in pandas.
+        Labels of any kind. The missing markers of tables are missing here as well; integers lose
+        the ".0" that pandas adds next to a missing value.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def align_labels(
     source: str | Path,
     unknown: Literal["error", "ignore"] = "error",
 ) -> pd.DataFrame:
-    """Bring labels into the order of a table.
+    """Align labels with a table.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def align_labels(
     labels : pandas.DataFrame
         Sample names as index, one column per task.
     source : str or Path
-        What to call the labels in messages: the file they come from.
+        Name of the labels in messages: the file they come from.
     unknown : {"error", "ignore"}
-        What to do about labels of samples that the table does not have.
+        How to treat labels of samples that are not in the table.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def align_labels(
         The table's index, one column per task; classes as str, NaN for samples without a label.
     """
     if unknown not in ("error", "ignore"):
-        raise InputError(f"unknown='{unknown}' is not a choice; pass 'error' or 'ignore'.")
+        raise InputError(f"unknown='{unknown}' is not valid; pass 'error' or 'ignore'.")
     # Names that look like numbers may be text on one side and integers on the other.
     wanted = pd.Index([str(name) for name in table_index], dtype=object)
     given = pd.Index([str(name) for name in labels.index], dtype=object)
@@ -95,7 +95,7 @@ def align_labels(
         )
     if len(foreign) and unknown == "error":
         raise InputError(
-            f"{source} labels samples that the table does not have: {listed(foreign, 3)}; "
+            f"{source} has labels of samples that are not in the table: {listed(foreign, 3)}; "
             'remove them or pass unknown="ignore".'
         )
     aligned = classes_of_frame(labels.set_axis(given, axis=0).reindex(wanted))

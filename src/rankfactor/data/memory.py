@@ -17,7 +17,7 @@ def bytes_of(amount: str | float, name: str = "memory") -> int:
     Raises
     ------
     InputError
-        If it is no such amount, or less than a megabyte.
+        If it is not such an amount, or less than a megabyte.
     """
     found = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
     units = {**_UNITS, **_BINARY}

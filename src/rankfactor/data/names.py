@@ -1,4 +1,4 @@
-"""Names of samples and features: what headings and names give away, and checks of both."""
+"""Names of samples and features: recognition by headings and patterns, and checks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pandas as pd
 
 from rankfactor.errors import InputError, did_you_mean, listed
 
-# Headings of a column that can but hold names, whatever its cells; letters and digits only.
+# Headings of a column that always contains names, whatever its cells; letters and digits only.
 _NAME_HEADINGS = frozenset({"", "id", "sample", "sampleid", "rownames", "rowname", "unnamed0"})
 # fmt: off
-# Headings that are taken so if no cell is missing or repeated: a patient may have two samples.
+# Headings of names if no cell is missing or repeated: a patient may have two samples.
 _LIKELY_HEADINGS = frozenset(
     {
         "samples", "samplename", "patient", "patientid", "subject", "subjectid", "individual",
@@ -43,7 +43,7 @@ _SAMPLE = re.compile(
     re.IGNORECASE,
 )
 # fmt: off
-# Genes that hardly a table of human or mouse genes is without.
+# Genes that occur in almost every table of human or mouse genes.
 _COMMON_GENES = frozenset(
     {
         "ACTB", "GAPDH", "TP53", "B2M", "MYC", "EGFR", "STAT1", "IL6", "TNF", "CD4", "CD8A",
@@ -65,9 +65,9 @@ def plain(heading: str) -> str:
 
 
 def is_heading_of_names(heading: str, cells: Sequence[str]) -> bool:
-    """Tell whether a column of that heading and with those cells holds names, by the heading."""
+    """Whether a column with this heading and these cells contains names."""
     word = plain(heading)
-    # A heading such as "%" leaves no letter, but is no empty one.
+    # A heading such as "%" has no letters but is not empty.
     if not word and heading:
         return False
     if word in _NAME_HEADINGS or word in FEATURE_HEADINGS:
@@ -76,14 +76,14 @@ def is_heading_of_names(heading: str, cells: Sequence[str]) -> bool:
 
 
 def looks_like_features(names: Sequence[str]) -> bool:
-    """Tell whether names are those of genes, probes and the like."""
+    """Whether names are those of genes, probes and the like."""
     return _most_match(_FEATURE, names) or (
         len(_COMMON_GENES.intersection(name.upper() for name in names)) >= 2
     )
 
 
 def looks_like_samples(names: Sequence[str]) -> bool:
-    """Tell whether names are accessions or numbers of samples or people."""
+    """Whether names are accessions or numbers of samples or people."""
     return _most_match(_SAMPLE, names)
 
 

@@ -1,9 +1,9 @@
 """NumPy archives (``.npz``) of a table, without pickles.
 
 Arrays: ``X`` (samples x features), ``y`` (the main label), ``lab_*`` (further labels),
-``feature_names`` and ``sample_ids``; or, where the split is given, ``X_train``, ``y_train``,
-``X_test`` and ``y_test``. A sparse matrix as `scipy.sparse.save_npz` writes it is read, too: its
-zeros are values.
+``feature_names`` and ``sample_ids``; or, for a given split, ``X_train``, ``y_train``, ``X_test``
+and ``y_test``. A sparse matrix written by `scipy.sparse.save_npz` is also read: its zeros are
+values.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _KINDS = "fiubcUSMm"  # all but objects, which are pickles, and records
 class Archive:
     """An archive of any of the forms.
 
-    The annotations of its table are ``y`` and, without their prefix, the arrays ``lab_*``. Of a
-    given split both parts are read, and the annotation ``part`` says "train" or "test".
+    The annotations of its table are ``y`` and, without their prefix, the arrays ``lab_*``. For a
+    given split both parts are read, and the annotation ``part`` is "train" or "test".
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class Archive:
 
     @property
     def annotations(self) -> pd.DataFrame:
-        """What the archive says about its samples."""
+        """Annotations of the samples."""
         return self.table.annotations
 
     def dataset(self, part: str = "") -> Dataset:
@@ -110,7 +110,7 @@ class Archive:
         if X.ndim != 2 or X.dtype.kind not in "fiub":
             raise InputError(
                 f"{self._path}, array '{key}' has {X.ndim} dimensions and type {X.dtype}; "
-                "it has to be numbers, samples x features."
+                "it must contain numbers, samples x features."
             )
         return X
 
@@ -128,18 +128,18 @@ def read_npz_dataset(path: str | Path) -> Dataset:
     -------
     Dataset
         The main label is the task ``y``; ``lab_status`` becomes the column ``status``. Columns
-        that only describe or group the samples are there too: choose the tasks among them.
+        that only describe or group the samples are included: choose the tasks among them.
 
     Raises
     ------
     InputError
-        If the file is no such archive.
+        If the file is not such an archive.
     """
     return Archive(Path(path)).dataset()
 
 
 def read_npz_split(path: str | Path) -> tuple[Dataset, Dataset]:
-    """Read a NumPy archive that gives the split: ``X_train``, ``y_train``, ``X_test``, ``y_test``.
+    """Read a NumPy archive with a split: ``X_train``, ``y_train``, ``X_test``, ``y_test``.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def read_npz_split(path: str | Path) -> tuple[Dataset, Dataset]:
     Raises
     ------
     InputError
-        If the file is no such archive.
+        If the file is not such an archive.
     """
     archive = Archive(Path(path))
     return archive.dataset("train"), archive.dataset("test")

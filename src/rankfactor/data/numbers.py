@@ -1,12 +1,12 @@
-"""Numbers as people write them: decimal commas, thousands separators, missing values.
+"""Numbers as written by people: decimal commas, thousands separators, missing values.
 
-One file has one way of writing numbers. It is guessed from cells that allow one reading only:
+A file has one number format. It is inferred from cells that can be read in only one way:
 
-- "1,5" has a decimal comma, "1.5" a decimal point; "0,123" too, since no group begins with 0;
+- "1,5" has a decimal comma, "1.5" a decimal point; so has "0,123", since no group begins with 0;
 - "1,234.5" and "1,234,567" have thousands separated by commas, "1.234,5" by points;
-- "1,234" allows two. It has a decimal comma if other cells show one or cells are separated by
-  semicolons (which is why they are), and a thousands separator if other cells have decimal points
-  or cells are separated by commas (so that it stood in quotes). Else it is not taken as a number.
+- "1,234" is ambiguous. It has a decimal comma if other cells show one or cells are separated by
+  semicolons (the reason for semicolons), and a thousands separator if other cells have decimal
+  points or cells are separated by commas (so that it was quoted). Otherwise it is not a number.
 
 Spaces and apostrophes between groups of three digits are thousands separators in any file.
 Numbers are read exactly (to the nearest double), so that equal texts stay tied: ranks depend on it.
@@ -33,7 +33,7 @@ _END = r"(?:[eE][+-]?\d+)?"
 _GROUPS = r"[+-]?[1-9]\d{0,2}(?:%s\d{3})+"
 _COMMA_GROUPS = re.compile(_GROUPS % "," + rf"(?:\.\d*)?{_END}")
 _POINT_GROUPS = re.compile(_GROUPS % r"\." + rf"(?:,\d*)?{_END}")
-# Readings of a cell with a comma, and of one with a point only: the first that fits counts.
+# Readings of a cell with a comma, and of one with only a point: the first that fits is used.
 _COMMA = {
     "comma_either": re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
     "comma_groups": _COMMA_GROUPS,
@@ -52,13 +52,13 @@ _SPACES = re.compile("(?<=\\d)[ \u00a0\u2009\u202f'\u2019](?=\\d{3}(?:\\D|$))")
 
 @dataclass(frozen=True)
 class Style:
-    """How a file writes numbers; spaces and apostrophes always separate thousands."""
+    """Number format of a file; spaces and apostrophes always separate thousands."""
 
     decimal: str = "."  # or ","
     thousands: str = ""  # or "," or "."
 
     def describe(self) -> str:
-        """Say what is unusual about it, or nothing."""
+        """Describe what is unusual about it; empty if nothing."""
         parts = ["decimal comma"] if self.decimal == "," else []
         if self.thousands:
             mark = "commas" if self.thousands == "," else "points"
@@ -67,7 +67,7 @@ class Style:
 
 
 class Evidence:
-    """Counts of cells by how they may be read."""
+    """Counts of cells by possible reading."""
 
     def __init__(self, cells: Iterable[str] = ()) -> None:
         self.counts: Counter[str] = Counter()
@@ -83,7 +83,7 @@ class Evidence:
                     break
 
     def style(self, separator: str) -> Style:
-        """Give the way of writing that the cells speak for, the majority's if they disagree."""
+        """Return the number format of the cells, by majority if they disagree."""
         counts = self.counts
         for_comma = counts["comma_decimal"] + counts["point_groups"]
         for_point = counts["point_decimal"] + counts["comma_groups"]
@@ -100,14 +100,14 @@ class Evidence:
 
 
 def parse_number(text: str, style: Style) -> float | None:
-    """Return the number that a cell holds, NaN if it is missing, None if it is no number."""
+    """Return the number in a cell, NaN if missing, None if it is not a number."""
     text = text.strip()
     if text in _MISSING:
         return float("nan")
     truth = _TRUTH.get(text.lower())
     if truth is not None:
         return truth
-    # Python reads "1_000" as a number; a table that says so is more likely mistaken.
+    # Python reads "1_000" as a number; in a table it is more likely a mistake.
     if "_" in text:
         return None
     text = _SPACES.sub("", text)
@@ -124,10 +124,10 @@ def parse_number(text: str, style: Style) -> float | None:
 
 
 def parse_limit(text: str, style: Style) -> float | None:
-    """Return the number that stands for a cell such as "<0.05" or ">100", None if it is none.
+    """Return a number for a cell such as "<0.05" or ">100"; None for other cells.
 
-    All that is known of such a value is its side, so it is read as beyond every other: below
-    ``-LIMIT`` or above ``LIMIT``, in the order of the limits and the same in every table.
+    Only the side of such a value is known, so it is read as beyond every other: below ``-LIMIT`` or
+    above ``LIMIT``, in the order of the limits and the same in every table.
     """
     found = _LIMIT.fullmatch(text.strip())
     number = None if found is None else parse_number(found[2], style)
@@ -138,9 +138,9 @@ def parse_limit(text: str, style: Style) -> float | None:
 
 
 def as_numbers(cells: Iterable[str | float]) -> list[float] | None:
-    """Return the numbers that a column of text holds, NaN where missing; None if one is none.
+    """Return the numbers in a column of text, NaN where missing; None if any cell is not a number.
 
-    How they are written is judged by the column itself.
+    The number format is inferred from the column itself.
     """
     texts = ["" if isinstance(cell, float) and cell != cell else str(cell) for cell in cells]
     style = Evidence(texts).style("")
@@ -153,8 +153,8 @@ def parse_row(
 ) -> tuple[npt.NDArray[np.float64], dict[int, str]]:
     """Return the numbers of a row, NaN where a cell is missing or text, and the cells of text.
 
-    Fast where all cells are numbers; positions in `often_text` are read one by one to keep the rest
-    of the row so.
+    Fast if all cells are numbers; positions in `often_text` are read one by one to keep the rest of
+    the row fast.
     """
     odd: dict[int, str] = {}
     plain = list(cells)

@@ -1,4 +1,4 @@
-"""Opening files: compression and encoding by what a file holds, and what can go wrong.
+"""Opening files: compression and encoding by content, and error handling.
 
 A file is recognised by its first bytes, not by its name: gzip, xz, bzip2 and Zstandard are
 unpacked; a byte-order mark names UTF-8 or UTF-16; UTF-16 without one is known by its zero bytes.
@@ -44,9 +44,9 @@ Result = TypeVar("Result")
 
 
 def need(package: str, *, extra: str, path: str | Path = "this") -> Any:
-    """Import a package that only some formats need, or say which extra of rankfactor installs it.
+    """Import an optional package, or raise an error that names the extra of rankfactor.
 
-    `path` is what needs the package, for the message: as a rule the file that is read.
+    `path` names what needs the package in the message, usually the file.
     """
     try:
         return import_module(package)
@@ -60,7 +60,7 @@ def need(package: str, *, extra: str, path: str | Path = "this") -> Any:
 
 
 def name_suffixes(path: Path) -> tuple[str, str]:
-    """Return the suffix of the kind of a file and that of its compression, in lower case."""
+    """Return the suffixes of a file's format and of its compression, in lower case."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes.pop() if suffixes and suffixes[-1] in _PACKED_SUFFIXES else ""
     return (suffixes[-1] if suffixes else ""), packed
@@ -68,7 +68,7 @@ def name_suffixes(path: Path) -> tuple[str, str]:
 
 @contextmanager
 def _translated_errors(path: Path) -> Iterator[None]:
-    """Turn what can go wrong when reading `path` into an `InputError` of one sentence."""
+    """Turn errors when reading `path` into an `InputError` of one sentence."""
     try:
         yield
     except FileNotFoundError as error:
@@ -92,9 +92,9 @@ def _translated_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def foreign_reader(path: Path, complaint: str) -> Iterator[None]:
-    """Run another package's reader of `path`; whatever it raises becomes one sentence.
+    """Run another package's reader of `path`; any error becomes one sentence.
 
-    Such packages fail on a damaged file in as many ways as there are bytes to damage.
+    Such packages raise many kinds of errors on damaged files.
     """
     with _translated_errors(path):
         path.open("rb").close()
@@ -109,10 +109,10 @@ def foreign_reader(path: Path, complaint: str) -> Iterator[None]:
 
 
 class TextStream:
-    """An open file, plain or compressed, as text in the encoding that it turns out to have.
+    """An open text file, plain or compressed, in its detected encoding.
 
-    It is opened once and walked through once: `begin` reads its start and `read_on` what follows.
-    Only a wrong guess of the encoding, or a second `read_on`, goes back to the start.
+    It is opened and read once: `begin` reads its start and `read_on` the rest. Only a wrong guess
+    of the encoding, or a second `read_on`, goes back to the start.
     ``head`` has its first bytes, unpacked; ``encoding`` is "utf-8-sig" for UTF-8 with or without a
     byte-order mark.
     """
@@ -137,14 +137,14 @@ class TextStream:
         self._begun: Any = None
 
     def begin(self, start: Callable[[IO[str]], Begun]) -> Begun:
-        """Return what `start` makes of the file's beginning, the rest of it being unread."""
+        """Return the result of `start` on the file's beginning, leaving the rest unread."""
         if self._begun is None:
             self._begun = self.read_on(start, lambda begun: begun)
         begun: Begun = self._begun
         return begun
 
     def read_on(self, start: Callable[[IO[str]], Begun], read: Callable[[Begun], Result]) -> Result:
-        """Give what `start` made of the file's beginning to `read`, and return its result.
+        """Pass the result of `start` on the file's beginning to `read`, and return its result.
 
         Both are called again from the start of the file if the encoding was wrong.
         """
@@ -157,10 +157,10 @@ class TextStream:
                     self._try_another_encoding(error)
 
     def walk(self, start: Callable[[IO[str]], Iterable[Result]]) -> Iterator[Result]:
-        """Give one by one the items that `start` makes of the file, from its beginning.
+        """Yield the items that `start` makes from the file, from its beginning.
 
-        If the encoding turns out to be wrong, the file is read again from the start and the items
-        that were given already are passed over.
+        If the encoding turns out to be wrong, the file is read again from the start and items that
+        were already yielded are skipped.
         """
         given, self._begun = 0, None
         while True:
@@ -199,7 +199,7 @@ class TextStream:
 
 
 def read_as_text(path: Path, read: Callable[[IO[str]], Result]) -> Result:
-    """Return what a function makes of an open file, in the encoding that it turns out to have."""
+    """Return the result of a function on an open file, in its detected encoding."""
     with closing(TextStream(path)) as stream:
         return stream.read_on(read, lambda result: result)
 
@@ -241,7 +241,7 @@ def _unpacked(file: IO[bytes], path: Path) -> IO[bytes]:
 
 
 class _File(io.RawIOBase):
-    """A file of what an iterator gives."""
+    """A file object over the items of an iterator."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks, self._ready = chunks, b""

@@ -53,7 +53,7 @@ class NamedSparse:
     matrix: Any  # sparse, (N, D)
     index: pd.Index[Any]  # names of the samples
     columns: pd.Index[Any]  # names of the features
-    extra: pd.DataFrame  # further columns of the same samples, which are no features
+    extra: pd.DataFrame  # further columns of the same samples, which are not features
 
     def take(self, rows: NDArray[np.int64]) -> NamedSparse:
         """Some of the samples."""
@@ -66,7 +66,7 @@ class NamedSparse:
         if self.columns.equals(known):
             return self
         place = self.columns.get_indexer(known)
-        # One column of missing values, past the last, stands for all that are absent.
+        # One column of missing values after the last represents all absent ones.
         missing = csc_array(np.full((len(self.index), 1), np.nan))
         whole = hstack([self.matrix, missing], format="csc")
         return NamedSparse(whole[:, place], self.index, known, self.extra)

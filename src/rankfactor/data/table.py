@@ -39,7 +39,7 @@ from rankfactor.data.streams.whole import StreamedTable
 from rankfactor.data.textfile import TextTable
 from rankfactor.errors import InputError, did_you_mean, listed
 
-_Cells = TextTable | Sheet | ParquetTable  # of which a table has to be made
+_Cells = TextTable | Sheet | ParquetTable  # from which a table is made
 # A table and annotations of its samples.
 _Described = SeriesMatrix | Archive | AnnotatedTable | StreamedTable
 _TEXT = frozenset({".csv", ".tsv", ".tab", ".txt"})
@@ -62,13 +62,13 @@ class TableFile:
     Parameters
     ----------
     path : str or Path
-        The file; its name says the format.
+        The file; its name determines the format.
     layer : str, optional
-        The layer of an AnnData file to take in place of ``X``.
+        The layer of an AnnData file to use instead of ``X``.
     sheet : str, optional
         The sheet of an Excel workbook; by default the first.
     first_rows : int, optional
-        Read no more than so many rows of a text, Parquet, ``.npy``, Zarr or ``.h5ad`` file. Other
+        Read at most this many rows of a text, Parquet, ``.npy``, Zarr or ``.h5ad`` file. Other
         formats are read whole.
 
     Attributes
@@ -125,7 +125,7 @@ class TableFile:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the columns, as `column_names` gives them."""
+        """Names of the columns, as returned by `column_names`."""
         return self._source.names
 
     @property
@@ -147,10 +147,10 @@ class TableFile:
         exclude: Collection[str] = (),
         sample_names: Collection[str] | None = None,
     ) -> Table:
-        """Read the table, as `read_table` does."""
+        """Read the table, like `read_table`."""
         if orient not in (None, "samples-in-rows", "features-in-rows"):
             raise InputError(
-                f"orient='{orient}' is not a choice; pass 'samples-in-rows' or 'features-in-rows'."
+                f"orient='{orient}' is not valid; pass 'samples-in-rows' or 'features-in-rows'."
             )
         source = self._source
         if isinstance(source, _Described):
@@ -186,7 +186,7 @@ class TableFile:
         return table
 
     def annotations(self, id_column: str | int | None = None) -> pd.DataFrame:
-        """Read every cell as text, as `read_annotations` does."""
+        """Read every cell as text, like `read_annotations`."""
         if isinstance(self._source, _Described):
             frame = self._source.annotations
             return frame if id_column is None else _indexed(frame, id_column, self.path)
@@ -211,28 +211,28 @@ def read_table(
     sheet: str | None = None,
     sample_names: Collection[str] | None = None,
 ) -> Table:
-    """Read a table of numbers, and what else its file says about the samples.
+    """Read a table of numbers and the annotations of its samples.
 
     Parameters
     ----------
     path : str or Path
-        The file; its name says the format.
+        The file; its name determines the format.
     id_column : str or int, optional
         The column of names, by heading or by position from 0; by default the rule in
-        `rankfactor.data.textfile` decides. In formats that have sample names, an annotation that
-        is to take their place.
+        `rankfactor.data.textfile` decides. In formats with sample names, an annotation to use
+        instead.
     orient : {"samples-in-rows", "features-in-rows"}, optional
-        Which way round the file stands; by default this is detected and noted.
+        Orientation of the file; by default it is detected and noted.
     text_columns : collection of str
         Columns to keep as annotations, as written, even if they look like numbers: labels.
     exclude : collection of str
         Features, annotations or samples to leave out.
     layer : str, optional
-        The layer of an AnnData file to take in place of ``X``.
+        The layer of an AnnData file to use instead of ``X``.
     sheet : str, optional
         The sheet of an Excel workbook; by default the first.
     sample_names : collection of str, optional
-        Names of samples known from elsewhere, as those of the labels: they tell rows from columns.
+        Known sample names, such as those of the labels, which distinguish rows from columns.
 
     Returns
     -------
@@ -267,8 +267,8 @@ def column_names(path: str | Path, *, sheet: str | None = None) -> list[str]:
     Returns
     -------
     list of str
-        Headings as the file has them, the one of the names too; annotations and features of
-        formats that tell them apart, annotations first.
+        Headings as in the file, including that of the names; for formats that distinguish
+        annotations and features, annotations first.
     """
     with TableFile(path, sheet=sheet) as file:
         return file.names
@@ -282,7 +282,7 @@ def read_annotations(
     Parameters
     ----------
     path : str or Path
-        A file of any format, samples in rows; of GEO, AnnData and NPZ the annotations.
+        A file of any format, samples in rows; for GEO, AnnData and NPZ the annotations.
     id_column : str or int, optional
         The column of sample names, by heading or, in tables, by position from 0.
     sheet : str, optional
@@ -323,10 +323,10 @@ def _is_text(path: Path) -> bool:
 
 
 def _take_text_columns(table: Table, text_columns: Collection[str]) -> Table:
-    """Move features that are asked for as labels to the annotations."""
+    """Move features requested as labels to the annotations."""
     moved = [name for name in text_columns if name in table.values.columns]
     if moved:
-        # A label of that name that is there already is the one that was meant.
+        # An existing annotation of that name is the intended label.
         new = [name for name in moved if name not in table.annotations.columns]
         table = replace(
             table,

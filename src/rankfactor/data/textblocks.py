@@ -1,11 +1,10 @@
-"""Text tables block by block, once it is known how they are written.
+"""Text tables block by block, once their number format is known.
 
-pandas reads a block of plain lines some ten times as fast as `rankfactor.data.textfile` does, and
-rounds numbers as Python does. It is not asked about anything that the two could see differently: a
-block of lines is read by pandas if every line has as many separators as the header, none of them in
-quotes, and if then every number is a plain one or a missing marker. Blocks with other numbers
-("1 000", "<0.05", "true") are read row by row; from a line on that is longer, shorter or blank, all
-of them are.
+pandas reads a block of plain lines about ten times as fast as `rankfactor.data.textfile`, and
+rounds numbers like Python. It is used only where both agree: a block of lines is read by pandas if
+every line has as many separators as the header, none of them in quotes, and if every number is
+plain or a missing marker. Blocks with other numbers ("1 000", "<0.05", "true") are read row by row;
+after a line that is longer, shorter or blank, all blocks are.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _CELLS = 500_000  # of a block
 
 @dataclass(frozen=True)
 class Blocks:
-    """How the rows of a text table are read.
+    """Settings for reading the rows of a text table.
 
     Attributes
     ----------
@@ -48,7 +47,7 @@ class Blocks:
     style: Style
 
     def grids(self, records: Records, rows: int) -> Iterator[Grid]:
-        """Give all rows in grids of at most ``rows`` rows."""
+        """Yield all rows in grids of at most ``rows`` rows."""
         rows = max(1, min(rows, _CELLS // len(records.names)))
         begun = next(records.rows)
         number, width = records.header_row + 1, len(records.names)
@@ -82,7 +81,7 @@ class Blocks:
             yield grid_of_rows(records, some, self.lead, self.text, self.style)
 
     def _by_pandas(self, records: Records, lines: list[str], number: int) -> Grid | None:
-        """Grid of lines of equal length, None if a number is not a plain one."""
+        """Grid of lines of equal length; None if a number is not plain."""
         if self.style != Style() or records.separator == " ":
             return None
         place = {name: i for i, name in enumerate(records.names) if i != self.lead}

@@ -1,18 +1,18 @@
 """Text tables: separator, header and the names of rows, then all cells in one pass.
 
-- The separator is the one of comma, semicolon and tab under which the first rows have equal
-  lengths, the header possibly being one shorter; spaces are tried last. A first line ``sep=;``, as
-  Excel understands it, decides.
-- Lines before the header that begin with ``#`` are passed over.
-- The header may be one name shorter than the rows, as R writes it; the first column then has no
-  heading. Columns without heading and content at the end, as spreadsheets leave them, are dropped.
-- The first column holds the names of the rows if its heading says so (none, ``id``, ``sample``,
-  ``gene``, ...) or more than half of its cells are not numbers, unless they are few words repeated:
-  these are labels. ``id_column`` overrules this. Rows without names are called "1", "2", ...
+- The separator is the one of comma, semicolon and tab with which the first rows have equal
+  lengths, where the header may be one shorter; spaces are tried last. A first line ``sep=;``, as
+  understood by Excel, decides.
+- Lines before the header that begin with ``#`` are skipped.
+- The header may be one name shorter than the rows, as written by R; the first column then has no
+  heading. Columns without heading and content at the end, as left by spreadsheets, are dropped.
+- The first column contains the names of the rows if its heading says so (none, ``id``, ``sample``,
+  ``gene``, ...) or more than half of its cells are not numbers, unless they are few repeated words,
+  which are labels. ``id_column`` overrides this. Rows without names are called "1", "2", ...
 
-Cells are parsed by Python's own reader of CSV and numbers, row by row. That takes one to three
-times as long as pandas (about a second for 28,000 x 115, either way round), knows the row of every
-mistake, and reads text, numbers of any style and rows that are labels in one pass.
+Cells are parsed by Python's own CSV reader, row by row. This takes one to three times as long as
+pandas (about a second for 28,000 x 115, in either orientation), knows the row of every mistake, and
+reads text, numbers of any format and rows that are labels in one pass.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ENCODINGS = {
 class Records:
     """The rows of a text table, below its header."""
 
-    source: str  # what messages call the file
+    source: str  # name of the file in messages
     separator: str  # between cells; "" if they do not come from text
     names: list[str]  # the heading of every column, stripped
     rows: Iterator[list[str]]  # each to be checked against the header
@@ -58,12 +58,12 @@ class Records:
     lines: Iterator[str] = field(default_factory=lambda: iter(()))
 
     def checked(self) -> Iterator[tuple[int, list[str]]]:
-        """Give every row with its number, without blank ones at the end."""
+        """Yield every row with its number, without blank rows at the end."""
         width = len(self.names)
         blank: int | None = None
         for number, row in enumerate(self.rows, start=self.header_row + 1):
             if not any(row) or not any(cell.strip() for cell in row):
-                # Editors and spreadsheets leave empty lines at the end; they are no rows.
+                # Editors and spreadsheets leave empty lines at the end, which are not rows.
                 blank = number if blank is None else blank
                 continue
             if blank is not None:
@@ -89,7 +89,7 @@ class TextTable:
         return self._stream.begin(self._start).names
 
     def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
-        """Read the cells, as `grid_of_records` does."""
+        """Read the cells, like `grid_of_records`."""
 
         def read(records: Records, style: Style | None = None) -> tuple[Grid, Style]:
             records = replace(records, rows=islice(records.rows, self._first_rows))
@@ -107,7 +107,7 @@ class TextTable:
 def open_records(file: IO[str], path: Path) -> Records:
     """Find separator and header of a text file that is open at its start.
 
-    `path` is for messages, and ``.tsv`` in its name speaks for tabs.
+    `path` is for messages, and ``.tsv`` in its name suggests tabs.
     """
     skipped = 0
     line = file.readline()
@@ -122,9 +122,7 @@ def open_records(file: IO[str], path: Path) -> Records:
     if not line.strip():
         if not line and not skipped:
             raise InputError(f"{path} is empty; it needs a header and one row per sample.")
-        raise InputError(
-            f"{path}, row {skipped + 1} is empty; the column names have to stand there."
-        )
+        raise InputError(f"{path}, row {skipped + 1} is empty; it must contain the column names.")
     sample = [line, *islice(file, _SAMPLED_ROWS)]
     separator = forced or _find_separator(sample, name_suffixes(path)[0])
     lines = chain(sample, file)
@@ -149,7 +147,7 @@ def _find_separator(lines: list[str], suffix: str) -> str:
         except csv.Error:
             return 0, 0
         if len(widths) > 2 and len(lines) > _SAMPLED_ROWS:
-            widths.pop()  # a quoted cell may go on beyond the sampled lines
+            widths.pop()  # a quoted cell may extend beyond the sampled lines
         header, *below = widths
         if max(widths) == 1:
             return -1, 0
@@ -159,7 +157,7 @@ def _find_separator(lines: list[str], suffix: str) -> str:
     if suffix in (".tsv", ".tab") and "\t" in lines[0]:
         return "\t"
     merits = {separator: merit(separator) for separator in _SEPARATORS}
-    # Spaces stand in names and text, so they separate only where nothing else can.
+    # Spaces occur in names and text, so they separate only if nothing else does.
     if max(merits.values())[0] < 0:
         return " " if merit(" ")[0] > 0 else ","
     return max(merits, key=lambda separator: merits[separator])
@@ -175,7 +173,7 @@ class _Cells:
     values: list[npt.NDArray[np.float64]] = field(default_factory=list)
     text: dict[tuple[int, int], str] = field(default_factory=dict)
     written: dict[tuple[int, int], str] = field(default_factory=dict)
-    # Columns with text in them: how many more cells were text than numbers.
+    # Columns with text: the excess of text cells over numbers.
     often_text: dict[int, int] = field(default_factory=dict)
 
     def add(self, name: str, cells: list[str]) -> None:
@@ -217,21 +215,21 @@ def grid_of_records(
     id_column : str or int, optional
         The column of the names of the rows, by heading or by position from 0.
     text_columns : collection of str or None
-        Columns, or rows, to keep as written; None is all.
+        Columns, or rows, to keep as written; None for all.
     style : Style, optional
-        How numbers are written; by default the first rows tell.
+        Number format; by default inferred from the first rows.
 
     Returns
     -------
     grid : Grid
     style : Style
-        How numbers are written in the light of all rows: if it is not that of the grid, read again.
+        Number format inferred from all rows: if it differs from that of the grid, read again.
     """
     names, source = records.names, records.source
     lead = id_position(names, id_column, source)
     kept = set(names if text_columns is None else text_columns)
     if lead is None and (text_columns is None or names[0] not in kept):
-        lead = 0  # whether it holds names is known once it is read
+        lead = 0  # whether it contains names is known after reading
     columns = [name for i, name in enumerate(names) if i != lead]
     rows = records.checked()
     sample = list(islice(rows, max(1, _SAMPLED_CELLS // len(names))))
@@ -252,11 +250,11 @@ def grid_of_records(
             leading.append(unescaped(row[lead].strip()))
             cells.add(leading[-1], [*row[:lead], *row[lead + 1 :]])
 
-    # A way of writing numbers may show only below the rows looked at first.
+    # The number format may become clear only after the first rows.
     evidence.look(cell for (n, _), cell in cells.text.items() if n >= len(sample))
     values, text, written = np.array(cells.values), cells.text, cells.written
     for i, more in cells.often_text.items():
-        # Of a column that is mostly text, the first cells may have been taken for numbers.
+        # The first cells of a column that is mostly text may have been read as numbers.
         for n, (_, row) in enumerate(sample if more > 0 else ()):
             if not np.isnan(values[n, i]):
                 written[n, i] = unescaped(row[i if lead is None or i < lead else i + 1])
@@ -293,12 +291,12 @@ def grid_of_rows(
     text_columns: Collection[str],
     style: Style,
 ) -> Grid:
-    """Read some rows of a table of which it is known how it is written.
+    """Read some rows of a table whose format is known.
 
     Parameters
     ----------
     records : Records
-        What the rows are of.
+        Table of the rows.
     rows : list of (number, cells)
         Some of its rows, one after the other.
     lead : int or None
@@ -329,7 +327,7 @@ def grid_of_rows(
 def _filled_width(
     columns: list[str], values: npt.NDArray[np.float64], text: dict[tuple[int, int], str]
 ) -> int:
-    """How many columns there are without those at the end that have neither name nor content."""
+    """Number of columns without those at the end that have neither name nor content."""
     width = len(columns)
     if columns[-1]:
         return width
@@ -342,8 +340,8 @@ def _filled_width(
 
 
 def holds_names(names: list[str], cells: list[str]) -> bool:
-    """Tell whether the first column holds the names of the rows."""
-    # The only column of a file can but be data; and one wrong cell does not make a feature a name.
+    """Whether the first column contains the names of the rows."""
+    # A single column is data, and one wrong cell does not turn a feature into names.
     if is_heading_of_names(names[0], cells):
         return True
     if len(names) == 1:
@@ -363,11 +361,11 @@ def _is_missing(cell: str) -> bool:
 
 
 def id_position(names: list[str], id_column: str | int | None, source: str) -> int | None:
-    """Return the position of the names of the rows, or None if the cells have to decide."""
+    """Return the position of the names of the rows, or None if the cells decide."""
     if isinstance(id_column, int):
         if not 0 <= id_column < len(names):
             raise InputError(
-                f"{source} has {len(names)} columns, so id_column={id_column} is none of them; "
+                f"{source} has {len(names)} columns, so id_column={id_column} does not exist; "
                 f"give a position from 0 to {len(names) - 1}."
             )
         return id_column

@@ -1,11 +1,11 @@
-"""The scikit-learn face of rankfactor.
+"""The scikit-learn interface of rankfactor.
 
 Names are imported on first use: the command line fits without scikit-learn.
 """
 
 from rankfactor.lazy import importer
 
-TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
+TYPE_CHECKING = False  # known to type checkers; avoids importing typing
 if TYPE_CHECKING:
     from rankfactor.estimators.rank_residuals import RankResiduals
     from rankfactor.estimators.scikit_learn import RankFactorAnalysis, RankFactorClassifier

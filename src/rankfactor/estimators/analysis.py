@@ -1,4 +1,4 @@
-"""`RankFactorAnalysis`, but for scikit-learn: factors without labels."""
+"""`RankFactorAnalysis` without its scikit-learn base: factors without labels."""
 
 from __future__ import annotations
 
@@ -36,77 +36,78 @@ class PlainAnalysis(FactorModel):
         How features relate to factors; ranks need no transform of the data. With ``blocks`` also a
         dictionary from block to any of these.
     n_factors : int or "auto", default "auto"
-        "auto" chooses the number by parallel analysis on the ranks
-        (`rankfactor.engine.parallel_analysis`): as many factors as eigenvalues of the table exceed
+        "auto" chooses the number by parallel analysis of the ranks
+        (`rankfactor.engine.parallel_analysis`): the number of eigenvalues of the table that exceed
         those of permuted tables, at least 1 and at most 50. ``posterior_.factor_count`` has the
-        eigenvalues. A number is the most factors there can be; those that the data do not need
-        switch off.
+        eigenvalues. A number is the maximum; factors that the data do not need switch off.
     margin : float or "auto", default "auto"
-        Margin of the rank likelihood: the weight of the table against the prior. Larger values
-        keep more and weaker factors, smaller ones fewer. "auto" is 0.05; where the number of
-        factors is chosen, too, it is larger for a table of fewer than 40 features, as in
-        `RankFactorClassifier`. With a given number it would keep every factor.
+        Margin of the rank likelihood: the weight of the table against the prior. Larger values keep
+        more and weaker factors, smaller ones fewer. "auto" is 0.05; if the number of factors is
+        also "auto", it is larger for a table of fewer than 40 features, as in
+        `RankFactorClassifier`. With a given number a larger margin would keep every factor.
         ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
-        Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
+        Maximum number of cuts per feature in the rank likelihood, up to 254: the resolution of
+        ranks.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
     blocks : None, list or dict, default None
         The block (source, modality) of every feature, in their order or by feature name. Each block
-        has shrinkage scales of its own, so that a factor can be switched off in one and not in
-        another, and may have a likelihood of its own; ``r2_by_block_`` says how much of each block
-        a factor explains.
+        has its own shrinkage scales, so that a factor can be switched off in one block and not in
+        another, and may have its own likelihood; ``r2_by_block_`` is the variance of each block
+        that a factor explains.
     covariates : list of str or None, default None
         Columns of X (or of an AnnData's obs) that are not features, such as age, sex or batch; text
-        is one level per value. New tables need them as well.
+        has one level per value. New tables need them as well.
     covariate_use : {"regress", "block"}, default "regress"
-        "regress" takes from each feature what the covariates say of it on the rank scale
-        (`rankfactor.estimators.RankResiduals`); "block" enters them as features of a block
+        "regress" removes the linear effect of the covariates from each feature on the rank scale
+        (`rankfactor.estimators.RankResiduals`); "block" adds them as features of a block
         "covariates".
     engine : {"vb", "gibbs"} or Gibbs, default "vb"
-        Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,
+        Variational Bayes, or Gibbs sampling initialised by it; `Gibbs` sets the number of draws,
         chains and so on.
     max_iter : int, default 500
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default 2e-4
         Relative change of the ELBO at which the fit has converged.
     n_restarts : int, default 1
         Starting points; the fit with the highest ELBO is kept.
     checkpoint : path or None, default None
-        Folder that the fit is written to as it goes on. A fit of the same problem with the same
-        folder resumes from there. It needs ``random_state`` to be a whole number. Under Gibbs
-        sampling it has the chains as well, unless ``Gibbs(checkpoint=...)`` names another folder.
+        Folder for checkpoints during the fit. A fit of the same problem with the same folder
+        resumes from there. It needs an integer ``random_state``. With Gibbs sampling it also stores
+        the chains, unless ``Gibbs(checkpoint=...)`` names another folder.
     missing_features : {"error", "missing"}, default "error"
         What to do when a new DataFrame lacks features of the model.
     random_state : int, RandomState or None
         Seed.
     n_threads : int or None
-        Threads; None uses every core. The answer does not depend on it.
+        Threads; None uses every core. Results do not depend on it.
     progress : callable or None
-        Called with iteration, ELBO and its relative change. Of a table of many samples its method
-        ``stage(name, done, total)``, if it has one, is told how far reading, coding and passes are.
+        Called with iteration, ELBO and its relative change. For a large table its method
+        ``stage(name, done, total)``, if it has one, is called with the progress of reading, coding
+        and passes.
     memory : str, float or None, default None
-        Most memory that codes and scores may take, such as "2GB"; beyond it they lie in scratch
-        files, and the table is read chunk by chunk. The model then keeps no training samples. None
-        sets no limit.
+        Memory limit for codes and scores, such as "2GB"; above it they are kept in scratch files,
+        and the table is read chunk by chunk. The model then keeps no training samples. None sets no
+        limit.
     scratch : str or None, default None
-        Folder of the scratch files; None is the system's folder for temporary files.
+        Folder of the scratch files; None uses the system's temporary folder.
     cluster : distributed.Client, str or None, default None
         A Dask cluster whose workers hold the samples of a large table: a client, the address of a
         scheduler ("tcp://host:8786") or "local:2" for two processes on this machine. The result is
-        that of a fit in this process.
+        the same as in this process.
     views : None, list or dict, default None
         Deprecated: the former name of ``blocks``.
 
     Attributes
     ----------
     loadings_ : array, shape (n_features, n_factors)
-        The model's own, of scores of unit variance.
+        Loadings of the model, for scores of unit variance.
     structure_ : array, shape (n_features, n_factors)
         Correlations of features and scores in the training table, between -1 and 1: the loadings
         that tables, figures and reports show.
     scores_ : array, shape (n_samples, n_factors)
-        Label-free, of unit variance, in the order of what the factors explain.
+        Label-free scores of unit variance, ordered by the variance that the factors explain.
     elbo_ : float
     n_iter_ : int
     n_active_ : int
@@ -116,7 +117,7 @@ class PlainAnalysis(FactorModel):
     r2_ : float
         Share of the variance of the features' ranks that the factors explain.
     r2_by_factor_ : Series
-        The part of it that each factor explains; they add up to ``r2_``.
+        Share that each factor explains; shares add up to ``r2_``.
     r2_by_block_ : DataFrame, blocks x factors
         Share of each block's variance that each factor explains.
     posterior_ : Posterior
@@ -176,7 +177,7 @@ class PlainAnalysis(FactorModel):
 
     @property
     def _margin(self) -> float | str:
-        """The margin that is asked of the likelihood."""
+        """Margin passed to the likelihood."""
         given = self.n_factors != AUTO and self.margin == "auto"
         return MarginRank.margin if given else self.margin
 
@@ -193,10 +194,10 @@ class PlainAnalysis(FactorModel):
         Parameters
         ----------
         X : DataFrame, array-like, sparse matrix, AnnData, path or TableStream
-            Of shape (n_samples, n_features); a path names a file that is read chunk by chunk
-            (`rankfactor.data.streams`).
-            NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
-            Gaussian and ordinary rank likelihoods and where covariates are regressed out.
+            Shape (n_samples, n_features); a path names a file that is read chunk by chunk
+            (`rankfactor.data.streams`). NaN = missing; entries not stored in a sparse matrix are
+            zero. A sparse matrix is densified for the Gaussian and ordinary rank likelihoods and if
+            covariates are regressed out.
         y : ignored
         """
         settings, model = self._settings(), self._build_model()

@@ -1,10 +1,10 @@
-"""What the estimators share.
+"""Base class of the estimators.
 
-An estimator holds arguments: it checks them, builds a `Model` of parts and hands the table to
-`rankfactor.engine.fit.fit_posterior`. Everything it predicts comes from the `Posterior` it keeps.
+An estimator holds arguments: it checks them, builds a `Model` from parts and passes the table to
+`rankfactor.engine.fit.fit_posterior`. All predictions come from its `Posterior`.
 
-scikit-learn is imported only where one of its functions is needed, since it takes longer than a
-small fit; `rankfactor.estimators.scikit_learn` makes estimators of the classes here.
+scikit-learn is imported only where one of its functions is needed, since importing it takes longer
+than a small fit; `rankfactor.estimators.scikit_learn` adds its base classes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ENGINES: dict[str, Gibbs | None] = {"vb": None, "gibbs": Gibbs()}
 
 
 class FactorModel:
-    """What the estimators share: arguments, their checks, and encoding."""
+    """Base of the estimators: arguments, their checks, and encoding."""
 
     # Set by the constructors of the estimators.
     n_factors: int | str
@@ -84,25 +84,25 @@ class FactorModel:
 
     @classmethod
     def from_posterior(cls, posterior: Posterior, **arguments: Any) -> Self:
-        """A fitted estimator of a posterior, such as that of a model file.
+        """A fitted estimator from a posterior, such as one loaded from a model file.
 
         Parameters
         ----------
         posterior : Posterior
         **arguments
-            Of the estimator, such as ``missing_features`` or ``n_threads``. What was learned is the
-            posterior's; only a new fit looks at the others.
+            Arguments of the estimator, such as ``missing_features`` or ``n_threads``. Others matter
+            only for a new fit; the learned state is that of the posterior.
         """
         return cls(**arguments)._keep(posterior)
 
     def _keep(self, posterior: Posterior) -> Self:
-        """Keep a posterior, and what scikit-learn asks of its table."""
+        """Store a posterior and the attributes of its table that scikit-learn requires."""
         self.posterior_ = posterior
         remember_columns(self, posterior.plan)
         return self
 
     def _learn(self, X: Any, model: Model) -> tuple[FeaturePlan, TrainingTable]:
-        """How a table becomes features, and its values."""
+        """Feature plan of a table, and its values."""
         covariates = self.covariates
         return FeaturePlan.learn(
             X,
@@ -115,7 +115,7 @@ class FactorModel:
         )
 
     def _blocks(self) -> Blocks:
-        """The blocks, be they given by the argument's former name."""
+        """The blocks, also if given under the argument's former name."""
         if self.views is None:
             return self.blocks
         if self.blocks is not None:
@@ -130,7 +130,7 @@ class FactorModel:
         if not isinstance(likelihood, str):
             return likelihood
         kind = registered("likelihood", likelihood, DATA_LIKELIHOODS)
-        # Every argument of ours that the part has a field for.
+        # Every argument that is also a field of the part.
         given = {"margin": self._margin, "max_cuts": self.max_cuts}
         known = {field.name for field in fields(kind)} & given.keys()
         if self._margin == "auto" and not kind.has_auto_margin:
@@ -139,7 +139,7 @@ class FactorModel:
 
     @property
     def _margin(self) -> float | str:
-        """The margin that is asked of the likelihood."""
+        """Margin passed to the likelihood."""
         return self.margin
 
     def _shrinkage_part(self) -> AnyShrinkage:
@@ -149,7 +149,7 @@ class FactorModel:
         return self.shrinkage
 
     def _settings(self, **more: Any) -> FitSettings:
-        """The arguments that say how to fit, checked; ``more`` are those of a classifier."""
+        """Checked settings of the fit; ``more`` are those of a classifier."""
         check_count("max_iter", self.max_iter)
         check_count("n_restarts", self.n_restarts)
         if self.n_threads is not None:
@@ -198,7 +198,7 @@ class FactorModel:
         return gibbs  # type: ignore[no-any-return]
 
     def _check_fitted(self) -> None:
-        """Refuse to predict before a fit, in scikit-learn's words."""
+        """Refuse to predict before a fit, with scikit-learn's error."""
         if not hasattr(self, "posterior_"):
             from sklearn.utils.validation import check_is_fitted
 
@@ -220,7 +220,7 @@ class FactorModel:
         Returns
         -------
         array, shape (n_samples, n_factors)
-            Posterior means, without any label seen.
+            Posterior means, computed without labels.
         """
         values = self._match(X)
         with workers(self.n_threads, math.prod(values.shape)) as pool:
@@ -258,7 +258,7 @@ class FactorModel:
 
     @property
     def r2_by_factor_(self) -> pd.Series:
-        """The part of `r2_` that each factor explains; they add up to it."""
+        """Share of `r2_` that each factor explains; shares add up to it."""
         posterior = self.posterior_
         return pd.Series(posterior.shares, posterior.factor_names, name="r2")
 
@@ -322,7 +322,7 @@ class FactorModel:
 
 
 def registered(argument: str, name: str, registry: dict[str, Any]) -> Any:
-    """Part of that name, or an error that lists the names there are."""
+    """Part of that name, or an error that lists the known names."""
     if name not in registry:
         raise InputError(
             f"{argument} must be one of {', '.join(registry)}, not {name!r}."

@@ -1,4 +1,4 @@
-"""`RankFactorClassifier`, but for scikit-learn: factors and the classifiers built on them."""
+"""`RankFactorClassifier` without its scikit-learn base: factors and their classifiers."""
 
 from __future__ import annotations
 
@@ -69,21 +69,22 @@ class PlainClassifier(Deciding):
         ordinary rank), linear or nonlinear decisions, and classifier. The code or the plain name
         in brackets.
     n_factors : int or "auto", default 20
-        Most factors; those that the data do not need switch off. "auto" chooses the number by
-        parallel analysis on the ranks (`rankfactor.engine.parallel_analysis`): as many factors as
-        eigenvalues of the table exceed those of permuted tables, at least 1 and at most 50.
+        Maximum number of factors; those that the data do not need switch off. "auto" chooses the
+        number by parallel analysis of the ranks (`rankfactor.engine.parallel_analysis`): the number
+        of eigenvalues of the table that exceed those of permuted tables, at least 1 and at most 50.
         ``posterior_.factor_count`` has the eigenvalues.
     margin : float or "auto", default "auto"
         Margin of the rank likelihood: the weight of the table against the prior. Larger values
-        keep more and weaker factors, smaller ones fewer. "auto" is 0.05; of a table of fewer than
-        40 features 2 over their number, 0.2 at most, since few features weigh too little.
-        ``posterior_.model.data.margin`` says which it was.
+        keep more and weaker factors, smaller ones fewer. "auto" is 0.05; for a table of fewer than
+        40 features it is 2 divided by their number, at most 0.2, since few features weigh too
+        little. ``posterior_.model.data.margin`` is the value used.
         ``likelihood=MarginRank(margin_shape=...)`` infers it, which needs a strong prior.
     max_cuts : int, default 16
-        Most cuts of a feature in the rank likelihood, at most 254: how finely ranks are resolved.
+        Maximum number of cuts per feature in the rank likelihood, up to 254: the resolution of
+        ranks.
     class_weight : None, "balanced" or dict, default None
-        Weight of the labels of a class; with several label columns also a dictionary from the
-        column's name to any of these.
+        Weight of a class; with several label columns also a dictionary from the column's name to
+        any of these.
     training : {"auto", "bayes", "label-free", "predictive"}, default "auto"
         "label-free" fits factors to the table alone and classifiers to their scores, and to what
         the factors leave of the table (``residual``). "bayes" is joint mean field; afterwards the
@@ -95,101 +96,101 @@ class PlainClassifier(Deciding):
         "label-free"; and "bayes" with a warning if label-free factors explain less than 0.1 % of
         the table (docs/reference/defaults.md). ``posterior_.training`` says which it was.
     residual : "auto" or bool, default "auto"
-        Whether decisions have a second part beside the factors: one weight a feature for what the
-        factors leave of it, so that a class that is not among the leading factors is still told.
-        "auto" is True after label-free training, of a nonlinear model below 500 samples; not
-        under Gibbs sampling.
-        ``residual_share_`` says how much of a decision it carries.
+        Whether decisions have a second part beside the factors: one weight per feature for its
+        residual, so that classes that are not visible in the leading factors can still be
+        predicted. "auto" is True after label-free training (for a nonlinear model only below 500
+        samples), and False with Gibbs sampling. ``residual_share_`` is its share of a decision.
     label_weight : float or "auto", default 3.0
-        How much predictive training heeds the labels; "auto" chooses 0, 1, 3 or 10 by
-        cross-validation within the training data, which costs twelve fits more.
+        Weight of the labels in predictive training; "auto" chooses 0, 1, 3 or 10 by
+        cross-validation within the training data, which costs twelve more fits.
     experts : {"auto", "kernel", "mixed", "per_component"}, default "auto"
         How a nonlinear model decides (docs/howto/models.md). "kernel": a radial kernel on
-        label-free scores, beside a linear part, with settings chosen by hidden labels; "mixed":
+        label-free scores, beside a linear part, with settings chosen on held-out labels; "mixed":
         local deviations from a shared classifier, fitted to their mixed decision after the factors;
-        "per_component": the paper's Dirichlet-process mixture of the scores, with a classifier to
-        a component. "auto" is "kernel" where that predicts hidden labels better than a linear
-        classifier by two standard errors, else the linear model; "mixed" under Gibbs sampling.
+        "per_component": the paper's Dirichlet-process mixture of the scores, with one classifier
+        per component. "auto" is "kernel" if it predicts held-out labels better than a linear
+        classifier by two standard errors, else the linear model; "mixed" with Gibbs sampling.
     n_components : int, default 10
-        Local classifiers of a nonlinear model, at most; a kernel has none.
+        Maximum number of local classifiers of a nonlinear model; a kernel has none.
     calibration : {"refit", "cross-validation", "none"}, default "refit"
-        How probabilities are calibrated: by a scale of a label column's decisions that makes
-        hidden training labels most probable. "refit" hides the labels of a fifth of the samples in
-        turn from the coefficients, and from predictive training as a whole; "cross-validation"
-        from the joint fit, too, which costs five fits more; "none" leaves decisions as they are.
-        Predicted classes are the same. A label column with fewer than five labels of a class is
-        not calibrated.
+        How probabilities are calibrated: by a scale of a label column's decisions that maximises
+        the likelihood of held-out training labels. "refit" holds out the labels of a fifth of the
+        samples in turn from the coefficients, and from predictive training as a whole;
+        "cross-validation" also from the joint fit, which costs five more fits; "none" leaves
+        decisions unchanged. Predicted classes are the same. A label column with fewer than five
+        labels of a class is not calibrated.
     likelihood, classifier : part or name, optional
-        In place of the model's own data likelihood or classifier. With ``blocks`` the likelihood
-        may be a dictionary, such as ``{"survey": "ordinal_probit", "proteins": "margin_rank"}``.
+        Data likelihood or classifier instead of the model's own. With ``blocks`` the likelihood may
+        be a dictionary, such as ``{"survey": "ordinal_probit", "proteins": "margin_rank"}``.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
     blocks : None, list or dict, default None
         The block (source, modality) of every feature, in their order or by feature name. Each block
-        has shrinkage scales of its own, so that a factor can be switched off in one and not in
-        another, and may have a likelihood of its own; ``r2_by_block_`` says how much of each block
-        a factor explains.
+        has its own shrinkage scales, so that a factor can be switched off in one block and not in
+        another, and may have its own likelihood; ``r2_by_block_`` is the variance of each block
+        that a factor explains.
     covariates : list of str or None, default None
         Columns of X (or of an AnnData's obs) that are not features, such as age, sex or batch; text
-        is one level per value. New tables need them as well.
+        has one level per value. New tables need them as well.
     covariate_use : {"regress", "block"}, default "regress"
-        "regress" takes from each feature what the covariates say of it on the rank scale
-        (`rankfactor.estimators.RankResiduals`); "block" enters them as features of a block
+        "regress" removes the linear effect of the covariates from each feature on the rank scale
+        (`rankfactor.estimators.RankResiduals`); "block" adds them as features of a block
         "covariates".
     engine : {"vb", "gibbs"} or Gibbs, default "vb"
-        Variational Bayes, or Gibbs sampling that starts from it; `Gibbs` sets the number of draws,
+        Variational Bayes, or Gibbs sampling initialised by it; `Gibbs` sets the number of draws,
         chains and so on.
     max_iter : int, default 500
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default 2e-4
         Relative change of the ELBO at which the fit has converged.
     n_restarts : int, default 1
         Starting points; the fit with the highest ELBO is kept.
     checkpoint : path or None, default None
-        Folder that the fit is written to as it goes on. A fit of the same problem with the same
-        folder resumes from there. It needs ``random_state`` to be a whole number. Under Gibbs
-        sampling it has the chains as well, unless ``Gibbs(checkpoint=...)`` names another folder.
+        Folder for checkpoints during the fit. A fit of the same problem with the same folder
+        resumes from there. It needs an integer ``random_state``. With Gibbs sampling it also stores
+        the chains, unless ``Gibbs(checkpoint=...)`` names another folder.
     missing_features : {"error", "missing"}, default "error"
         What to do when a new DataFrame lacks features of the model.
     random_state : int, RandomState or None
         Seed.
     n_threads : int or None
-        Threads; None uses every core. The answer does not depend on it.
+        Threads; None uses every core. Results do not depend on it.
     progress : callable or None
-        Called with iteration, ELBO and its relative change. Of a table of many samples its method
-        ``stage(name, done, total)``, if it has one, is told how far reading, coding and passes are.
+        Called with iteration, ELBO and its relative change. For a large table its method
+        ``stage(name, done, total)``, if it has one, is called with the progress of reading, coding
+        and passes.
     memory : str, float or None, default None
-        Most memory that codes and scores may take, such as "2GB"; beyond it they lie in scratch
-        files, and the table is read chunk by chunk. The model then keeps no training samples. None
-        sets no limit.
+        Memory limit for codes and scores, such as "2GB"; above it they are kept in scratch files,
+        and the table is read chunk by chunk. The model then keeps no training samples. None sets no
+        limit.
     scratch : str or None, default None
-        Folder of the scratch files; None is the system's folder for temporary files.
+        Folder of the scratch files; None uses the system's temporary folder.
     cluster : distributed.Client, str or None, default None
         A Dask cluster whose workers hold the samples of a large table: a client, the address of a
         scheduler ("tcp://host:8786") or "local:2" for two processes on this machine. The result is
-        that of a fit in this process.
+        the same as in this process.
     views : None, list or dict, default None
         Deprecated: the former name of ``blocks``.
 
     Attributes
     ----------
     classes_ : array, or list of arrays
-        Labels in increasing order; a list with several label columns.
+        Labels in increasing order; a list if there are several label columns.
     coef_, intercept_ : array, shapes (n_rows, n_factors) and (n_rows,)
-        Coefficients that predict, fitted to label-free scores. One row for two classes, else one
-        per class; label columns one after another.
+        Coefficients used for prediction, fitted to label-free scores. One row for two classes, else
+        one per class; label columns one after another.
     residual_share_ : array, shape (n_rows,)
-        How much of each decision's variance over the training samples the residual carries, in
-        place of the factors; zero where decisions have one part.
+        Share of each decision's variance over the training samples due to the residual rather than
+        the factors; zero for decisions without a residual part.
     joint_coef_ : array, shape (n_rows, n_factors)
-        Coefficients of the joint fit; ``coef_`` after other training, which has none.
+        Coefficients of the joint fit; equal to ``coef_`` after other training.
     loadings_ : array, shape (n_features, n_factors)
-        The model's own, of scores of unit variance.
+        Loadings of the model, for scores of unit variance.
     structure_ : array, shape (n_features, n_factors)
         Correlations of features and scores in the training table, between -1 and 1: the loadings
         that tables, figures and reports show.
     scores_ : array, shape (n_samples, n_factors)
-        Label-free, of unit variance, in the order of what the factors explain.
+        Label-free scores of unit variance, ordered by the variance that the factors explain.
     elbo_ : float
     n_iter_ : int
     n_active_ : int
@@ -201,7 +202,7 @@ class PlainClassifier(Deciding):
     r2_ : float
         Share of the variance of the features' ranks that the factors explain.
     r2_by_factor_ : Series
-        The part of it that each factor explains; they add up to ``r2_``.
+        Share that each factor explains; shares add up to ``r2_``.
     r2_by_block_ : DataFrame, blocks x factors
         Share of each block's variance that each factor explains.
     posterior_ : Posterior
@@ -300,7 +301,7 @@ class PlainClassifier(Deciding):
         )
 
     def _classifier_settings(self, model: Model) -> FitSettings:
-        """All settings of a fit; refuses training that the model does not have."""
+        """All settings of a fit; unsupported training is refused."""
         registered("calibration", self.calibration, dict.fromkeys(CALIBRATION))
         if self.training not in TRAINING:
             raise InputError(
@@ -340,18 +341,18 @@ class PlainClassifier(Deciding):
         Parameters
         ----------
         X : DataFrame, array-like, sparse matrix, AnnData, path or TableStream
-            Of shape (n_samples, n_features); a path names a file that is read chunk by chunk
-            (`rankfactor.data.streams`).
-            NaN = missing; what a sparse matrix does not store is zero. It is made dense for the
-            Gaussian and ordinary rank likelihoods and where covariates are regressed out. Columns
-            of words become 0/1 features (`rankfactor.features.words`).
+            Shape (n_samples, n_features); a path names a file that is read chunk by chunk
+            (`rankfactor.data.streams`). NaN = missing; entries not stored in a sparse matrix are
+            zero. A sparse matrix is densified for the Gaussian and ordinary rank likelihoods and if
+            covariates are regressed out. Columns of words become 0/1 features
+            (`rankfactor.features.words`).
         y : array-like, Series or DataFrame, shape (n_samples,) or (n_samples, n_tasks)
-            One or more label columns; NaN or None = unknown. A Series or DataFrame with the same
-            index as a DataFrame X in another order is refused rather than matched by position.
-            With an AnnData X also the name, or a list of names, of columns of its obs.
+            One or more label columns; NaN or None = unknown. A Series or DataFrame with the index
+            of a DataFrame X in a different order is refused rather than matched by position. With
+            an AnnData X also the name, or a list of names, of columns of its obs.
         groups : array-like or Series, shape (n_samples,), optional
-            Samples of one group, such as those of a patient, stay together where calibration and
-            ``label_weight="auto"`` divide them.
+            Samples of a group, such as those of a patient, stay together when calibration and
+            ``label_weight="auto"`` split the samples.
 
         Warns
         -----
@@ -428,23 +429,23 @@ class PlainClassifier(Deciding):
 
     @property
     def classes_(self) -> Any:
-        """Labels in increasing order; a list with several label columns."""
+        """Labels in increasing order; a list if there are several label columns."""
         classes = [task.classes for task in self._fitted.tasks]
         return classes[0] if self._single else classes
 
     @property
     def coef_(self) -> Floats:
-        """Coefficients that predict, shape (n_rows, n_factors)."""
+        """Coefficients used for prediction, shape (n_rows, n_factors)."""
         return self._fitted.rows.mean[:, :-1]
 
     @property
     def intercept_(self) -> Floats:
-        """Intercepts that predict, shape (n_rows,)."""
+        """Intercepts used for prediction, shape (n_rows,)."""
         return self._fitted.rows.mean[:, -1]
 
     @property
     def residual_share_(self) -> Floats:
-        """Share of every row's decision that the residual carries, shape (n_rows,)."""
+        """Share of every row's decision due to the residual, shape (n_rows,)."""
         return self.posterior_.residual_share
 
     @property

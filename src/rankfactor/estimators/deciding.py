@@ -1,4 +1,4 @@
-"""What a fitted classifier says of samples: classes, probabilities, decisions and intervals."""
+"""Predictions of a fitted classifier: classes, probabilities, decisions and intervals."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from rankfactor.typing import Floats
 class Deciding(FactorModel):
     """Prediction from the classifiers of a fitted model, at label-free scores."""
 
-    _single: bool  # whether one label column was given, so that answers are no lists
+    _single: bool  # whether a single label column was given, so that results are not lists
 
     def _keep(self, posterior: Posterior) -> Self:
-        """Keep a posterior, which must have labels."""
+        """Store a posterior, which must have labels."""
         if posterior.classifiers is None:
             raise InputError(
                 "this model was fitted without labels: use RankFactorAnalysis.from_posterior."
@@ -46,7 +46,7 @@ class Deciding(FactorModel):
 
         Returns
         -------
-        array, or list of arrays with several label columns
+        array, or list of arrays if there are several label columns
             Shape (n_samples,) for two classes, where positive means ``classes_[1]``, else
             (n_samples, n_classes).
         """
@@ -72,10 +72,10 @@ class Deciding(FactorModel):
         return self._unwrap(self.posterior_.probabilities(decision))
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Any:
-        """Intervals of the decisions of new samples, after Gibbs sampling; else their spread.
+        """Intervals of the decisions of new samples, after Gibbs sampling; otherwise their spread.
 
-        Those of variational Bayes are much too narrow: at level 0.9 they hold the true decision of
-        simulated samples in about half of the cases (docs/howto/models.md).
+        Intervals of variational Bayes are much too narrow: at level 0.9 they contain the true
+        decision of simulated samples in about half of the cases (docs/howto/models.md).
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Deciding(FactorModel):
         return self._unwrap(self._fitted.by_task(ends))
 
     def responsibilities(self, X: Any) -> Floats:
-        """Weights that the components of a nonlinear model have at new samples, without labels.
+        """Weights of the components of a nonlinear model at new samples, without labels.
 
         Returns
         -------
@@ -106,12 +106,12 @@ class Deciding(FactorModel):
             return self.posterior_.component_weights(values, pool)
 
     def explain(self, X: Any) -> dict[str, Explanation]:
-        """What each feature adds to every decision of new samples (`Posterior.explain`)."""
+        """Contribution of each feature to every decision of new samples (`Posterior.explain`)."""
         self._check_fitted()
         return self.posterior_.explain(X, self.missing_features, self.n_threads)
 
     def feature_effects(self, X: Any = None) -> pd.DataFrame:
-        """What moving each feature from its first to its third quartile does to the decisions.
+        """Effect on the decisions of moving each feature from its first to its third quartile.
 
         Averaged over the training samples, or over those of ``X`` (`Posterior.feature_effects`).
         """

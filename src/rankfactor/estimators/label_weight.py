@@ -1,9 +1,9 @@
 """The weight of the labels in predictive training, chosen by cross-validation.
 
 Every candidate is fitted without each of a few folds of the training data in turn; the one with the
-largest area under the ROC curve, averaged over folds and label columns, is taken, the smaller of
-equals. Samples that belong together, such as those of one patient, are kept together if their
-groups are given; if not, the choice leans towards larger weights.
+largest AUC, averaged over folds and label columns, is taken; ties go to the smaller. Samples that
+belong together, such as those of one patient, are kept together if groups are given; otherwise the
+choice is biased towards larger weights.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def choose_label_weight(
 ) -> float:
     """The best of `CANDIDATES` for a table and class numbers (N, n_tasks).
 
-    The arguments of the estimator are those of the fits, but for the weight, the seed and the
-    progress. The table is as given, so that covariates and all else are learned within the folds.
-    If the groups (N,) leave no fold that has all classes the default is taken, with a warning.
+    The fits use the arguments of the estimator except the weight, the seed and the progress. The
+    table is as given, so that covariates and everything else are learned within the folds. If the
+    groups (N,) leave no fold with all classes, the default is used, with a warning.
     """
     columns = {}
     for task, column in zip(tasks, class_index.T, strict=True):
@@ -54,18 +54,18 @@ def choose_label_weight(
     labels = pd.DataFrame(columns)
     if groups is not None and groups.max() + 1 < N_FOLDS:
         raise InputError(
-            f"label_weight='auto' divides samples into {N_FOLDS} parts, and there are "
-            f"{groups.max() + 1} groups only: set a number."
+            f"label_weight='auto' splits samples into {N_FOLDS} parts, and there are only "
+            f"{groups.max() + 1} groups: set a number."
         )
     folds = make_folds(
         tasks, class_index, n_folds=N_FOLDS, n_repeats=1, groups=groups, random_state=seed
     )
-    # Groups can leave a part without one of the classes: it has nothing to say.
+    # Groups can leave a part without one of the classes, which then has no score.
     folds = [fold for fold in folds if not any(gaps(tasks, class_index, fold))]
     if not folds:
         warnings.warn(
-            "the groups leave no part of the samples with all classes, so label_weight='auto' has "
-            f"nothing to choose by: {Predictive.label_weight:g} is taken.",
+            "the groups leave no part of the samples with all classes, so label_weight='auto' "
+            f"cannot choose: using {Predictive.label_weight:g}.",
             UserWarning,
             stacklevel=3,
         )
@@ -77,7 +77,7 @@ def choose_label_weight(
 
     means = choose(CANDIDATES, folds, measure).scores
     logger.info("areas under the curve for label_weight %s: %s", CANDIDATES, means)
-    return CANDIDATES[int(np.argmax(means))]  # not rounded, as in all that is published
+    return CANDIDATES[int(np.argmax(means))]  # not rounded, as in the published results
 
 
 def _area(
@@ -101,7 +101,7 @@ def _area(
     train, answers = _take(table, fold.train), labels.iloc[fold.train]
     answers = answers.set_axis(getattr(train, "index", range(len(answers))))
     with warnings.catch_warnings():
-        # What is wrong with the table is said of the whole of it.
+        # Problems of the table were already reported for the whole table.
         warnings.simplefilter("ignore")
         parts = model.fit(train, answers).decision_function(_take(table, fold.test))
     areas = []

@@ -1,8 +1,8 @@
-"""Tables of many samples, in memory, in files or on a cluster, for the estimators.
+"""Large tables in memory, in files or on a cluster, for the estimators.
 
-A table is surveyed in one pass (`rankfactor.features.survey`); the plan is learned from the sampled
-rows, and a fit goes by shards (`rankfactor.engine.large`). Tables of up to `LARGE` samples are
-fitted whole, wherever they come from.
+A table is surveyed in one pass (`rankfactor.features.survey`); the plan is learned from sampled
+rows, and the fit works on shards (`rankfactor.engine.large`). Tables of up to `LARGE` samples are
+fitted whole.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ LARGE = 2**15  # samples up to which a table is fitted whole
 
 
 def as_stream(X: Any, estimator: FactorModel, model: Model, settings: FitSettings) -> Any:
-    """The table as a stream where it is to be fitted by shards or read from a file; else None.
+    """The table as a stream if it is fitted by shards or read from a file; else None.
 
-    A table in memory that has few samples, or a model without a fit by shards, goes the usual way
-    unless an amount of memory says otherwise.
+    A table in memory with few samples, or a model without a sharded fit, is fitted as usual unless
+    a memory limit is set.
     """
     if estimator.memory is not None:
-        bytes_of(estimator.memory)  # refuses what is no amount
+        bytes_of(estimator.memory)  # refuses invalid amounts
     asked = estimator.memory is not None or estimator.cluster is not None
     if asked or isinstance(X, TableStream | str | Path) or is_collection(X):
         return _opened(X, estimator)
@@ -59,7 +59,7 @@ def as_stream(X: Any, estimator: FactorModel, model: Model, settings: FitSetting
 
 
 def _opened(X: Any, estimator: FactorModel) -> TableStream:
-    """A stream of the table, with the covariates that are asked for; one that is given has them."""
+    """A stream of the table with the requested covariates; a given stream already has them."""
     if isinstance(X, TableStream):
         return X
     stream = DaskStream(X) if is_collection(X) else open_stream(X)
@@ -68,7 +68,7 @@ def _opened(X: Any, estimator: FactorModel) -> TableStream:
 
 
 def stays_in_memory(X: Any, estimator: FactorModel) -> bool:
-    """Whether a table is held by the caller, with no limit of memory: its samples are kept."""
+    """Whether the caller holds the table in memory without a limit, so that samples are kept."""
     elsewhere = isinstance(X, TableStream | str | Path) or is_collection(X)
     return estimator.memory is None and not elsewhere
 
@@ -77,7 +77,7 @@ def stays_in_memory(X: Any, estimator: FactorModel) -> bool:
 def cluster_of(estimator: FactorModel, stream: TableStream) -> Iterator[Any]:
     """A client of the cluster that a fit runs on; None for this process.
 
-    A Dask collection without ``cluster`` runs on the client that is there, if there is one.
+    A Dask collection without ``cluster`` runs on the current client, if there is one.
     """
     if estimator.cluster is None and not isinstance(stream, DaskStream):
         yield None
@@ -99,7 +99,7 @@ def _is_sparse(X: Any) -> bool:
 
 
 def labelled(stream: TableStream, y: Any) -> TableStream:
-    """The stream without its label columns, where ``y`` names some; labels are read with it."""
+    """The stream without its label columns, if ``y`` names some; labels are read with it."""
     named = [y] if isinstance(y, str) else y
     if not isinstance(named, list) or not named or not all(isinstance(one, str) for one in named):
         return stream
@@ -127,7 +127,7 @@ def labels_of(stream: TableStream, y: Any, names: Any) -> Any:
 
 @dataclass(frozen=True)
 class Prepare:
-    """From rows as given to the values that a model sees; workers of a cluster get a copy."""
+    """Transform of rows to the values that a model sees; cluster workers get a copy."""
 
     plan: FeaturePlan
     sparse: bool
@@ -153,7 +153,7 @@ def fit_stream(
     Parameters
     ----------
     estimator : FactorModel
-        Whose arguments say how a table becomes features.
+        Its arguments define the features of the table.
     model : Model
     stream : TableStream
     found : Survey
@@ -174,7 +174,7 @@ def fit_stream(
     reason = why_not_large(model, settings)
     if reason is not None:
         raise InputError(reason)
-    # In random order, so that the first of them are a sample as well.
+    # In random order, so that the first of them are a random sample as well.
     order = np.random.default_rng(settings.seed).permutation(len(found.rows))
     plan, table = estimator._learn(rows_of(found.table, order), model)
     levels = found.feature_levels(plan)
@@ -206,7 +206,7 @@ def fit_stream(
 
 def surveyed(stream: TableStream, settings: FitSettings, memory: Any, client: Any) -> Survey:
     """The survey that a fit begins with."""
-    # From 1.9 GB on, the sample does not depend on the amount.
+    # Above 1.9 GB, the sample does not depend on the amount.
     most = SAMPLED_BYTES if memory is None else min(SAMPLED_BYTES, bytes_of(memory) // 7)
     if client is not None and isinstance(stream, DaskStream):
         return survey_parts(
@@ -218,7 +218,7 @@ def surveyed(stream: TableStream, settings: FitSettings, memory: Any, client: An
 
 
 def refuse_unfit(estimator: Any, n_samples: int) -> None:
-    """Refuse, before a table of so many samples is read, a model that cannot be fitted to it."""
+    """Refuse a model that cannot be fitted to a large table, before the table is read."""
     model = estimator._build_model()
     find = getattr(estimator, "_classifier_settings", lambda _: estimator._settings())
     reason = why_not_large(model, find(model))
@@ -227,6 +227,6 @@ def refuse_unfit(estimator: Any, n_samples: int) -> None:
 
 
 def core_of(found: Survey, seed: int) -> tuple[Any, Any]:
-    """Numbers of the samples that a fit begins with, and their rows as given."""
+    """Indices of the samples that initialise a fit, and their rows as given."""
     order = np.random.default_rng(seed).permutation(len(found.rows))[:CORE]
     return found.rows[order], rows_of(found.table, order)

@@ -18,8 +18,8 @@ def local_parts(preset: Preset, experts: object, n_components: Any) -> dict[str,
     ----------
     preset : Preset
     experts : {"auto", "kernel", "mixed", "per_component"}
-        "auto" is "kernel" where hidden labels gain by it. A linear model ignores "auto" and
-        "mixed", once the default.
+        "auto" is "kernel" if it improves the prediction of held-out labels. A linear model ignores
+        "auto" and "mixed", formerly the default.
     n_components : int
     """
     if experts not in EXPERTS:

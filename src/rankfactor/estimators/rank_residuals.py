@@ -1,21 +1,21 @@
 """`RankResiduals`: a scikit-learn transformer that regresses covariates out on the rank scale.
 
-What it does, and its limits:
+Method and limits:
 
-- Every feature becomes the normal scores of its ranks among the training samples, less what a
-  linear regression on the covariates says of them. The result does not depend on how a feature is
-  transformed, only on its ranks.
-- Only what is linear on that scale goes. Interactions of covariates, and a covariate that changes
-  the spread of a feature, stay.
-- Whatever of the labels goes along with the covariates goes too. Where patients are older than
-  controls, taking age out takes out part of the disease.
+- Every feature becomes the normal scores of its ranks among the training samples, minus their
+  linear regression on the covariates. The result depends only on the ranks of a feature, not on
+  its transform.
+- Only linear effects on that scale are removed. Interactions of covariates, and effects of a
+  covariate on the spread of a feature, remain.
+- Effects of the labels that are correlated with the covariates are removed as well. If patients are
+  older than controls, regressing out age removes part of the disease.
 - Ties are broken by the covariates: two zeros of people of different age have different residuals,
-  so a feature that is mostly zero becomes a picture of the covariates themselves. For sparse counts
+  so a feature that is mostly zero reflects mainly the covariates. For sparse counts
   ``covariate_use="block"`` of the estimators is the better choice.
-- Numbers are taken as they are: a numeric batch or site must be given as text.
+- Numbers are used as numeric: a numeric batch or site must be given as text.
 
 Everything is learned by `fit`, so within cross-validation from the training part alone. The
-estimators do the same by themselves with ``covariates=[...]``, and save it with the model.
+estimators do the same with ``covariates=[...]``, and save it with the model.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ __all__ = ["RankResiduals"]
 
 
 class RankResiduals(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Normal scores of every feature less what covariates say of them.
+    """Normal scores of every feature, minus their regression on covariates.
 
     Parameters
     ----------
     covariates : sequence of str, default ()
-        Columns of X (or of an AnnData's obs) to regress out and leave out; of an array without
-        names, their numbers. Text is one level per value; a missing covariate counts as the
-        training mean, which is said.
+        Columns of X (or of an AnnData's obs) to regress out and remove; for an array without names,
+        their numbers. Text has one level per value; a missing covariate is replaced by the training
+        mean, with a warning.
     max_knots : int, default 64
-        Most observed values that are kept of a feature, to place new values among them.
+        Maximum number of observed values kept per feature, used to rank new values.
 
     Attributes
     ----------
     plan_ : FeaturePlan
-        How a table becomes residuals.
+        Transform of a table to residuals.
     design_ : Design
-        How covariates become numbers.
+        Transform of covariates to numbers.
     regression_ : RankRegression
     n_features_in_ : int
         Columns of X, covariates among them.
@@ -141,7 +141,7 @@ class RankResiduals(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.plan_.names.astype(object)
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values and sparse matrices are welcome."""
+        """Tags: missing values and sparse matrices are supported."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -149,5 +149,5 @@ class RankResiduals(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _text(name: Any) -> str:
-    """Name of a column; those without one are known by number."""
+    """Name of a column; unnamed columns are identified by number."""
     return name if isinstance(name, str) else f"x{name}"

@@ -1,8 +1,8 @@
 """The estimators of scikit-learn: `RankFactorClassifier` and `RankFactorAnalysis`.
 
 Arguments, fits and predictions are those of plain classes, which the command line uses without
-scikit-learn. What is added here is what scikit-learn wants of an estimator: cloning, ``set_output``
-(only methods that a class has itself are wrapped, hence the assignments), tags.
+scikit-learn. Added here is what scikit-learn requires of an estimator: cloning, ``set_output``
+(which wraps only methods defined in the class itself, hence the assignments), tags.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rankfactor.estimators.classifier import PlainClassifier
 
 class _TableTags(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
-        """Missing values and sparse matrices are welcome."""
+        """Tags: missing values and sparse matrices are supported."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -35,7 +35,7 @@ class RankFactorClassifier(  # noqa: D101
     score = PlainClassifier.score
 
     def __sklearn_tags__(self) -> Any:
-        """Several label columns are welcome."""
+        """Tags: several label columns are supported."""
         tags = super().__sklearn_tags__()
         tags.target_tags.single_output = True
         tags.target_tags.multi_output = True

@@ -1,1 +1,1 @@
-"""From a user's table to the numbers that a model sees, and the same again for new samples."""
+"""From a user's table to the numbers that a model sees, and the same for new samples."""

@@ -1,22 +1,22 @@
-"""Covariates: columns that are known of every sample and are not themselves of interest.
+"""Covariates: known columns of the samples that are not themselves of interest.
 
 A `Design` turns columns such as age, sex and batch into numbers: numeric ones centred and scaled,
-text as one indicator per level but the first, centred too, so that zero stands for the training
-mean and is what a missing value gets. An `Adjustment` is what a model does with them:
+text as one indicator per level except the first, also centred, so that zero is the training mean,
+which also replaces missing values. An `Adjustment` is the use of covariates in a model:
 
 - ``"regress"``: they are regressed out of every feature on the rank scale (`RankRegression`);
-- ``"block"``: they enter the model as features of a block of their own.
+- ``"block"``: they enter the model as features in a separate block.
 
 The regression, for feature i with the normal scores s_in of its training ranks and a design c_n
 that begins with 1:
 
     b_i = argmin_b sum_{n seen} (s_in - b . c_n)^2,      residual  r_in = s_in - b_i . c_n.
 
-A feature keeps at most ``max_knots`` observed values with their normal scores (of the middle rank
-where values are tied). A value that lies between two of them has the mean of their scores, beyond
-the ends that of the nearest: unlike interpolation by distance this is the same after any increasing
-transform of the feature. What is kept is each feature's own, in increasing order: no sample can be
-read off it.
+A feature keeps at most ``max_knots`` observed values with their normal scores (of the mid-rank for
+ties). A value between two of them gets the mean of their scores, a value beyond the ends that of
+the nearest: unlike interpolation by distance, this is invariant to increasing transforms of the
+feature. Knots are stored per feature in increasing order, so no sample can be reconstructed from
+them.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from rankfactor.typing import Floats
 MAX_KNOTS = 64
 USES = ("regress", "block")
 _BLOCK = 512  # features regressed together
-# Samples alike in feature and covariates must stay tied, which the last bits would not let them;
-# and what is explained altogether leaves zeros, not rounding errors that have ranks.
+# Rounding keeps samples with equal feature and covariates tied, and makes fully explained values
+# zero instead of rounding errors with ranks.
 _DIGITS = 9
 
 
 @dataclass(frozen=True)
 class Covariate:
-    """How one column becomes numbers."""
+    """Transform of one column to numbers."""
 
     name: str
     levels: tuple[str, ...] | None  # of a text column in increasing order; None for a numeric one
-    # Training mean and standard deviation of a numeric column; of a text column the shares of the
-    # levels but the first, and ones.
+    # Training mean and standard deviation of a numeric column; for a text column the shares of all
+    # levels except the first, and ones.
     centre: tuple[float, ...]
     scale: tuple[float, ...]
 
@@ -74,7 +74,7 @@ class Covariate:
         if not varies:
             warnings.warn(
                 f"the column {name!r} does not vary among the training samples, so nothing is "
-                "learned of it.",
+                "learned from it.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -82,14 +82,14 @@ class Covariate:
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the features that the column makes: of two levels the second only."""
+        """Names of the features from the column: for two levels only the second."""
         if self.levels is None:
             return [self.name]
         shown = self.levels if len(self.levels) > 2 else self.levels[1:]
         return [f"{self.name}={level}" for level in shown]
 
     def raw(self, column: pd.Series[Any]) -> Floats:
-        """Numbers, or indicators of the levels but the first; NaN where missing, shape (N, p)."""
+        """Numbers, or indicators of levels except the first; NaN where missing, shape (N, p)."""
         if self.levels is None:
             return _numbers(self.name, column)[:, None]
         missing = column.isna().to_numpy()
@@ -136,7 +136,7 @@ class Design:
             if missing.any():
                 warnings.warn(
                     f"{int(missing.sum())} of {len(frame)} samples have no value of the covariate "
-                    f"{column.name!r}: the training mean stands in for it.",
+                    f"{column.name!r}: the training mean is used.",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -152,7 +152,7 @@ class Design:
     def features(self, frame: pd.DataFrame) -> Floats:
         """Covariates as features, NaN where missing, shape (N, q).
 
-        Of a text column every level has a feature, but of two levels the second only.
+        Every level of a text column has a feature; for two levels only the second.
         """
         parts = [np.zeros((len(frame), 0))]
         for number, column in enumerate(self.columns):
@@ -168,7 +168,7 @@ class Design:
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Design:
-        """Design of `to_list`'s values, whose tuples may have become lists."""
+        """Inverse of `to_list`; tuples may have become lists."""
 
         def whole(name: str, levels: Any, centre: Any, scale: Any) -> Covariate:
             levels = None if levels is None else tuple(levels)
@@ -178,11 +178,11 @@ class Design:
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:
-    if pd.api.types.is_numeric_dtype(column.dtype):  # truth values are numbers, too
+    if pd.api.types.is_numeric_dtype(column.dtype):  # booleans are also numbers
         return True
     if column.dtype != object:
         return False
-    # A frame of mixed columns, turned or cut, holds its numbers as objects.
+    # A frame of mixed columns, transposed or sliced, stores numbers as objects.
     known = column.dropna()
     return len(known) > 0 and all(isinstance(one, int | float | np.number) for one in known)
 
@@ -196,14 +196,14 @@ def _numbers(name: str, column: pd.Series[Any]) -> Floats:
         row = int(wrong.argmax())
         raise InputError(
             f"row {column.index[row]!r}, covariate {name!r} holds {column.iloc[row]!r}, which is "
-            "no finite number as in training: mend it, or mark it as missing (NaN)."
+            "not a finite number as in training: correct it, or mark it as missing (NaN)."
         )
     return np.asarray(values)
 
 
 @dataclass(frozen=True)
 class RankRegression:
-    """What is taken from every feature: normal scores less what covariates say of them."""
+    """Regression of every feature's normal scores on the covariates."""
 
     knots: Floats  # (D, J), observed values in increasing order, +inf past ``n_knots``
     scores: Floats  # (D, J), their normal scores
@@ -261,15 +261,15 @@ class RankRegression:
         for first in range(0, values.shape[1], _BLOCK):
             block = slice(first, min(first + _BLOCK, values.shape[1]))
             part = self.normal_scores(values, block) - self.coefficients[block, 0]
-            # Term by term: a matrix product may round a sample otherwise among other samples.
+            # Term by term: a matrix product may round a sample differently depending on the others.
             for j in range(design.shape[1]):
                 part -= design[:, j, None] * self.coefficients[block, j + 1]
-            result[:, block] = np.round(part, _DIGITS) + 0.0  # no minus zero
+            result[:, block] = np.round(part, _DIGITS) + 0.0  # no negative zero
         return result
 
 
 def _knots(column: Floats, most: int) -> tuple[Floats, Floats]:
-    """Observed values of a feature, at most so many, and the normal scores of their ranks."""
+    """Observed values of a feature, up to a number, and the normal scores of their ranks."""
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     middle = (np.cumsum(counts) - 0.5 * counts) / max(counts.sum(), 1)
     if len(values) > most:
@@ -283,7 +283,7 @@ def _knots(column: Floats, most: int) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """What a model does with covariates, as learned in training."""
+    """Use of covariates in a model, as learned in training."""
 
     use: str  # "regress" or "block"
     design: Design
@@ -298,7 +298,7 @@ class Adjustment:
         if use == "block":
             return cls(use, design)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said when the same samples are adjusted
+            warnings.simplefilter("ignore")  # warned when the same samples are adjusted
             matrix = design.matrix(frame)
         return cls(use, design, RankRegression.learn(dense(values), matrix, max_knots))
 
@@ -310,7 +310,7 @@ class Adjustment:
     def apply(self, values: Any, frame: pd.DataFrame) -> Any:
         """The table that the model sees, of samples with values (N, D) and covariates.
 
-        A sparse table stays so with ``"block"``; residuals are never zero, so they are dense.
+        A sparse table stays sparse with ``"block"``; residuals are nonzero, so they are dense.
         """
         if self.regression is not None:
             return self.regression.residuals(dense(values), self.design.matrix(frame))

@@ -1,4 +1,4 @@
-"""Tables of any kind, opened and checked: what `rankfactor.features.plan` is made of.
+"""Opening and checking tables of any kind, for `rankfactor.features.plan`.
 
 A table is an array, a sparse matrix, a DataFrame, or an AnnData object, which `opened` turns into a
 DataFrame or, if it is sparse, into a `NamedSparse`. anndata itself is never imported.
@@ -21,7 +21,7 @@ from rankfactor.features.words import MOST_LEVELS
 
 
 def is_annotated(X: Any) -> bool:
-    """Whether a table is an AnnData object, by what it has."""
+    """Whether a table is an AnnData object, by its attributes."""
     return all(hasattr(X, name) for name in ("X", "obs", "obs_names", "var_names"))
 
 
@@ -32,7 +32,7 @@ def opened(X: Any, wanted: Sequence[str] = ()) -> Any:
     """
     if hasattr(X, "mod") and hasattr(X, "obs_names"):
         raise InputError(
-            "X is a MuData object: make a table of it with rankfactor.data.from_mudata, and give "
+            "X is a MuData object: convert it with rankfactor.data.from_mudata, and give "
             "its values as X and its blocks as blocks."
         )
     if not is_annotated(X):
@@ -50,7 +50,7 @@ def opened(X: Any, wanted: Sequence[str] = ()) -> Any:
 
 
 def opened_labels(X: Any, y: Any) -> Any:
-    """Labels; those that are named are columns of an AnnData object's obs."""
+    """Labels; names refer to columns of an AnnData object's obs."""
     if isinstance(y, str) and not is_annotated(X):
         raise InputError(
             f"y={y!r} names a column, which only an AnnData object has: give the labels themselves."
@@ -75,8 +75,8 @@ def split_covariates(
     """
     if not isinstance(X, pd.DataFrame | NamedSparse):
         raise InputError(
-            "covariates are columns by name, and X has none: give X as a DataFrame with names, or "
-            "as an AnnData object."
+            "covariates are columns by name, and X has no names: give X as a DataFrame with names, "
+            "or as an AnnData object."
         )
     refuse_duplicates(X.columns)
     extra = X.extra.columns if isinstance(X, NamedSparse) else ()
@@ -84,7 +84,7 @@ def split_covariates(
     if absent and on_missing == "error":
         raise InputError(
             f"the table lacks {len(absent)} of {len(names)} covariates: {listed(absent)}; add "
-            "them, or mend their names."
+            "them, or correct their names."
         )
     kept = X.columns[~X.columns.isin(list(names))]
     if isinstance(X, pd.DataFrame):
@@ -106,8 +106,8 @@ def column_names(X: Any) -> NDArray[np.object_] | None:
 def table_values(X: Any, *, estimator: Any = None) -> Any:
     """Values of a table, shape (samples, features), float64 or float32; NaN = missing.
 
-    Those of a sparse table are a CSC array without doubles.
-    Duplicate names, cells that are no numbers and infinite values are refused, with their place.
+    A sparse table gives a CSC array of floats. Duplicate names, cells that are not numbers and
+    infinite values are refused, with their place.
     """
     names: Any = X
     if isinstance(X, pd.DataFrame):
@@ -130,7 +130,7 @@ def table_values(X: Any, *, estimator: Any = None) -> Any:
     if issparse(values):
         values = csc_array(values)
         if not values.has_canonical_format:
-            values = values.copy()  # what was given stays as it is
+            values = values.copy()  # the input stays unchanged
             values.sum_duplicates()
     place = _first(np.isinf, values)
     if place is not None:
@@ -144,7 +144,7 @@ def table_values(X: Any, *, estimator: Any = None) -> Any:
 
 
 def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with numeric columns only, or name the cell that is none."""
+    """Return the frame if all columns are numeric; otherwise name the cell that is not a number."""
     if X.empty:
         raise InputError(
             f"the table is empty: it has {counted(X.shape[0], 'sample')} and "
@@ -161,17 +161,17 @@ def _frame_values(X: pd.DataFrame) -> pd.DataFrame:
         if wrong.any():
             row = X.index[int(wrong.to_numpy().argmax())]
             raise InputError(
-                f"row {row!r}, column {name!r} holds {X[name][wrong].iloc[0]!r}, which is no "
-                "number: mend it, mark it as missing (NaN), or leave the column out (a column of "
-                f"words may have {MOST_LEVELS} values at most)."
+                f"row {row!r}, column {name!r} holds {X[name][wrong].iloc[0]!r}, which is not a "
+                "number: correct it, mark it as missing (NaN), or leave the column out (a column "
+                f"of words may have at most {MOST_LEVELS} values)."
             )
         converted[str(name)] = numeric
     return X.assign(**converted)
 
 
 def refuse_limits(values: Any, names: Any, who: str) -> None:
-    """Refuse cells read as beyond a limit (`rankfactor.data`), for what needs more than ranks."""
-    # A comparison with NaN is false, and no measurement is so large.
+    """Refuse cells beyond a limit of detection (`rankfactor.data`), for models that need values."""
+    # A comparison with NaN is false, and no measurement is this large.
     place = _first(lambda block: np.abs(block) >= LIMIT, values)
     if place is not None:
         name = place[1] if names is None else repr(str(names[place[1]]))
@@ -188,7 +188,7 @@ def _first(condition: Callable[[Any], Any], values: Any) -> tuple[int, int] | No
         found = np.flatnonzero(condition(values.data))[:1]
         columns = np.searchsorted(values.indptr, found, "right") - 1
         return (int(values.indices[found[0]]), int(columns[0])) if len(found) else None
-    for start in range(0, len(values), 256):  # by blocks: no mask of the table's size
+    for start in range(0, len(values), 256):  # in blocks, to avoid a mask of the table's size
         places = np.argwhere(condition(values[start : start + 256]))
         if len(places):
             return start + int(places[0, 0]), int(places[0, 1])
@@ -203,7 +203,7 @@ def refuse_duplicates(names: pd.Index[Any]) -> None:
 
 
 def refuse_shuffled(X: Any, y: Any) -> None:
-    """Labels with the table's sample names in another order are surely a mistake."""
+    """Refuse labels with the table's sample names in another order."""
     if not isinstance(X, pd.DataFrame | NamedSparse) or not isinstance(y, pd.Series | pd.DataFrame):
         return
     if len(X.index) == len(y) and not X.index.equals(y.index) and set(X.index) == set(y.index):

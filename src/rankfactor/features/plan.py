@@ -1,8 +1,8 @@
-"""`FeaturePlan`: the only way from a user's table to the numbers that a model sees.
+"""`FeaturePlan`: the transform from a user's table to the numbers that a model sees.
 
 A table is an array, a sparse matrix, a DataFrame or an AnnData object. Covariates are split off by
-name, columns of words become 0/1 features, the values are checked and, of a new table, matched to
-the features of training by name; last, covariates are regressed out or become features, too.
+name, columns of words become 0/1 features, the values are checked and, for a new table, matched to
+the features of training by name; finally, covariates are regressed out or also become features.
 Everything is learned from training samples only.
 """
 
@@ -38,34 +38,34 @@ Blocks = None | Sequence[str] | Mapping[str, str] | pd.Series
 class TrainingTable:
     """A table that a plan was learned from."""
 
-    # What the model sees, (N, D), NaN where missing: `FeaturePlan.apply` gives the same.
+    # Values that the model sees, (N, D), NaN where missing; the same as from `FeaturePlan.apply`.
     values: Any
     # The table as given, checked; a plan can be learned from a part of its samples.
     given: Any
-    sample_names: Strings  # sample0, sample1, ... where the table has none
+    sample_names: Strings  # sample0, sample1, ... if the table has none
 
 
 @dataclass(frozen=True)
 class FeaturePlan:
-    """How a table becomes the numbers that a model sees, as learned from training samples.
+    """Transform of a table to the numbers that a model sees, learned from training samples.
 
     Attributes
     ----------
     names : array of str, shape (D,)
-        Features that the model sees: those of the table's numbers, of its words and of its
-        covariates; x0, x1, ... where the table has no names.
+        Features that the model sees: from the table's numbers, words and covariates; x0, x1, ... if
+        the table has no names.
     named : bool
         Whether the names came with the table, so that new tables are matched by name.
     n_given : int
         Number of columns as given, covariates among them.
     given_names : array of str, shape (n_given,), or None
-        Their names, where all are text.
+        Their names, if all are text.
     blocks : array of str, shape (D,), or None
         The block (modality) of every feature.
     words : Design or None
-        How columns of words become features.
+        Transform of columns of words to features.
     covariates : Adjustment or None
-        What is done with covariates; those that become features come last.
+        Use of covariates; those that become features come last.
     """
 
     names: Strings
@@ -99,9 +99,9 @@ class FeaturePlan:
             "regress" every feature becomes its normal scores.
         covariate_use : {"regress", "block"}
         blocks : sequence, mapping or Series, optional
-            Block of every column that is no covariate, in their order or by name.
+            Block of every column that is not a covariate, in their order or by name.
         max_knots : int
-            Most observed values of a feature that are kept to regress covariates out.
+            Maximum number of observed values kept per feature to regress covariates out.
         estimator, sparse, exact
             As in `apply`.
         """
@@ -161,7 +161,7 @@ class FeaturePlan:
         words: Design | None,
         covariates: Adjustment | None,
     ) -> FeaturePlan:
-        """Plan of what a model file keeps; columns are given as numbers, words, covariates."""
+        """Plan from the content of a model file; columns are numbers, words, covariates."""
         plan = cls(names, named, 0, None, blocks, words, covariates)
         n_words = 0 if words is None else len(words.feature_names)
         numbers = plan.table_features[: len(plan.table_features) - n_words].tolist()
@@ -182,18 +182,17 @@ class FeaturePlan:
         Parameters
         ----------
         X : DataFrame, AnnData, sparse matrix or array-like
-            Columns with names are matched by them, in any order; those that the model does not
-            know are left out.
+            Columns with names are matched by them, in any order; unknown columns are left out.
         on_missing : {"error", "missing"}
-            What to do about features and covariates that the table lacks: refuse, or treat their
-            values as missing.
+            How to treat features and covariates that the table lacks: refuse, or treat their values
+            as missing.
         estimator : estimator, optional
-            Whose name goes into messages.
+            Estimator named in messages.
         sparse : bool
-            Whether a sparse table stays so, as a CSC array; else it is made dense.
+            Whether a sparse table stays sparse, as a CSC array; otherwise it is densified.
         exact : str
-            Who needs values and not their order alone: cells beyond a limit of detection are
-            refused in this name. Empty if they are welcome.
+            Name of the part that needs values, not only their order: cells beyond a limit of
+            detection are then refused. Empty if they are allowed.
         """
         X, frame = opened(X, self.covariate_names), pd.DataFrame()
         if self.covariates is not None:
@@ -201,7 +200,7 @@ class FeaturePlan:
         given = column_names(X)
         if self.words is not None and given is None:
             raise InputError(
-                "the model has columns of words, which are known by name "
+                "the model has columns of words, which are matched by name "
                 f"({listed(self.word_columns)}): give X as a DataFrame with names."
             )
         if self.named and given is not None:
@@ -231,7 +230,7 @@ class FeaturePlan:
         return [name for name in self.table_features.tolist() if name not in found]
 
     def _matched(self, X: Any, on_missing: str) -> Any:
-        """A table with names in the features of the model, but for its covariates."""
+        """A table with names in the features of the model, without its covariates."""
         known, absent = self.table_features, self.lacking(X)
         if len(absent) == len(known):
             raise InputError(
@@ -270,17 +269,17 @@ class FeaturePlan:
 
     @property
     def covariate_names(self) -> list[str]:
-        """Names of the covariates that a new table has as well."""
+        """Names of the covariates that a new table also needs."""
         return [] if self.covariates is None else self.covariates.design.names
 
     @property
     def word_columns(self) -> list[str]:
-        """Names of the columns of words that features are made of."""
+        """Names of the columns of words from which features are made."""
         return [] if self.words is None else self.words.names
 
 
 def remember_columns(estimator: Any, plan: FeaturePlan) -> None:
-    """Set the attributes of an estimator by which scikit-learn knows the columns of its table."""
+    """Set the attributes of an estimator with which scikit-learn identifies its columns."""
     estimator.n_features_in_ = plan.n_given
     if plan.given_names is not None:
         estimator.feature_names_in_ = plan.given_names
@@ -303,7 +302,7 @@ def check_covariates(names: Any, use: object) -> list[str] | None:
 
 
 def feature_blocks(blocks: Blocks, names: Objects | None, n_features: int) -> Strings | None:
-    """Block of every feature, shape (n_features,), or None; names are None where there are none."""
+    """Block of every feature, shape (n_features,), or None; names may be None."""
     if blocks is None:
         return None
     if isinstance(blocks, Mapping | pd.Series) and names is not None:
@@ -311,12 +310,12 @@ def feature_blocks(blocks: Blocks, names: Objects | None, n_features: int) -> St
         absent = [name for name in names if name not in known]
         if absent:
             raise InputError(
-                f"blocks name no block of {len(absent)} of {n_features} features: {listed(absent)}."
+                f"blocks has no entry for {len(absent)} of {n_features} features: {listed(absent)}."
             )
         return np.array([str(known[name]) for name in names], np.str_)
     if isinstance(blocks, str | Mapping):
         raise InputError(
-            "blocks must be a list with the block of every feature or, where features have names, "
+            "blocks must be a list with the block of every feature or, if features have names, "
             f"a dictionary by name, not {blocks!r}."
         )
     chosen = [str(block) for block in blocks]
@@ -333,13 +332,13 @@ def _with_covariates(blocks: Strings | None, n_features: int, added: list[str]) 
     own = np.full(n_features, FEATURE_BLOCK) if blocks is None else blocks
     if COVARIATE_BLOCK in own:
         raise InputError(
-            f"a block is called {COVARIATE_BLOCK!r}, as that of the covariates is: rename it."
+            f"a block is called {COVARIATE_BLOCK!r}, like the block of the covariates: rename it."
         )
     return np.append(own, np.full(len(added), COVARIATE_BLOCK)).astype(np.str_)
 
 
 def _names_or(names: Any, prefix: str, count: int) -> Strings:
-    """Names as text, or prefix0, prefix1, ... where there are none."""
+    """Names as text, or prefix0, prefix1, ... if there are none."""
     default = [f"{prefix}{number}" for number in range(count)]
     return np.array([str(name) for name in (default if names is None else names)], np.str_)
 

@@ -2,21 +2,20 @@ r"""`survey`: one pass over a table that is read chunk by chunk, before anything
 
 **Sample of rows.** Row n has the priority u(seed, n), a counter-based random number
 (`rankfactor.kernels.rng`). The sample is the m rows of the smallest priorities: it depends on the
-seed and on the number of rows, neither on the chunks nor on the values, and it is the whole table
-if that has no more rows. An increasing transform of a column therefore changes neither the rows
-nor their ranks.
+seed and the number of rows, not on chunks or values, and is the whole table if that has no more
+rows. An increasing transform of a column therefore changes neither the rows nor their ranks.
 
 **Error in rank.** With F the distribution function of a feature in the table and F_m that in the
 sample, the inequality of Dvoretzky, Kiefer and Wolfowitz, with Massart's constant, says
 
     P( sup_x |F_m(x) - F(x)| > e )  <=  2 exp(-2 m e^2).
 
-That is for independent draws. Rows drawn without replacement, as here, deviate less (Hoeffding
+This is for independent draws. Rows drawn without replacement, as here, deviate less (Hoeffding
 1963, section 6, proves the same bound for every single x). For m = 32,768 the error in rank is at
 most 0.011 with probability 0.999, for all quantiles of a feature at once.
 
-**Levels.** Of a column of numbers with at most 255 different values, all of them are found: the
-cuts of such a feature do not depend on which rows were sampled.
+**Levels.** For a column of numbers with at most 255 distinct values, all values are found: the cuts
+of such a feature do not depend on the sampled rows.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ Progress = Callable[[int, int], None]  # rows done, and about how many there are
 
 @dataclass
 class Survey:
-    """What one pass over a table finds.
+    """Result of one pass over a table.
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class Survey:
     rows : array of int, shape (m,)
         Numbers of the sampled rows, in increasing order.
     table : DataFrame, NamedSparse, array or CSR array, shape (m, columns)
-        The sampled rows, as `FeaturePlan.learn` takes them.
+        The sampled rows, for `FeaturePlan.learn`.
     levels : dict from int to array
         By position of the column, all values of columns of numbers that have at most 255, in
         increasing order.
@@ -85,7 +84,7 @@ class Survey:
         return len(self.rows) == self.n_rows
 
     def feature_levels(self, plan: FeaturePlan) -> dict[int, Floats]:
-        """All values, by position of the feature, of features that are columns as they stand.
+        """All values, by position of the feature, of features that are unchanged columns.
 
         There are none if covariates are regressed out, which changes every value.
         """
@@ -118,10 +117,11 @@ def survey(
     n_sampled : int
         Size m of the sample.
     sampled_bytes : int
-        Most bytes of a dense sample of doubles: of wide tables fewer rows are sampled, though at
-        least 1,024. The sample of a sparse table is sparse and always has ``n_sampled`` rows.
+        Maximum size in bytes of a dense sample of doubles: fewer rows of wide tables are sampled,
+        but at least 1,024. The sample of a sparse table is sparse and always has ``n_sampled``
+        rows.
     most_levels : int
-        Columns with more different values than this are not followed.
+        Columns with more distinct values than this are not tracked.
     chunk_rows : int, optional
         Rows read at a time; by default 32 MB of doubles. The result does not depend on it.
     progress : callable, optional
@@ -168,7 +168,7 @@ def survey(
 def streamed_values(
     plan: FeaturePlan, stream: TableStream, rows: int, **options: Any
 ) -> Iterator[tuple[int, Any]]:
-    """Give the number of the first row and the values in the model's features, chunk by chunk.
+    """Yield the number of the first row and the values in the model's features, chunk by chunk.
 
     Options are those of `FeaturePlan.apply`. The values of all chunks are those of the whole table.
     """
@@ -188,7 +188,7 @@ class _Sample:
 
     def __init__(self, seed: int, size: int) -> None:
         self._seed, self._size = seed, size
-        self._limit = math.inf  # rows of a greater priority are not among the smallest
+        self._limit = math.inf  # rows with a larger priority are not sampled
         self._priorities: list[Floats] = []
         self._rows: list[Integers] = []
         self._tables: list[Any] = []
@@ -201,7 +201,7 @@ class _Sample:
             return
         self._priorities.append(priorities[chosen])
         self._rows.append(first + chosen)
-        # A copy, so that the chunk itself is not held.
+        # A copy, so that the chunk itself is freed.
         self._tables.append(rows_of(table, chosen))
         if sum(map(len, self._rows)) >= 1.5 * self._size:
             self._prune()
@@ -216,12 +216,12 @@ class _Sample:
         priorities, rows = np.concatenate(self._priorities), np.concatenate(self._rows)
         if len(rows) <= self._size:
             return
-        # Equal priorities, as rare as they are, are ordered by row.
+        # Ties of priorities, though rare, are ordered by row.
         kept = np.zeros(len(rows), bool)
         kept[np.lexsort((rows, priorities))[: self._size]] = True
         self._limit = float(np.nextafter(priorities[kept].max(), 1.0))
         first = 0
-        for place, own in enumerate(self._rows):  # one by one, so that no more is held
+        for place, own in enumerate(self._rows):  # one by one, to save memory
             some = np.flatnonzero(kept[first : first + len(own)])
             first += len(own)
             self._priorities[place] = self._priorities[place][some]
@@ -230,7 +230,7 @@ class _Sample:
 
 
 class Levels:
-    """Values of the columns of numbers, as long as they are few, and missing values of all."""
+    """Values of numeric columns with few values, and missing values of all columns."""
 
     def __init__(self, table: Any, most: int) -> None:
         n_columns = table.columns.size if hasattr(table, "columns") else table.shape[1]

@@ -1,8 +1,8 @@
 """`survey_parts`: the survey of a table in parts, made by the workers of a cluster.
 
-Two passes: the first counts rows and finds the values of columns that have few, the second takes
-the sampled rows. These are the rows that `rankfactor.features.survey` samples, since they depend on
-the seed and the number of rows alone. The parts stay on the workers.
+Two passes: the first counts rows and finds the values of columns with few values, the second takes
+the sampled rows. These are the same rows as in `rankfactor.features.survey`, since they depend only
+on the seed and the number of rows. The parts stay on the workers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def survey_parts(
     size = check_count("n_sampled", n_sampled)
     size = min(size, max(1024, stream.rows_within(sampled_bytes)), n_rows)
     priorities = row_priorities(seed, 0, n_rows)
-    # Equal priorities, as rare as they are, are ordered by row.
+    # Ties of priorities, though rare, are ordered by row.
     rows: Integers = np.sort(np.argsort(priorities, kind="stable")[:size])
     take, lazy, first = delayed(rows_of, pure=False), [], 0
     assert stream.lengths is not None

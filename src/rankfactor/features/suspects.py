@@ -1,11 +1,11 @@
-"""Labels that look wrong: columns that tell them without error, classes that are one word twice.
+"""Suspect labels: columns that separate them perfectly, and classes that differ only in case.
 
 A column is a suspect if a threshold on it separates a class from all others among the samples that
-have both value and label or, for a column of words, if every word goes with one class only. Small
+have both value and label or, for a column of words, if every word occurs in only one class. Small
 tables have such columns by chance: of n samples with n_c in the class, a random column separates
 them with probability 2 / C(n, n_c), and a column of L words with at most k^L over the number of
-ways to divide n samples into the k classes. A column is named only where fewer than 0.01 are
-expected among all columns of the table.
+ways to split n samples into the k classes. A column is named only if fewer than 0.01 are expected
+among all columns of the table.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rankfactor.features.words import is_of_words
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
-EXPECTED = 0.01  # columns that separate by chance, at most, for one to be named
+EXPECTED = 0.01  # maximum expected number of columns that separate by chance
 _COLUMNS_AT_A_TIME = 256
 
 
 class LabelWarning(UserWarning):
-    """A column that separates the classes by itself, or classes that look the same."""
+    """Columns that separate classes on their own, or classes that look the same."""
 
 
 class Suspect(NamedTuple):
-    """Columns that separate a class from the others; all classes where it is None."""
+    """Columns that separate a class from the others; all classes if it is None."""
 
     task: Task
     positive: int | None
@@ -62,7 +62,7 @@ class Suspect(NamedTuple):
 
 
 def check_labels(X: Any, tasks: Sequence[Task], class_index: Integers) -> None:
-    """Warn of columns that separate the classes by themselves, and of classes that look the same.
+    """Warn of columns that separate the classes on their own, and of classes that look the same.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ def look_alikes(task: Task, class_index: Integers) -> Iterator[str]:
                 for one in numbers
             )
             yield (
-                f"classes of {task.name!r} differ only in case or blanks, and are taken as "
-                f"{len(numbers)} classes: {told}; if they are one, write them alike."
+                f"classes of {task.name!r} differ only in case or blanks, and are treated as "
+                f"{len(numbers)} classes: {told}; if they are the same class, use one spelling."
             )
 
 
 def suspects(X: Any, tasks: Sequence[Task], class_index: Integers) -> list[Suspect]:
-    """Columns of a table that separate classes by themselves; arguments as `check_labels`."""
+    """Columns of a table that separate classes on their own; arguments as in `check_labels`."""
     names, values, words = _parts(X)
     n_columns = len(names) + words.shape[1]
     found: list[Suspect] = []
@@ -169,13 +169,13 @@ def _known(values: Any, place: int, class_index: Integers, c: int) -> tuple[int,
 
 
 def _rare(n: int, n_class: int, n_columns: int) -> bool:
-    """Whether hardly any of so many random columns separates a class of n_class from the rest."""
+    """Whether few of that many random columns would separate a class of n_class from the rest."""
     ways = gammaln(n + 1) - gammaln(n_class + 1) - gammaln(n - n_class + 1)
     return bool(np.log(2 * n_columns) - ways < np.log(EXPECTED))
 
 
 def _tells(words: pd.Series[Any], class_index: Integers, n_columns: int) -> bool:
-    """Whether every word goes with one class only, and hardly by chance."""
+    """Whether every word occurs in only one class, beyond chance."""
     known = words.notna().to_numpy() & (class_index >= 0)
     levels = pd.factorize(words[known])[0]
     counts = np.bincount(class_index[known])

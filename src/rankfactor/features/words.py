@@ -1,9 +1,9 @@
-"""Columns of words among the features: 0/1 features of them, the same for new tables.
+"""Columns of words as 0/1 features, the same for new tables.
 
-A column of words is text none of which is a number, with at most ten different values. One with two
-values becomes one feature, ``sex=m`` (1 for the later of the two in alphabetical order), one with
-more a feature for each. A missing cell is missing in all of them, and so is a word that training
-did not have. A column with one word only, or none, has nothing to say and is left out.
+A column of words is text without numbers, with at most ten distinct values. One with two values
+becomes one feature, ``sex=m`` (1 for the later of the two in alphabetical order), one with more
+becomes one feature per value. A missing cell is missing in all of them, and so is a word that did
+not occur in training. A column with at most one word carries no information and is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_LEVELS = 10
 
 
 def is_of_words(column: pd.Series[Any]) -> bool:
-    """Whether a column is of words, and of few enough to make features of."""
+    """Whether a column contains words, few enough to become features."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return False
     known = column.dropna().astype(object)
@@ -27,19 +27,19 @@ def is_of_words(column: pd.Series[Any]) -> bool:
     levels = known.unique()
     if len(levels) > MOST_LEVELS or not all(isinstance(level, str) for level in levels):
         return False
-    # Numbers written as text are numbers; with a word among them there is a mistake to mend.
+    # Numbers written as text are numbers; a word among them is a mistake to be corrected.
     return bool(pd.to_numeric(pd.Series(levels), errors="coerce").isna().all())
 
 
 def find_words(table: Any) -> Design | None:
-    """Design of the columns of words of a table with names; None if no column is of words."""
+    """Design of the columns of words of a table with names; None without such columns."""
     if not isinstance(table, pd.DataFrame) or not table.columns.is_unique:
         return None
     if not all(isinstance(name, str) for name in table.columns):
         return None
     words = [
         name
-        for name, kind in table.dtypes.items()  # far quicker than a look at every column
+        for name, kind in table.dtypes.items()  # much faster than inspecting every column
         if not pd.api.types.is_numeric_dtype(kind) and is_of_words(table[name])
     ]
     return Design.learn(table[words]) if words else None
@@ -55,9 +55,9 @@ def origins(words: Design, names: pd.Index[Any]) -> list[int]:
 
 
 def with_indicators(words: Design, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with features in place of its columns of words, behind all others.
+    """The table with features instead of its columns of words, after all others.
 
-    Columns that the table lacks make no features: whoever matches the table to a model names them.
+    Missing columns give no features; they are reported when the table is matched to a model.
     """
     given = Design(tuple(one for one in words.columns if one.name in table.columns))
     features = pd.DataFrame(given.features(table[given.names]), table.index, given.feature_names)

@@ -7,7 +7,7 @@ Names are imported on first use.
 
 from rankfactor.lazy import importer
 
-TYPE_CHECKING = False  # as type checkers know it, without the time that importing typing takes
+TYPE_CHECKING = False  # known to type checkers; avoids importing typing
 if TYPE_CHECKING:
     from rankfactor.interpret.contributions import contribution_table, sample_contributions
     from rankfactor.interpret.effects import effect_table

@@ -264,7 +264,7 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
             if name not in given:
                 raise InputError(
                     f"likelihood has an entry for {name!r}, but the blocks are "
-                    f"{', '.join(map(repr, given))}: mend its name or leave it out."
+                    f"{', '.join(map(repr, given))}: correct its name or leave it out."
                 )
         numbers = [self.names.index(name) for name in blocks.tolist()]
         runs = tuple((block, len(list(columns))) for block, columns in groupby(numbers))

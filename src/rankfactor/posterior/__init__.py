@@ -1,4 +1,4 @@
-"""What a fit leaves: what it predicts, how certain it is and how its chains mixed."""
+"""Result of a fit: predictions, uncertainty and mixing of chains."""
 
 from rankfactor.posterior.classifiers import Classifiers
 from rankfactor.posterior.explanation import Explanation

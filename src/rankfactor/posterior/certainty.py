@@ -1,25 +1,24 @@
-r"""How sure effects, loadings and coefficients are: spread, interval, error rate, and *clear*.
+r"""Uncertainty of effects, loadings and coefficients: spread, limits, error rate, *clear*.
 
-The posterior of variational Bayes is too narrow to answer this: of loadings whose 90 % interval
-leaves zero out, 12 to 22 % are truly zero (docs/reference/interpretation.md). So there
-are two answers and, without either, none:
+The posterior of variational Bayes is too narrow for this: of loadings whose 90 % interval excludes
+zero, 12 to 22 % are truly zero (docs/reference/interpretation.md). So there are two sources of
+evidence and, without either, no statement:
 
-- **Stability** (`rankfactor.posterior.stability`), where refits to half-samples were made. With s
-  the standard deviation between samples and P pairs of halves, m / s is compared with Student's t
-  of P degrees of freedom, which gives the probability of the other side.
-- **Draws** of Gibbs sampling. The local false sign rate (Stephens 2017) is the share of draws that
-  are not on the side of the mean (0 says less than one in that many). Coefficients that were
-  refitted at some draws are mixtures of normals. Effects are taken as normal, with the mean and the
-  spread of the draws.
-- Else nothing is clear, and spreads and rates are NaN: *not assessed*.
+- **Stability** (`rankfactor.posterior.stability`), if half-sample fits were made. With s the
+  standard deviation between samples and P pairs of halves, m / s is compared with Student's t with
+  P degrees of freedom, which gives the probability of the opposite sign.
+- **Draws** of Gibbs sampling. The local false sign rate (Stephens 2017) is the share of draws
+  without the sign of the mean (0 means less than one in that many). Coefficients that were
+  refitted at some draws are mixtures of normals. Effects are treated as normal, with the mean and
+  the spread of the draws.
+- Otherwise nothing is clear, and spreads and rates are NaN: *not assessed*.
 
-A quantity is *clear* if twice its probability of the other side passes Benjamini and Hochberg's
-rule at `CLEAR` among its like: the features of a classifier row or of a factor, the factors of a
+A quantity is *clear* if twice its probability of the opposite sign passes the Benjamini-Hochberg
+rule at `CLEAR` within its family: the features of a classifier row or of a factor, the factors of a
 row.
 
-What decides nothing but must choose, such as which factors count as in use, takes the posterior as
-it is (`nonzero_coefficients`), and so do lists that are cut off somewhere (`supported_loadings`):
-neither calls anything clear.
+Choices that make no claim, such as which factors count as in use (`nonzero_coefficients`) and where
+lists are cut off (`supported_loadings`), use the posterior itself: neither calls anything clear.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from rankfactor.posterior.posterior import Posterior
 
 LEVEL = 0.9  # of the intervals
-CLEAR = 0.05  # most false discoveries among what is called clear
-ALIKE = 3.0  # ratio of a correlation to a model loading, and its inverse, up to which they agree
+CLEAR = 0.05  # false discovery rate of clear quantities
+ALIKE = 3.0  # largest ratio of a correlation to a model loading, or inverse, to agree
 _TAIL = (1 - LEVEL) / 2
 _BISECTIONS = 60
 _TINY = np.finfo(float).tiny
@@ -46,7 +45,7 @@ _TINY = np.finfo(float).tiny
 class Certainty(NamedTuple):
     """Quantities with their spread, 90 % limits, local false sign rate and whether they are clear.
 
-    Arrays of one shape. Spread, limits and rate are NaN where they were not assessed.
+    Arrays of one shape. Spread, limits and rate are NaN if not assessed.
     """
 
     mean: Floats
@@ -57,7 +56,7 @@ class Certainty(NamedTuple):
     clear: NDArray[np.bool_]
 
     def at(self, index: Any) -> Certainty:
-        """Those at an index of the arrays."""
+        """The quantities at an index of the arrays."""
         return Certainty(*(values[index] for values in self))
 
     def scaled(self, unit: Floats) -> Certainty:
@@ -68,18 +67,18 @@ class Certainty(NamedTuple):
 
 
 def assessed(posterior: Posterior) -> bool:
-    """Whether it is known what is clear: by refits to half-samples, or by draws."""
+    """Whether clear quantities are known: by half-sample fits, or by draws."""
     return posterior.stability is not None or posterior.draws is not None
 
 
 def not_assessed(mean: Floats) -> Certainty:
-    """Quantities of which nothing but the mean is known."""
+    """Quantities of which only the mean is known."""
     unknown = np.full(mean.shape, np.nan)
     return Certainty(mean, unknown, unknown, unknown, unknown, _none(mean))
 
 
 def of_spread(mean: Floats, sd: Floats, n_pairs: int, axis: int) -> Certainty:
-    """Quantities by their standard deviation between samples, alike along an axis."""
+    """Quantities with standard deviations between samples; families lie along an axis."""
     ratio = np.abs(mean) / np.maximum(sd, _TINY)
     wrong = np.asarray(stdtr(n_pairs, -ratio))
     half = float(stdtrit(n_pairs, 1 - _TAIL)) * sd
@@ -87,7 +86,7 @@ def of_spread(mean: Floats, sd: Floats, n_pairs: int, axis: int) -> Certainty:
 
 
 def _judged(found: Certainty, axis: int) -> Certainty:
-    """The same with what is clear among those along an axis."""
+    """The same with clear quantities marked within families along an axis."""
     return found._replace(clear=adjusted(2.0 * found.lfsr, axis) < CLEAR)
 
 
@@ -112,7 +111,7 @@ def of_normal(mean: Floats, sd: Floats) -> Certainty:
 
 
 def of_draws(draws: NDArray[Any], mean: Floats | None = None) -> Certainty:
-    """Effects known by draws, shape (S, ...); their mean may come from more draws than these."""
+    """Effects known from draws, shape (S, ...); their mean may come from more draws."""
     values = np.asarray(draws, np.float64)
     mean = values.mean(axis=0) if mean is None else mean
     low, high = np.quantile(values, (_TAIL, 1 - _TAIL), axis=0)
@@ -146,9 +145,9 @@ def effect_certainty(posterior: Posterior) -> Certainty:
 def loading_certainty(posterior: Posterior) -> Certainty:
     """Correlations of the features in the model with the factors, shape (d, K) each.
 
-    After Gibbs sampling their spread is, in proportion, that of the model's loading, whose
-    posterior the draws are; where the two differ by more than ``ALIKE`` it is the model's own, in
-    units of ``sd(w_i + noise_i) / sd(z_k)``. Intervals end at -1 and 1.
+    After Gibbs sampling their relative spread is that of the model's loading, whose posterior the
+    draws are; if the two differ by more than a factor of ``ALIKE``, it is the model's own spread,
+    in units of ``sd(w_i + noise_i) / sd(z_k)``. Limits are clipped to [-1, 1].
     """
     loading = posterior.structure[posterior.coding.columns]
     stability = posterior.stability
@@ -159,7 +158,7 @@ def loading_certainty(posterior: Posterior) -> Certainty:
         return not_assessed(loading)
     mean = posterior.rows.mean[:, : posterior.n_factors]
     parts = []
-    for first in range(0, len(mean), 256):  # by blocks: no second array of the draws' size
+    for first in range(0, len(mean), 256):  # in blocks, to avoid a second array of the draws' size
         some = slice(first, first + 256)
         draws = posterior.draws.loadings[:, some, : posterior.n_factors]
         parts.append(of_draws(draws, mean[some]))
@@ -169,7 +168,7 @@ def loading_certainty(posterior: Posterior) -> Certainty:
     model = model.scaled(posterior.standardised_loadings_sd[columns] / np.maximum(sd, _TINY))
     ratio = loading / np.where(np.abs(model.mean) > _TINY, model.mean, np.inf)
     ratio = np.where((ratio >= 1 / ALIKE) & (ratio <= ALIKE), ratio, 1.0)
-    # Where factors correlate, a feature's correlation can be on the other side than its loading.
+    # If factors correlate, a feature's correlation can have the opposite sign of its loading.
     lfsr = np.where(loading * model.mean < 0, 1.0 - model.lfsr, model.lfsr)
     found = Certainty(
         loading,
@@ -183,11 +182,10 @@ def loading_certainty(posterior: Posterior) -> Certainty:
 
 
 def supported_loadings(posterior: Posterior) -> NDArray[np.bool_]:
-    """Which loadings have evidence behind them, shape (d, K).
+    """Which loadings are supported by evidence, shape (d, K).
 
-    Those that are clear or, where that was not assessed, correlations of feature and factor that
-    chance does not explain: Fisher's z against N(0, 1 / (n - 3)), by Benjamini and Hochberg's rule
-    among the features of a factor.
+    Clear loadings or, if not assessed, correlations of feature and factor beyond chance: Fisher's z
+    against N(0, 1 / (n - 3)), by the Benjamini-Hochberg rule among the features of a factor.
     """
     if assessed(posterior):
         return loading_certainty(posterior).clear
@@ -200,8 +198,8 @@ def supported_loadings(posterior: Posterior) -> NDArray[np.bool_]:
 def coefficient_certainty(posterior: Posterior) -> Certainty:
     """Coefficients of all classifiers per unit of each factor's sd, shape (R, K) each.
 
-    After Gibbs sampling the mixture over the draws that predict or, where they are the chain's own
-    (probit labels), all draws.
+    After Gibbs sampling a mixture over the draws used for prediction or, if they are the chain's
+    own (probit labels), over all draws.
     """
     assert posterior.classifiers is not None
     unit, stability = posterior.samples.sd, posterior.stability
@@ -216,9 +214,9 @@ def coefficient_certainty(posterior: Posterior) -> Certainty:
 
 
 def nonzero_coefficients(posterior: Posterior) -> NDArray[np.bool_]:
-    """Which coefficients the posterior tells from zero, shape (R, K).
+    """Which coefficients the posterior separates from zero, shape (R, K).
 
-    Those with a local false sign rate below `CLEAR` by the posterior itself, which is too sure
+    Those with a local false sign rate below `CLEAR` in the posterior itself, which is too narrow
     after variational Bayes: enough to say that a classifier uses a factor, not to call it clear.
     """
     draws, sds = _coefficients(posterior)
@@ -240,7 +238,7 @@ def _coefficients(posterior: Posterior) -> tuple[Floats, Floats | None]:
 
 
 def _wrong_side(draws: NDArray[Any], mean: Floats) -> Floats:
-    """Share of draws (S, ...) that are not strictly on the side of their mean."""
+    """Share of draws (S, ...) that do not have strictly the sign of their mean."""
     right = np.where(mean < 0, (draws < 0).mean(axis=0), (draws > 0).mean(axis=0))
     return np.asarray(1.0 - right)
 

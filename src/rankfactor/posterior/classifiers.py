@@ -1,4 +1,4 @@
-"""`Classifiers`: what a fit leaves of the labels, all tasks together."""
+"""`Classifiers`: fitted classifiers of all tasks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Classifiers:
     ----------
     tasks : tuple of Task
     rows : Normal, shape (rows, K + 1)
-        Coefficients and intercept fitted to label-free scores: what predicts or, with experts,
+        Coefficients and intercept fitted to label-free scores: those that predict or, with experts,
         their average over the training samples.
     joint_rows : Normal, shape (rows, K + 1)
-        Those of the joint fit, whose scores have seen the labels; the same as ``rows`` where there
-        was none.
+        Those of the joint fit, whose scores depend on the labels; the same as ``rows`` if there was
+        none.
     class_index : int array, shape (N, n_tasks)
         Class numbers of the training samples, -1 where missing; N is 0 without these.
     experts : Gated, Kernel or None
-        Nonlinear classifiers that predict in place of ``rows``.
+        Nonlinear classifiers that predict instead of ``rows``.
     scale : array, shape (n_tasks,)
-        What decisions are multiplied by before they become probabilities
+        Factors that multiply decisions before they become probabilities
         (`rankfactor.engine.calibration`); empty means 1 for all.
     residual : Residual or None
-        The second part of decisions: what the factors leave of the table.
+        The second part of decisions, from the residuals of the table.
     """
 
     tasks: tuple[Task, ...]
@@ -54,16 +54,16 @@ class Classifiers:
 
     @property
     def classifier(self) -> Classifier:
-        """What decides on the scores."""
+        """The classifier of the scores."""
         return Linear(self.rows) if self.experts is None else self.experts
 
     @property
     def gates(self) -> Gates | None:
-        """Gates of local classifiers; None where there are none."""
+        """Gates of local classifiers; None if there are none."""
         return self.experts.gates if isinstance(self.experts, Gated) else None
 
     def decide(self, z: Normal) -> tuple[Floats, Floats]:
-        """Mean and variance of what the scores (N, K) add to every row's decision, (N, rows)."""
+        """Mean and variance of the scores' (N, K) contribution to every decision, (N, rows)."""
         return self.classifier.decide(z)
 
     def rows_of(self, task: int) -> slice:
@@ -77,7 +77,7 @@ class Classifiers:
         return [part[:, 0] if part.shape[1] == 1 else part for part in parts]
 
     def flipped(self, turned: Sequence[bool]) -> tuple[Classifiers, Floats]:
-        """Classifiers with the two classes of some tasks in turned order, and the rows' signs."""
+        """Classifiers with the two classes of some tasks swapped, and the rows' signs."""
         tasks, class_index = [], self.class_index.copy()
         for number, (task, turn) in enumerate(zip(self.tasks, turned, strict=True)):
             known = class_index[:, number] >= 0
@@ -107,7 +107,7 @@ class Classifiers:
         )
 
     def row_names(self) -> list[str]:
-        """One readable name per row: the task, and the class that a positive decision means."""
+        """One readable name per row: the task, and the class that a positive decision favours."""
         names = []
         for task in self.tasks:
             positive = task.classes[1:] if task.n_rows == 1 else task.classes

@@ -1,4 +1,4 @@
-"""`Convergence`: how a fit ended, and by which criterion that was decided."""
+"""`Convergence`: how a fit ended, and by which criterion."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ CONVERGED, NOT_CONVERGED, INTERRUPTED = "converged", "not converged", "interrupt
 
 @dataclass(frozen=True)
 class Convergence:
-    """How a fit ended; ``str`` gives it in words, the same wherever it is shown.
+    """How a fit ended; ``str`` gives the same words wherever it is shown.
 
     Attributes
     ----------
     state : {"converged", "not converged", "interrupted"}
         "interrupted": Ctrl-C ended the fit early.
     after : str
-        The work that was done, such as "48 iterations".
+        Work done, such as "48 iterations".
     criterion : str
-        The number that decided, and its limit.
+        The deciding number and its limit.
     advice : str
-        What to do about a fit that has not converged.
+        Advice for a fit that has not converged.
     """
 
     state: str = NOT_CONVERGED
@@ -45,7 +45,7 @@ class Convergence:
 
     @property
     def warning(self) -> str:
-        """What to say of a fit that has not converged, with the advice."""
+        """Words for a fit that has not converged, with advice."""
         kept = ["the fit so far is kept"] if self.interrupted else []
         return "; ".join([str(self), *kept, *([self.advice] if self.advice else [])]) + "."
 
@@ -59,7 +59,7 @@ UNDECIDED = Convergence()
 
 
 def by_change(name: str, change: float, tol: float, after: str, advice: str = "") -> Convergence:
-    """Decide by the relative change of an objective in the last step (NaN: not known).
+    """Decide by the relative change of an objective in the last step (NaN: unknown).
 
     Parameters
     ----------
@@ -67,16 +67,16 @@ def by_change(name: str, change: float, tol: float, after: str, advice: str = ""
         The objective's name.
     change, tol : float
     after : str
-        The work that was done.
+        Work done.
     advice : str
-        What to do if the change is too large.
+        Advice if the change is too large.
     """
     change = abs(change)
     if change < tol:
         return Convergence(
-            CONVERGED, after, f"the {name} changed by {change:.1e} of itself, below tol={tol:g}"
+            CONVERGED, after, f"the {name} had a relative change of {change:.1e}, below tol={tol:g}"
         )
-    found = f"still changed by {change:.1e} of itself (should be below tol={tol:g})"
+    found = f"still had a relative change of {change:.1e} (should be below tol={tol:g})"
     if change != change:
         found = "has not been compared between two steps yet"
     return Convergence(NOT_CONVERGED, after, f"the {name} {found}", advice)

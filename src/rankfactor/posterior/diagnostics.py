@@ -1,20 +1,19 @@
-"""How well the chains of a Gibbs fit have mixed, in words, in numbers and for ArviZ.
+"""Mixing of the chains of a Gibbs fit, in words, in numbers and for ArviZ.
 
-What matters is the decision function. It is judged at probes, training samples that are encoded
-without their labels by the rows of every draw and decided by its coefficients
-(`rankfactor.engine.probes`). Loadings and coefficients depend on how factors are ordered, rotated
-and scaled, which changes from draw to draw for factors that are hardly used; a large R-hat of
-theirs need not worry.
+Convergence is judged by the decision function at probes: training samples that are encoded without
+their labels by the rows of every draw and decided by its coefficients (`rankfactor.engine.probes`).
+Loadings and coefficients depend on the order, rotation and scale of the factors, which change
+between draws for factors that are hardly used; a large R-hat of these is not a concern by itself.
 
-Files of earlier versions have no such decisions. Theirs are taken at the label-free mean scores of
-the training samples, with the coefficients of every draw: ``f_rn = beta_r . E[z_n] + c_r``. With a
-mixture the decision is that of the draw's components,
-``f_rn = sum_t R_t(z_n) (beta_rt . z_n + c_rt)``. The unit of all scores is a draw's own, so the
-mean scores are divided by the unit u of the draw's loadings against the mean ones, ``A_s = u A`` by
-least squares. A component's number means nothing beyond its draw, so coefficients are left out.
+Files of earlier versions have no such decisions. Theirs are computed at the label-free mean scores
+of the training samples, with the coefficients of every draw: ``f_rn = beta_r . E[z_n] + c_r``. With
+a mixture the decision is that of the draw's components, ``f_rn = sum_t R_t(z_n) (beta_rt . z_n +
+c_rt)``. The unit of scores varies between draws, so the mean scores are divided by the unit u of
+the draw's loadings relative to the mean ones, ``A_s = u A`` by least squares. Component numbers
+have no meaning across draws, so coefficients are left out.
 
-The rule, with labels for the decision function, without for the log likelihood: R-hat at most 1.01
-and a bulk ESS of at least 100 a chain, for the worst of all quantities.
+The rule, for the decision function with labels and for the log likelihood without: R-hat at most
+1.01 and a bulk ESS of at least 100 per chain, for the worst of all quantities.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 
 MAX_R_HAT = 1.01
 MIN_ESS = 100  # a chain
-MIN_DRAWS = 4  # a chain: halves of two
-MOST = 2000  # quantities of a kind that are looked at
+MIN_DRAWS = 4  # per chain: two halves of two
+MOST = 2000  # quantities evaluated per kind
 
 
 class Quantities(NamedTuple):
@@ -63,9 +62,9 @@ def _drawn(posterior: Posterior) -> Draws:
 
 
 def by_chain(draws: Draws, values: NDArray[Any]) -> NDArray[Any]:
-    """Values of every draw, shape (S, ...), by chain: (chains, draws, ...).
+    """Values of every draw, shape (S, ...), as (chains, draws, ...).
 
-    Chains of unequal length, as an interruption leaves them, are cut to the shortest.
+    Chains of unequal length, as after an interruption, are cut to the shortest.
     """
     chains = [values[draws.chain == number] for number in np.unique(draws.chain)]
     shortest = min(len(one) for one in chains)
@@ -91,7 +90,7 @@ def _decisions(posterior: Posterior, *, named: bool = True) -> Quantities:
     else:
         coefficients = by_chain(draws, draws.coefficients).astype(float)  # (chain, draw, R, K + 1)
         f = coefficients[..., :-1] @ scores.mean.T + coefficients[..., -1:]
-    # Without names of samples a decision has that of its classifier alone.
+    # Without sample names a decision is named after its classifier.
     places = [f", {posterior.sample_names[n]}" if named else "" for n in samples]
     return _flat(f, rows, places)
 
@@ -141,27 +140,26 @@ def _likelihood(posterior: Posterior) -> Quantities:
 
 
 def convergence(posterior: Posterior) -> pd.DataFrame:
-    """How well the chains of a Gibbs fit have mixed, by kind of quantity.
+    """Mixing of the chains of a Gibbs fit, by kind of quantity.
 
     Returns
     -------
     DataFrame
         One row for the decision function at the training samples, the coefficients (both only with
         labels, and the latter not with a mixture), the loadings and the log likelihood. Columns:
-        ``quantities``, the number looked at (about 2,000 evenly spaced ones at most), ``r_hat``,
-        the largest, and ``r_hat_at``, where; ``ess_bulk`` and ``ess_bulk_at``, the smallest and
-        where; ``ess_tail``, the smallest; ``mcse``, the largest Monte Carlo standard error of a
-        mean.
+        ``quantities``, the number evaluated (at most about 2,000, evenly spaced); ``r_hat``, the
+        largest, and ``r_hat_at``, where; ``ess_bulk`` and ``ess_bulk_at``, the smallest and where;
+        ``ess_tail``, the smallest; ``mcse``, the largest Monte Carlo standard error of a mean.
 
     Raises
     ------
     InputError
-        If there are no draws (``engine="gibbs"`` makes some), or fewer than four a chain.
+        If there are no draws (fit with ``engine="gibbs"``), or fewer than four per chain.
     """
     n_draws = _log_likelihood(_drawn(posterior)).shape[1]
     if n_draws < MIN_DRAWS:
         raise InputError(
-            f"{n_draws} draws a chain are too few to judge convergence: at least {MIN_DRAWS} are "
+            f"{n_draws} draws per chain are too few to judge convergence: at least {MIN_DRAWS} are "
             "needed."
         )
     kinds = {"loadings": _loadings, "log likelihood": _likelihood}
@@ -179,7 +177,7 @@ def convergence(posterior: Posterior) -> pd.DataFrame:
 
 
 def decision_mixing(posterior: Posterior) -> dict[str, Any]:
-    """The line of the decision function in `convergence`, naming no sample; empty without one."""
+    """The row of the decision function in `convergence`, without sample names; may be empty."""
     draws, classifiers = posterior.draws, posterior.classifiers
     if draws is None or classifiers is None or _log_likelihood(draws).shape[1] < MIN_DRAWS:
         return {}
@@ -210,15 +208,15 @@ def judged(
 ) -> Convergence:
     """Return whether the chains have converged, by R-hat and the effective sample size.
 
-    ``n_draws`` are those that every chain has made; of these it may have kept a part only. The
-    least effective sample size is by default `MIN_ESS` a chain.
+    ``n_draws`` is the number that every chain has made, of which it may have kept a part. The
+    required effective sample size is by default `MIN_ESS` per chain.
     """
     quantity = "log likelihood" if posterior.classifiers is None else "decision function"
     kept = _log_likelihood(_drawn(posterior))
     n_chains = len(kept)
     after = f"{counted(n_chains, 'chain')} of {counted(n_draws, 'draw')}"
     if kept.shape[1] < MIN_DRAWS:
-        few = f"{counted(kept.shape[1], 'draw')} a chain are too few to judge convergence"
+        few = f"{counted(kept.shape[1], 'draw')} per chain are too few to judge convergence"
         return Convergence(NOT_CONVERGED, after, few, "set n_draws=500")
     draws, _ = (_likelihood if posterior.classifiers is None else _decisions)(posterior)
     ratio, size = float(np.fmax.reduce(r_hat(draws))), float(ess_bulk(draws).min())
@@ -229,7 +227,7 @@ def judged(
     by_size = f"effective sample size {{}}{size:.0f} (should be {enough:.0f})"
     if not (ratio > max_r_hat or size < enough):
         return Convergence(CONVERGED, after, f"{by_ratio}, its bulk {by_size.format('')}")
-    # Once chains have found each other, R-hat^2 - 1 falls like 1 / n, and the ESS grows like n.
+    # After convergence, R-hat^2 - 1 decreases like 1 / n, and the ESS grows like n.
     factor = enough / size
     found = (
         f"the bulk effective sample size of the {quantity} is {size:.0f} (should be {enough:.0f})"
@@ -241,13 +239,13 @@ def judged(
         )
     about = n_draws * max(factor, 1.1)
     unit = int(10 ** max(math.floor(math.log10(about)) - 1, 0))
-    needed = math.ceil(about / unit) * unit  # the next number with two digits that count
-    more = f"about {needed:,} draws would do, so set n_draws={needed}"
+    needed = math.ceil(about / unit) * unit  # the next number with two significant digits
+    more = f"about {needed:,} draws would suffice, so set n_draws={needed}"
     return Convergence(NOT_CONVERGED, after, found, more)
 
 
 def _rounded(ratio: float, limit: float) -> str:
-    """R-hat to as many digits as tell it from its limit."""
+    """R-hat with enough digits to differ from its limit."""
     return f"{ratio:.4f}" if limit - 0.005 < ratio < limit + 0.005 else f"{ratio:.2f}"
 
 
@@ -290,7 +288,7 @@ def _parameters(draws: Draws) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = stacked([one.named() for one in draws.params])
     if draws.params[0].public_names is not None:
         return found
-    # A class that does not say which parameters are drawn: those that differ between draws.
+    # If a class does not name its drawn parameters: those that differ between draws.
     return {
         name: values
         for name, values in found.items()

@@ -1,10 +1,10 @@
-"""What Gibbs sampling keeps: draws, and classifiers fitted at some of them.
+"""Result of Gibbs sampling: draws, and classifiers fitted at some of them.
 
-A prediction averages over a few draws, spread evenly over the chains: a new sample is encoded at
-each, and its decision has the mean of the draws' means, and as variance the mean of their variances
-plus the variance of their means.
+A prediction averages over a few draws, evenly spaced over the chains: a new sample is encoded at
+each, and its decision has the mean of the draws' means and, as variance, the mean of their
+variances plus the variance of their means.
 
-`rankfactor.engine.pooling` says which coefficients these are.
+See `rankfactor.engine.pooling` for the coefficients used.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from rankfactor.typing import Floats
 
 @dataclass(frozen=True)
 class ScaleDraws:
-    """Scales at all draws that are kept.
+    """Scales at all stored draws.
 
     Attributes
     ----------
     values : dict of float32 arrays
         By name; the first dimension is the draws.
     dims : dict of tuples of str
-        What the other dimensions are: ``"feature"`` or ``"row"`` (and ``"component"``),
+        The other dimensions: ``"feature"`` or ``"row"`` (and ``"component"``),
         ``"factor"``.
     powers : dict of int
-        Power of a factor's loadings that a scale changes by with their unit.
+        Power of a factor's unit of loadings by which a scale changes.
     """
 
     values: dict[str, NDArray[np.float32]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class ScaleDraws:
 
     @classmethod
     def of(cls, model: Model, values: Mapping[str, NDArray[np.float32]]) -> ScaleDraws:
-        """The arrays of a model's scales, with their dimensions; there may be none."""
+        """The arrays of a model's scales, with their dimensions; may be empty."""
         dims, powers = scale_dims(model), scale_powers(model)
         return cls(
             dict(values),
@@ -59,7 +59,7 @@ class ScaleDraws:
     def transformed(self, matrix: Floats) -> ScaleDraws:
         """Draws of the scales of the factors ``z @ matrix``, where the matrix is invertible.
 
-        None are left unless the matrix has one entry a column: order, sign and unit.
+        They are dropped unless the matrix has one entry per column: order, sign and unit.
         """
         order = np.abs(matrix).argmax(axis=0)
         unit = np.abs(matrix).max(axis=0)
@@ -90,7 +90,7 @@ def scale_dims(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def scale_powers(model: Model) -> dict[str, int]:
-    """Power of the loadings' unit by which every scale of a model changes, by name."""
+    """Power of the loadings' unit by which each scale of a model changes, by name."""
     priors = [("loading", model.loading_shrinkage), ("coefficient", model.coefficient_shrinkage)]
     return {
         f"{prefix}_{name}": power
@@ -109,8 +109,8 @@ class Draws:
         The chain that each draw belongs to.
     loadings : float32 array, shape (S, d, K) or (S, d, K + 1)
     coefficients : float32 array, shape (S, R, K + 1) or, with a mixture, (S, R, T, K + 1)
-        At scores that have seen the labels; R is 0 without labels. The components of different
-        draws have nothing to do with one another.
+        At scores that depend on the labels; R is 0 without labels. Components of different draws
+        are unrelated.
     params : tuple of RowArrays
         Parameters of the data likelihood, S of them.
     chosen : int array, shape (S',)
@@ -118,21 +118,21 @@ class Draws:
     classifiers : tuple of Normal
         Coefficients fitted to label-free scores at the chosen draws; empty without labels.
     log_likelihood : array, shape (chains, sweeps)
-        By sweep, burn-in included; NaN past a chain's end.
+        By sweep, including burn-in; NaN after a chain's end.
     sweep : int array, shape (S,)
-        How many sweeps its chain had done at each draw.
+        Number of sweeps of the chain at each draw.
     experts : tuple of Gated
-        Local classifiers at the chosen draws, which predict in place of ``classifiers``, then their
-        averages; empty where classifiers are linear.
+        Local classifiers at the chosen draws, which predict instead of ``classifiers``, then their
+        averages; empty if classifiers are linear.
     scales : ScaleDraws
         Shrinkage scales of the loadings and the coefficients; none if the draws were rotated.
     priors : tuple of Mixture
-        Prior of the scores ``z @ basis`` at every draw; empty where it is standard normal.
+        Prior of the scores ``z @ basis`` at every draw; empty if it is standard normal.
     basis : array, shape (K, K), or None
-        None where the priors are those of the scores themselves.
+        None if the priors are those of the scores themselves.
     decisions : float32 array, shape (S, R, probes)
-        Label-free decisions at some training samples, spread evenly over all; no probes in files
-        of earlier versions.
+        Label-free decisions at some training samples, evenly spaced; no probes in files of earlier
+        versions.
     """
 
     chain: NDArray[np.int64]
@@ -155,7 +155,7 @@ class Draws:
         return inner if self.basis is None else InBasis(inner, self.basis)
 
     def state(self, number: int) -> ViewState:
-        """The table's view at a draw: certain rows and parameters."""
+        """The table's view at a draw: fixed rows and parameters."""
         return ViewState(certain(self.loadings[number]), self.params[number], None)
 
     def transformed(self, matrix: Floats) -> Draws:
@@ -190,7 +190,7 @@ class Draws:
         )
 
     def deciders(self) -> Iterator[tuple[ViewState, ScorePrior, Classifier]]:
-        """What predicts at each of the chosen draws: table, prior of the scores, classifier."""
+        """Table view, prior of the scores and classifier of each of the chosen draws."""
         for place, number in enumerate(self.chosen.tolist()):
             gated = self.experts[place] if self.experts else None
             yield self.state(number), self.prior(number), gated or Linear(self.classifiers[place])
@@ -210,7 +210,7 @@ class Draws:
 
 
 def certain(values: NDArray[np.float32] | Floats) -> Normal:
-    """Rows that are known, as a law without variance."""
+    """Known rows, as a distribution without variance."""
     mean = np.ascontiguousarray(values, np.float64)
     n, order = mean.shape
     return Normal(mean, np.zeros((n, packed_size(order))), np.zeros(n))

@@ -1,22 +1,22 @@
-r"""What moving a feature from its first to its third quartile does to every decision.
+r"""Effect on every decision of moving a feature from its first to its third quartile.
 
-To first order, with everything else as it is: a feature that moves from x_lo to x_hi changes the
-pull on the scores of sample n by a_i ( push_in(x_hi) - push_in(x_lo) ), with push = rho - tau w the
-derivative of the likelihood's bound in w, and the encoder answers with H_n^-1 times that,
+To first order, with everything else fixed: a feature that moves from x_lo to x_hi changes the force
+on the scores of sample n by a_i ( push_in(x_hi) - push_in(x_lo) ), with push = rho - tau w the
+derivative of the likelihood's bound in w, and the scores respond with H_n^-1 times that,
 
     effect_in = (g_n^T H_n^-1 a_i) (push_in(x_hi) - push_in(x_lo)) + gamma_i (s_i,hi - s_i,lo),
     H_n = P_0n + sum_i k_in E[a_i a_i^T],
 
 with k the curvature of the bound, g_n the gradient of the decision in the scores and gamma_i s_i
 the second part of decisions, both as in `rankfactor.posterior.explanation`. An effect is the mean
-over the samples in which the feature is known: one solve a sample and products of matrices, where
-encoding again would take two passes a feature.
+over the samples in which the feature is known. This takes one solve per sample and matrix products;
+encoding again would take two passes per feature.
 
-Quartiles are observed values, so effects do not change under increasing transforms. Where both are
-the same value, as in a table of counts that are mostly zero, the feature moves between that value
-and the median of the values above it (or, if there are none, below it).
+Quartiles are observed values, so effects are invariant to increasing transforms. If both quartiles
+are the same value, as in a table of counts that are mostly zero, the feature moves between that
+value and the median of the values above it (or, if there are none, below it).
 
-The change of probability is that at the mean decision, from half an effect below to half above.
+The change of probability is taken at the mean decision, from half an effect below to half above.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from rankfactor.steps.score import BLOCK, view_sums
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Integers
 
-MOST_SAMPLES = 2000  # that effects are averaged over; of more, so many, evenly spaced
+MOST_SAMPLES = 2000  # samples that effects are averaged over; larger tables are subsampled evenly
 FIRST, THIRD = 0.25, 0.75
 
 
@@ -64,8 +64,7 @@ class Effects:
     sd : array, shape (R, d)
         Standard deviation of ``decision`` over the draws of Gibbs sampling; NaN without draws.
     mean : array, shape (R, d)
-        Mean contribution of the feature over the training samples, which explanations are
-        compared with.
+        Mean contribution of the feature over the training samples, the reference of explanations.
     """
 
     low: Floats
@@ -154,7 +153,7 @@ def find_effects(
 def _single_features(
     decider: Decider, samples: Integers, extremes: Observed, count: Floats
 ) -> tuple[Floats, Floats]:
-    """What the second part of decisions adds to effects and mean contributions, each (R, d)."""
+    """Contribution of the second part of decisions to effects and mean contributions, (R, d)."""
     residual, ranked = decider.residual, decider.ranked()
     assert residual is not None
     ends = decider.model.data.normal_scores(extremes, residual.levels)
@@ -199,7 +198,7 @@ def quartiles(values: Any, columns: Integers) -> Floats:
 
 
 def _quartiles(known: Floats) -> tuple[float, float]:
-    """Two observed values that differ, the quartiles if they do; NaN without any value."""
+    """Two distinct observed values, the quartiles if they differ; NaN without any value."""
     if not len(known):
         return np.nan, np.nan
     first, third = (_quantile(known, level) for level in (FIRST, THIRD))

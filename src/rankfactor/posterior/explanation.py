@@ -1,25 +1,25 @@
-r"""What the features of a sample add to its decisions.
+r"""Contributions of the features of a sample to its decisions.
 
 At the encoder's fixed point the scores are a sum over features,
 
     z_n = V_n ( h_0n + sum_i s_in ),     s_in = rho_in E[a_i] - tau_in E[a_i c_i],
     V_n = ( P_0n + sum_i tau_in E[a_i a_i^T] )^-1,
 
-with c_i a feature's mean where it has one, P_0n and h_0n those of the prior (I and 0, or a
-mixture's). With g_n the gradient of a decision, averaged along the way from 0 to z_n,
+with c_i a feature's mean if it has one, and P_0n and h_0n those of the prior (I and 0, or a
+mixture's). With g_n the gradient of a decision, averaged along the path from 0 to z_n,
 
     f_n = base_n + sum_i phi_in,     phi_in = g_n^T V_n s_in,
 
-exactly where decisions are linear, whose gradient is beta everywhere. A decision of two parts
+exactly for linear decisions, whose gradient is beta everywhere. A decision of two parts
 (`rankfactor.classifiers.two_part`) is linear in the scores and in the normal scores s,
 
     f_n = ( beta - sum_i known_in gamma_i l_i ) . z_n + sum_i gamma_i s_in + const,
 
 so gamma_i s_in is added to phi_in, and g_n is the bracket. For nonlinear decisions the average is
-taken at a few points (Gauss and Legendre): integrated gradients. What they leave out is stated as
-the remainder. Contributions are reported less their mean over the training samples
-(`rankfactor.posterior.effects`), so that a typical value adds nothing. A missing entry has
-tau = rho = 0 and adds nothing either.
+taken at a few points (Gauss-Legendre): integrated gradients, whose error is reported as the
+remainder. Contributions are reported relative to their mean over the training samples
+(`rankfactor.posterior.effects`), so that a typical value contributes nothing. A missing entry has
+tau = rho = 0 and contributes nothing either.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from rankfactor.steps.score import BLOCK, ObservedView, split_intercept, view_su
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Index, Reals
 
-POINTS = 5  # of the average gradient of a nonlinear decision
-SINGLE = "Single features"  # the part of a decision that is in no factor
+POINTS = 5  # quadrature points for the gradient of a nonlinear decision
+SINGLE = "Single features"  # the part of a decision outside the factors
 BASE = "Base"
 
 
@@ -55,27 +55,27 @@ BASE = "Base"
 class Explanation:
     """Contributions of the features to one decision of every sample.
 
-    The names of the first five fields are those of ``shap.Explanation``, so that plotting functions
-    written for it understand the result.
+    The first five fields have the names of ``shap.Explanation``, so that plotting functions written
+    for it accept the result.
 
     Attributes
     ----------
     values : array, shape (N, D)
-        What each feature adds to the decision, compared with its mean over the training samples;
-        zero for missing entries and for features that did not vary in training.
+        Contribution of each feature to the decision, relative to its mean over the training
+        samples; zero for missing entries and for features that did not vary in training.
     base_values : array, shape (N,)
-        The decision less the sum of the values: that of a sample whose features all contribute
-        their mean. It differs between samples where entries are missing.
+        The decision minus the sum of the values: that of a sample whose features all contribute
+        their mean. It differs between samples if entries are missing.
     data : array, shape (N, D)
         The table, NaN where missing.
     feature_names : list of str
     output_name : str
-        The task, and the class that a positive decision means.
+        The task, and the class that a positive decision favours.
     sample_names : list
-        Of the table, or the samples' numbers.
+        Names from the table, or sample numbers.
     by_factor : DataFrame, samples x parts
-        The same decision by its parts: ``Base``, every factor, and ``Single features`` where
-        decisions have a second part. Rows add up to the decision.
+        The same decision by its parts: ``Base``, every factor, and ``Single features`` if decisions
+        have a second part. Rows add up to the decision.
     remainder : array, shape (N,)
         Part of ``Base`` in ``by_factor`` that is the error of the integrated gradients; zero to
         rounding for linear decisions.
@@ -101,7 +101,7 @@ class Explanation:
 
 
 class Decider(NamedTuple):
-    """What makes decisions of a table: its view, the scores' prior, classifier and second part."""
+    """Everything that determines decisions: view, prior of scores, classifier, second part."""
 
     model: Model
     item: ObservedView
@@ -130,7 +130,7 @@ class Decider(NamedTuple):
         return mean + more, variance + spread
 
     def ranked(self) -> Observed:
-        """Normal scores of the table, which the second part of decisions weighs."""
+        """Normal scores of the table, used by the second part of decisions."""
         assert self.residual is not None
         return self.model.data.normal_scores(self.item.observed, self.residual.levels)
 
@@ -144,7 +144,7 @@ class Contributions(NamedTuple):
     features : array, shape (R, N, d)
     factors : array, shape (R, N, K)
     single : array, shape (R, N)
-        What is in no factor.
+        Part outside the factors.
     """
 
     decisions: Floats
@@ -155,7 +155,7 @@ class Contributions(NamedTuple):
 
 
 def contributions(decider: Decider, pool: Workers) -> Contributions:
-    """What every feature in the model and every factor adds to the decisions of all samples."""
+    """Contributions of every feature in the model and every factor to all decisions."""
     z, item, k = decider.encode(pool), decider.item, decider.model.n_factors
     n, n_rows = len(z.mean), decider.n_rows
     rows = item.rows(kind=np.float64)

@@ -1,12 +1,12 @@
 """R-hat, effective sample sizes and Monte Carlo errors of draws.
 
-R-hat compares the spread between chains to that within them; the effective sample size (ESS) is the
-number of independent draws that would know a quantity as well. Both are those of Vehtari, Gelman,
-Simpson, Carpenter and Bürkner (2021), Bayesian Analysis 16: chains are split in halves and draws
-are replaced by the normal scores of their ranks, so that heavy tails and single chains are covered.
+R-hat compares the spread between chains with that within them; the effective sample size (ESS) is
+the number of independent draws with the same precision. Both follow Vehtari, Gelman, Simpson,
+Carpenter and Bürkner (2021), Bayesian Analysis 16: chains are split in halves and draws are
+replaced by the normal scores of their ranks, to handle heavy tails and single chains.
 
-Draws have the shape (chains, draws, quantities), at least four draws a chain; every function gives
-one number a quantity. They agree with arviz-stats, which is not needed for them.
+Draws have the shape (chains, draws, quantities), with at least four draws per chain; every function
+returns one number per quantity. Results agree with arviz-stats, which is not required.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def r_hat(draws: Floats) -> Floats:
 
 
 def ess_bulk(draws: Floats) -> Floats:
-    """Effective sample size for the centre of the law: that of normal scores."""
+    """Bulk effective sample size: that of normal scores."""
     return _ess(_normal_scores(_halves(draws)))
 
 
 def ess_tail(draws: Floats) -> Floats:
-    """Effective sample size for the 5 % and 95 % quantiles, the smaller of the two."""
+    """Tail effective sample size: the smaller of those of the 5 % and 95 % quantiles."""
     ends = np.quantile(draws, [0.05, 0.95], axis=(0, 1))
     return np.asarray(np.fmin(*(_ess(_halves((draws <= end).astype(float))) for end in ends)))
 
@@ -44,14 +44,14 @@ def mcse_mean(draws: Floats) -> Floats:
 
 
 def _halves(draws: Floats) -> Floats:
-    """First and second halves as chains of their own; the middle one of an odd number is left."""
+    """First and second halves as separate chains; the middle draw of an odd number is dropped."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]]).astype(float)
 
 
 def _normal_scores(draws: Floats) -> Floats:
     """Normal quantiles of the ranks among the draws of all chains (Blom's)."""
-    # As scipy.stats.rankdata, which takes half a second to import.
+    # Like scipy.stats.rankdata, which takes half a second to import.
     ranks = pd.DataFrame(draws.reshape(-1, draws.shape[-1])).rank().to_numpy()
     return np.asarray(ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(draws.shape))
 
@@ -60,13 +60,13 @@ def _plain_r_hat(chains: Floats) -> Floats:
     n = chains.shape[1]
     between = n * chains.mean(axis=1).var(axis=0, ddof=1)
     within = chains.var(axis=1, ddof=1).mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):  # a quantity that never changes has none
+    with np.errstate(invalid="ignore", divide="ignore"):  # constant quantities have none
         return np.asarray(np.sqrt((between / within + n - 1) / n))
 
 
 def _ess(chains: Floats) -> Floats:
     """Draws over their integrated autocorrelation time, by Geyer's initial monotone sequence."""
-    from scipy.fft import irfft, next_fast_len, rfft  # needed after Gibbs sampling only
+    from scipy.fft import irfft, next_fast_len, rfft  # needed only after Gibbs sampling
 
     n_chains, n, _ = chains.shape
     size = n_chains * n
@@ -79,8 +79,8 @@ def _ess(chains: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         rho = 1.0 - (within - covariance) / total
     rho[0] = 1.0
-    # Sums of neighbours, lags 2t and 2t + 1, are positive and fall in truth; from the first sum
-    # on that is not positive, there is nothing but noise.
+    # Sums of neighbouring lags 2t and 2t + 1 are positive and decreasing in theory; from the first
+    # non-positive sum on there is only noise.
     n_pairs = max((n - 3) // 2, 0) + 1
     even = rho[: 2 * n_pairs : 2]
     sums = even + rho[1 : 2 * n_pairs : 2]  # (pairs, quantities)

@@ -1,11 +1,11 @@
-"""What a fit leaves: laws of loadings, coefficients and scores, names, history; and prediction.
+"""`Posterior`: distributions of loadings, coefficients and scores, names, history, prediction.
 
 New samples are coded with the stored coding and encoded with the stored loadings, so a posterior
-does not hold the training table. It does hold observed values of single features: the cuts of a
-rank likelihood, and the knots of the regression on covariates. It also holds the names, label-free
-scores and labels of the training samples, unless `Posterior.without_training_samples` took them
-out. docs/reference/model-file.md lists everything. Features that did not vary in training are not
-part of the model; they have zero loadings in everything that is given out.
+does not contain the training table. It does contain observed values of single features: the cuts of
+a rank likelihood, and the knots of the regression on covariates. It also contains the names,
+label-free scores and labels of the training samples, unless `Posterior.without_training_samples`
+removed them. docs/reference/model-file.md lists everything. Features that did not vary in training
+are not part of the model; their loadings are reported as zero.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Posterior(Prediction):
     ----------
     model : Model
     plan : FeaturePlan
-        How a table becomes the D features of the model.
+        Transform of a table to the D features of the model.
     sample_names : str array, shape (N,)
-        N is 0 in a posterior without training samples, here and in ``scores``.
+        N is 0 in a posterior without training samples, also in ``scores``.
     coding : Coding
-        How values become observations; ``coding.columns`` are the features in the model.
+        Transform of values to observations; ``coding.columns`` are the features in the model.
     rows : Normal, shape (d, K) or (d, K + 1)
         Loadings (and means) of the features in the model, d <= D.
     params : RowArrays
@@ -69,27 +69,27 @@ class Posterior(Prediction):
     convergence : Convergence
         How the fit ended, and by which criterion.
     draws : Draws or None
-        The draws of Gibbs sampling; ``rows``, ``params`` and ``scores`` then have their means and
+        The draws of Gibbs sampling; ``rows``, ``params`` and ``scores`` are then their means and
         variances.
     prior : ScorePrior
-        Prior of the scores, which encodes new samples; nothing in it is of a training sample.
+        Prior of the scores, used to encode new samples; it contains no training sample.
     training : str
         How the labels shaped the factors: "bayes" (jointly), "predictive" or "label-free" (not at
         all).
     codes_sha256 : str
-        Hash of the training codes, which tells training tables apart; empty if it is not known.
+        Hash of the training codes, which identifies the training table; empty if unknown.
     left_out : SampleSummary or None
-        What is known of training samples that were left out.
+        Summary of training samples that were left out.
     variance : VarianceExplained or None
         Correlations of features and factors in the training table, and the variance explained;
-        None in a model file of an earlier version, whose factors have the axes of their fit.
+        None in a model file of an earlier version, whose factors keep the axes of the fit.
     factor_count : FactorCount or None
         How parallel analysis chose the number of factors; None if the number was given.
     effects : Effects or None
-        What moving a feature does to the decisions; None without labels, and in a model file of an
+        Effects of moving a feature on the decisions; None without labels, and in a model file of an
         earlier version.
     stability : Stability or None
-        What refits to half-samples say; None where there was no such run.
+        Stability from half-sample fits; None without such a run.
     """
 
     model: Model
@@ -160,8 +160,8 @@ class Posterior(Prediction):
     def without_training_samples(self) -> Posterior:
         """The same model without the names, scores and labels of the training samples.
 
-        It predicts the same. Loadings, shares, intervals and the number of samples of every class
-        stay; whatever shows single samples raises an `InputError`.
+        Predictions are the same. Loadings, shares, intervals and the number of samples of every
+        class stay; whatever shows single samples raises an `InputError`.
         """
         if self.left_out is not None:
             return self
@@ -178,11 +178,11 @@ class Posterior(Prediction):
         )
 
     def with_stability(self, stability: Stability) -> Posterior:
-        """The same model with what refits to half-samples say of it."""
+        """The same model with its stability from half-sample fits."""
         return replace(self, stability=stability)
 
     def check_samples(self, what: str) -> None:
-        """Raise an `InputError` if ``what`` of the training samples is not there to be shown."""
+        """Raise an `InputError` if ``what`` needs training samples that were left out."""
         if self.left_out is not None:
             raise InputError(
                 f"this model was saved without its training samples, so it has no {what}: save it "
@@ -206,25 +206,25 @@ class Posterior(Prediction):
 
     @property
     def table_features(self) -> Strings:
-        """Names of the features that a new table has: all but covariates that are features.
+        """Names of the features that a new table needs: all except covariates used as features.
 
-        Those that stand for a column of words are the features made of it.
+        A column of words is represented by the features made from it.
         """
         return self.plan.table_features
 
     @property
     def covariate_names(self) -> list[str]:
-        """Names of the covariates that a new table has as well."""
+        """Names of the covariates that a new table also needs."""
         return self.plan.covariate_names
 
     @property
     def word_columns(self) -> list[str]:
-        """Names of the columns of words that features are made of."""
+        """Names of the columns of words from which features are made."""
         return self.plan.word_columns
 
     @property
     def blocks(self) -> Strings | None:
-        """The block of every feature, shape (D,), where the table has blocks."""
+        """The block of every feature, shape (D,), if the table has blocks."""
         return self.plan.blocks
 
     @property
@@ -234,7 +234,7 @@ class Posterior(Prediction):
 
     @property
     def has_standard_form(self) -> bool:
-        """Whether the factors have their standard form; those of earlier versions do not."""
+        """Whether the factors are in standard form; models of earlier versions are not."""
         return self.variance is not None
 
     @cached_property
@@ -248,8 +248,8 @@ class Posterior(Prediction):
     def shares(self) -> Floats:
         """Share of the variance of the features' ranks that each factor explains, shape (K,).
 
-        They add up to `r2`; of values in place of ranks with the Gaussian likelihood. A factor
-        that explains nothing may have a share slightly below zero.
+        They add up to `r2`; with the Gaussian likelihood, values replace ranks. A factor that
+        explains nothing may have a share slightly below zero.
         """
         return np.asarray(self._explained.r2.mean(axis=0))
 
@@ -288,7 +288,7 @@ class Posterior(Prediction):
     def transformed(self, matrix: Floats) -> Posterior:
         """The same model with scores ``z @ matrix``, where the matrix (K, K) is invertible.
 
-        Decisions, probabilities and everything else that depends on w stay what they are.
+        Decisions, probabilities and everything else that depends on w do not change.
         """
         return replace(
             self,
@@ -318,7 +318,7 @@ class Posterior(Prediction):
 
     @property
     def noise_variance(self) -> Floats:
-        """Variance of what w leaves unexplained, features in the model, shape (d,)."""
+        """Variance not explained by w, for the features in the model, shape (d,)."""
         return self.model.data.noise_variance(self.params)
 
     @property
@@ -330,8 +330,8 @@ class Posterior(Prediction):
     def standardised_loadings(self) -> Floats:
         """Loadings of the model in units of a feature's total spread, shape (D, K).
 
-        ``a_ik sd(z_k) / sd(w_i + noise_i)``: what the model says of `pattern`. They are shrunken,
-        and somewhat too large where the noise of a pseudo-likelihood is too small.
+        ``a_ik sd(z_k) / sd(w_i + noise_i)``: the model's estimate of `pattern`. They are shrunken,
+        and somewhat too large if the noise of a pseudo-likelihood is too small.
         """
         return self._all_features(self.rows.mean[:, : self.n_factors] * self._units)
 
@@ -344,18 +344,18 @@ class Posterior(Prediction):
     def pattern(self) -> Floats:
         """Pattern loadings, shape (D, K): `structure` with the other factors held fixed.
 
-        ``structure = pattern @ factor_correlations``, so both are the same where factors do not
+        ``structure = pattern @ factor_correlations``, so both are equal if factors do not
         correlate.
         """
         return np.asarray(self.structure @ np.linalg.pinv(self.factor_correlations))
 
     @property
     def structure(self) -> Floats:
-        """Correlations of all features with the factors' scores, shape (D, K): what is reported.
+        """Correlations of all features with the factors' scores, shape (D, K): as reported.
 
-        Those of normal scores of the ranks (of values, with the Gaussian likelihood) and label-free
-        scores in the training table; in model files of earlier versions, those that the model
-        expects.
+        Computed from normal scores of the ranks (from values, with the Gaussian likelihood) and
+        label-free scores in the training table; in model files of earlier versions, expected by the
+        model.
         """
         return self._all_features(self._explained.structure)
 
@@ -363,7 +363,7 @@ class Posterior(Prediction):
     def active(self) -> NDArray[np.bool_]:
         """Which factors are in use, by the table or by a classifier, shape (K,).
 
-        A classifier uses a factor if the posterior tells its coefficient from zero
+        A classifier uses a factor if the posterior separates its coefficient from zero
         (`rankfactor.posterior.certainty.nonzero_coefficients`).
         """
         used = (self.shares >= ACTIVE_SHARE * self.r2) & (self.shares > 0)
@@ -373,10 +373,10 @@ class Posterior(Prediction):
 
     @property
     def residual_share(self) -> Floats:
-        """Share of every row's decision that the residual carries, shape (rows,).
+        """Share of every row's decision due to the residual, shape (rows,).
 
-        Of the variance over the training samples; the rest is the factors'. Zero where decisions
-        have no second part.
+        A share of the variance over the training samples; the rest is due to the factors. Zero if
+        decisions have no second part.
         """
         if self.classifiers is None:
             raise InputError("this model was fitted without labels, so it has no decisions.")
@@ -385,26 +385,26 @@ class Posterior(Prediction):
 
     @property
     def n_components_used(self) -> int:
-        """Number of local classifiers that matter, of a nonlinear model.
+        """Number of local classifiers in use, for a nonlinear model.
 
-        Those whose components have at least 1 % of the training samples, and at least one, by
-        label-free responsibilities. The gates of mixed experts are soft by design, so there the
-        samples count whose nearest centre it is.
+        Components with at least 1 % of the training samples, and at least one sample, by label-free
+        responsibilities. The gates of mixed experts are soft by design, so there a sample counts
+        for its nearest centre.
         """
         if not self.samples.n_components:
             raise InputError(self.without_components)
         return self.samples.n_components
 
     def with_positive(self, positive: Mapping[str, Any]) -> Posterior:
-        """The same model, speaking of other classes: decisions, coefficients, ROC and report.
+        """The same model with other positive classes for decisions, coefficients, ROC and report.
 
-        The positive class of a task is the second of its ``classes``, at first the larger label.
-        Predictions and probabilities are the same; decisions and coefficients change their sign.
+        The positive class of a task is the second of its ``classes``, initially the larger label.
+        Predictions and probabilities are the same; decisions and coefficients change sign.
 
         Parameters
         ----------
         positive : mapping from task to class
-            Only tasks with two classes have a positive one.
+            Only tasks with two classes have a positive class.
         """
         tasks = () if self.classifiers is None else self.classifiers.tasks
         numbers = positive_classes(tasks, positive)
@@ -424,14 +424,12 @@ class Posterior(Prediction):
         xarray.DataTree
             Group ``posterior``: ``loadings`` (chain, draw, feature, factor) of the features in the
             model, ``coefficients`` (chain, draw, row, factor) and ``intercept`` (chain, draw, row)
-            of the joint fit where there are labels (with a mixture, of every component after the
-            row; a component's number means nothing beyond its draw), and the likelihood's own
-            parameters, such as
-            ``cut_points`` (chain, draw, feature, cut; NaN where a feature has fewer cuts) or
-            ``noise_precision``, and the shrinkage scales, such as ``loading_xi`` (chain, draw,
-            feature, factor). Group ``sample_stats``: ``lp``, the log likelihood with its
-            auxiliary variables. Burn-in is not part of it; chains of unequal length are cut to
-            the shortest.
+            of the joint fit if there are labels (with a mixture, of every component after the row;
+            component numbers have no meaning across draws), and the likelihood's own parameters,
+            such as ``cut_points`` (chain, draw, feature, cut; NaN where a feature has fewer cuts)
+            or ``noise_precision``, and the shrinkage scales, such as ``loading_xi`` (chain, draw,
+            feature, factor). Group ``sample_stats``: ``lp``, the log likelihood with its auxiliary
+            variables. Burn-in is not included; chains of unequal length are cut to the shortest.
 
         Raises
         ------

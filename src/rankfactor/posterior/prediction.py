@@ -1,4 +1,4 @@
-"""What a fitted model says of samples in a plain table: scores, decisions, probabilities.
+"""Predictions of a fitted model for a plain table: scores, decisions, probabilities.
 
 A table is a DataFrame, an array, a sparse matrix or an AnnData object with the features (and
 covariates) of the training table; a table with names is matched by them, in any order.
@@ -57,9 +57,9 @@ KERNEL = (
 class Prediction:
     """Prediction by a fitted model; all methods take a table.
 
-    Every method has two further arguments: ``missing_features``, "error" or "missing", what to do
-    about features that the table lacks (refuse, or treat their values as missing), and
-    ``n_threads``, None for every core.
+    Every method has two further arguments: ``missing_features``, "error" or "missing", for features
+    that the table lacks (refuse, or treat their values as missing), and ``n_threads``, None for
+    every core.
     """
 
     model: Model
@@ -98,11 +98,11 @@ class Prediction:
     def decision_function(
         self, X: Any, missing_features: str = "error", n_threads: int | None = None
     ) -> Any:
-        """Decisions of samples; positive means the second class of a task of two.
+        """Decisions of samples; positive favours the second of two classes.
 
         Returns
         -------
-        array, or list of arrays with several tasks
+        array, or list of arrays if there are several tasks
             Shape (n_samples,) for two classes, else (n_samples, n_classes).
         """
         with workers(n_threads) as pool:
@@ -140,7 +140,7 @@ class Prediction:
     ) -> Any:
         """Intervals of the decisions of samples: lower and upper ends in the last dimension.
 
-        After variational Bayes they are a spread that is much too narrow (docs/howto/models.md).
+        After variational Bayes they are much too narrow (docs/howto/models.md).
         """
         with workers(n_threads) as pool:
             decision = self.decide(self.match(X, missing_features), pool)
@@ -149,7 +149,7 @@ class Prediction:
     def explain(
         self, X: Any, missing_features: str = "error", n_threads: int | None = None
     ) -> dict[str, Explanation]:
-        """What each feature adds to every decision of samples (`rankfactor.posterior.explanation`).
+        """Contribution of each feature to every decision (`rankfactor.posterior.explanation`).
 
         Returns
         -------
@@ -194,9 +194,9 @@ class Prediction:
     def feature_effects(
         self, X: Any = None, missing_features: str = "error", n_threads: int | None = None
     ) -> pd.DataFrame:
-        """What moving each feature from its first to its third quartile does to the decisions.
+        """Effect on the decisions of moving each feature from its first to its third quartile.
 
-        Everything else stays as it is (`rankfactor.posterior.effects`).
+        Everything else stays fixed (`rankfactor.posterior.effects`).
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Prediction:
                 effects = self.find_effects(self.coding.observe(values), ends, pool)
         if effects is None:
             raise InputError(
-                "this model was saved by an earlier version, without the effects of its features: "
+                "this model was saved by an earlier version, without feature effects: "
                 "give the table to feature_effects, or fit it again."
             )
         full = np.zeros((len(self.plan.names), 2 * len(names)))
@@ -242,10 +242,10 @@ class Prediction:
         ----------
         observed : Observed, shape (d, N)
         ends : array, shape (2, d)
-            What every feature moves from and to.
+            Start and end of the move of every feature.
         pool : Workers
         scores : Normal, optional
-            Label-free scores of the samples where they are known.
+            Label-free scores of the samples, if known.
         """
         label = self.model.label
         assert label is not None
@@ -259,7 +259,7 @@ class Prediction:
             z = known.take(samples)
             means.append(find_effects(decider, z, samples, extremes, pool))
             if self.draws is not None:
-                # The spread includes that of the coefficients at the draw.
+                # The spread includes the uncertainty of the coefficients at the draw.
                 at_random = decider.classifier.draw(Stream.from_seed(number))
                 one = decider._replace(classifier=at_random)
                 drawn.append(find_effects(one, z, samples, extremes, pool).effect)
@@ -273,7 +273,7 @@ class Prediction:
     def encode(self, values: Any, pool: Workers) -> Normal:
         """Label-free scores of samples, shape (N, K).
 
-        ``values`` has the model's columns: what `rankfactor.features.matching.model_values` gives.
+        ``values`` has the model's columns, as from `rankfactor.features.matching.model_values`.
         """
         return self._encode(self.coding.observe(values), pool)
 
@@ -291,20 +291,20 @@ class Prediction:
 
     @property
     def without_components(self) -> str:
-        """Why the model has no components."""
+        """Reason why the model has no components."""
         return KERNEL if isinstance(self.model.experts, KernelExperts) else LINEAR
 
     def contributions(self, values: Any, pool: Workers) -> Contributions:
         """Decisions of samples, and their parts by feature and by factor.
 
-        Averaged over draws where there are any.
+        Averaged over draws, if any.
         """
         observed = self.coding.observe(values)
         parts = [contributions(decider, pool) for decider in self._deciders(observed)]
         return Contributions(*(np.mean(part, axis=0) for part in zip(*parts, strict=True)))
 
     def _deciders(self, observed: Observed) -> Iterator[Decider]:
-        """What decides: one, or one for each of the draws that predict."""
+        """The deciders: one, or one per draw used for prediction."""
         model, view = self.model, self.model.data_view
         if self.draws is None:
             item = ObservedView(view, observed, ViewState(self.rows, self.params, None))
@@ -317,7 +317,7 @@ class Prediction:
     def decide(self, values: Any, pool: Workers) -> tuple[Floats, Floats]:
         """Mean and variance of every classifier's decision for samples, each (N, rows).
 
-        Averaged over draws where there are any.
+        Averaged over draws, if any.
         """
         classifiers, observed = self._classifiers, self.coding.observe(values)
         if self.draws is not None:
@@ -357,7 +357,7 @@ class Prediction:
 
 
 def check_level(level: object) -> None:
-    """Refuse a probability of an interval that is none."""
+    """Refuse an invalid probability of an interval."""
     if not (isinstance(level, numbers.Real) and 0 < float(level) < 1):
         raise InputError(f"level must be a number between 0 and 1, not {level!r}.")
 

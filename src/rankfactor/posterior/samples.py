@@ -1,8 +1,8 @@
-"""What is known of all training samples together, without any single one.
+"""Summary statistics of the training samples, without single samples.
 
-Standardised loadings, shares, coefficients per standard deviation, directions and the network need
-the scores and labels of the training samples only through these numbers, so that a model file can
-leave the samples themselves out.
+Standardised loadings, shares, coefficients per standard deviation, directions and the network
+depend on the scores and labels of the training samples only through these numbers, so that a model
+file can leave the samples out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rankfactor.typing import Floats
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """Numbers of all training samples together.
+    """Summary statistics of all training samples.
 
     Attributes
     ----------
@@ -36,15 +36,15 @@ class SampleSummary:
     sd : array, shape (K,)
         Standard deviation of the mean label-free scores.
     counts : tuple of int array, shape (n_classes + 1,) each
-        Samples in every class of a task, then those whose class is not known.
+        Samples in every class of a task, then those of unknown class.
     higher : int array, shape (rows, K)
         1 where the mean score of a row's class is above that of the task's other classes, -1 where
         it is below, 0 where one of them has no sample.
     n_components : int
-        Local classifiers that matter; 0 for a linear model.
+        Local classifiers in use; 0 for a linear model.
     mixing : dict
-        How well the decisions at the training samples have mixed, where there are draws and the
-        scores are no longer there (`rankfactor.posterior.diagnostics.convergence`).
+        Mixing of the decisions at the training samples, if there are draws and the scores were left
+        out (`rankfactor.posterior.diagnostics.convergence`).
     """
 
     n_samples: int
@@ -52,14 +52,14 @@ class SampleSummary:
     moment: Floats  # second moment of the mean scores, shape (K, K)
     spread: Floats  # mean posterior covariance of the scores, packed, shape (K (K + 1) / 2,)
     sd: Floats  # standard deviation of the mean scores, shape (K,)
-    # Samples in every class of a task, then those whose class is not known, (n_classes + 1,) each.
+    # Samples in every class of a task, then those of unknown class, (n_classes + 1,) each.
     counts: tuple[NDArray[np.int64], ...] = ()
     # 1 where the mean score of a row's class is above that of the task's other classes, -1 where it
     # is below, 0 where one of them has no sample; shape (rows, K).
     higher: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
-    n_components: int = 0  # local classifiers that matter; 0 for a linear model
-    # How well the decisions at the training samples have mixed, where there are draws and the
-    # scores are no longer there (`rankfactor.posterior.diagnostics.convergence`).
+    n_components: int = 0  # local classifiers in use; 0 for a linear model
+    # Mixing of the decisions at the training samples, if there are draws and the scores were left
+    # out (`rankfactor.posterior.diagnostics.convergence`).
     mixing: dict[str, Any] = field(default_factory=dict)
 
 
@@ -90,5 +90,5 @@ def summarise(
 
 
 def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
-    """Numbers of at most ``most`` of ``count`` things, and of one at least, evenly spaced."""
+    """Indices of at most ``most`` of ``count`` items, evenly spaced, at least one."""
     return np.unique(np.linspace(0, count - 1, min(count, max(most, 1))).round().astype(np.int64))

@@ -1,4 +1,4 @@
-"""How much of the features' variance each factor has, and loadings in units of that variance."""
+"""Share of the features' variance due to each factor, and standardised loadings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from rankfactor.typing import Floats
 
-# A factor counts as active if it has at least this share of what all factors explain.
+# A factor counts as active with at least this share of the variance that all factors explain.
 ACTIVE_SHARE = 0.02
 
 
@@ -16,7 +16,7 @@ def second_moment(scores: Floats) -> Floats:
 
 
 def loading_units(loadings: Floats, moment: Floats, noise: Floats) -> Floats:
-    """What turns loadings into standardised ones, shape (d, K).
+    """Factors that standardise loadings, shape (d, K).
 
     A standardised loading is ``a_ik sd(z_k) / sd(w_i + noise_i)``: between -1 and 1, comparable
     across features whatever their number of levels, like a correlation. ``moment`` is the scores'

@@ -1,1 +1,1 @@
-"""Files that rankfactor writes: never half written, checked when read, without pickle."""
+"""Files that rankfactor writes: written atomically, checked when read, without pickle."""

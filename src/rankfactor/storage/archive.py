@@ -1,13 +1,13 @@
 """Archives: zips of arrays with a JSON header and a checksum, without pickle.
 
-``header.json`` names the format, every array is a ``.npy`` member, and ``checksum.txt`` holds a
+``header.json`` names the format, every array is a ``.npy`` member, and ``checksum.txt`` contains a
 SHA-256 over all of them. The checksum detects a file that was damaged or edited; it is not a
 signature, since whoever can write a file can also write its checksum.
 
-What the members mean is the caller's business. Nested dataclasses, dictionaries, tuples and lists
-can be written as one *tree* (`write_tree`): the header then says what the arrays are. A tree names
-classes by their short names, and only those that the reader passes in are built, so reading a file
-never runs code of the file's.
+The caller defines the meaning of the members. Nested dataclasses, dictionaries, tuples and lists
+can be written as one *tree* (`write_tree`): the header then describes the arrays. A tree names
+classes by their short names, and only classes passed in by the reader are built, so reading a file
+never runs code from the file.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ Arrays = dict[str, NDArray[Any]]
 Kinds = dict[str, type]
 
 _HEADER = "header.json"
-_OLDER_HEADER = "tree.json"  # of checkpoints that were written without a checksum
+_OLDER_HEADER = "tree.json"  # for checkpoints written without a checksum
 _CHECKSUM = "checksum.txt"
 _ALGORITHM = "sha256"
 _ARRAY = ".npy"
-# What reading a damaged zip, or a damaged member of one, can raise.
+# Errors raised when reading a damaged zip or member.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -61,10 +61,10 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of archive: what its header gives as format, and how messages speak of it.
+    """A kind of archive: its format name in the header, and its words for messages.
 
-    ``noun`` is what they call such a file, ``remedy`` what to do about one that is damaged, and
-    ``version`` the newest that can be read, None if the format has no versions.
+    ``noun`` names such a file, ``remedy`` is the advice for a damaged one, and ``version`` is the
+    newest readable version, None if the format has no versions.
     """
 
     name: str
@@ -80,9 +80,9 @@ class Format:
 def write_archive(
     path: Path, header: Mapping[str, Any], arrays: Arrays, *, compressed: bool = True
 ) -> None:
-    """Write a header, as `plain` has it, and arrays, beside the destination first.
+    """Write a header, converted by `plain`, and arrays, atomically.
 
-    A file that exists is replaced; its folder must exist.
+    An existing file is replaced; its folder must exist.
     """
     check_destinations(path)
     text = json.dumps(plain({**header, "checksum": _ALGORITHM}), indent=1, allow_nan=False)
@@ -90,7 +90,7 @@ def write_archive(
     with written_together(path) as (part,), zipfile.ZipFile(part, "w") as archive:
 
         def add(name: str, content: Any) -> None:
-            # A fixed date, so that the same content gives the same bytes.
+            # A fixed date makes the bytes reproducible.
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
             archive.writestr(entry, content)
@@ -105,7 +105,7 @@ def write_archive(
 
 
 def read_header(path: Path, form: Format, known: Collection[str] = ()) -> dict[str, Any]:
-    """Read the header alone; neither the arrays nor the checksum are looked at."""
+    """Read only the header, without the arrays and the checksum."""
     with _opened(path, form) as archive:
         return _header(path, archive, form, known)
 
@@ -115,8 +115,8 @@ def read_archive(
 ) -> tuple[dict[str, Any], Arrays]:
     """Read header and arrays.
 
-    A file that is truncated, damaged, edited, foreign or newer is refused, and so is one that needs
-    of its reader, as its header says under ``needs``, what is not in ``known``.
+    Truncated, damaged, edited, foreign or newer files are refused, and so are files whose header
+    lists something under ``needs`` that is not in ``known``.
     """
     with _opened(path, form) as archive:
         header = _header(path, archive, form, known)
@@ -137,17 +137,16 @@ def read_archive(
                     arrays[name.removesuffix(_ARRAY)] = array
         except _UNREADABLE as problem:
             raise form.damaged(path, problem) from problem
-    # Files written before there were checksums do not announce one.
+    # Older files have no checksum.
     if "checksum" in header and found != digest.hexdigest():
         raise InputError(
-            f"{path} has been changed since it was written, its checksum does not agree: "
-            f"{form.remedy}."
+            f"{path} has been changed since it was written (its checksum differs): {form.remedy}."
         )
     return header, arrays
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip with a header, as far as can be seen without reading it."""
+    """Whether a file looks like a zip with a header, without reading it fully."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _HEADER in archive.namelist()
@@ -161,7 +160,7 @@ def is_model_file(path: Path) -> bool:
 
 
 def _digest_member(digest: Any, name: str, content: Any) -> None:
-    """Add a member with its name and length, so that no content can move to the next member."""
+    """Hash a member with its name and length, so that content cannot move between members."""
     digest.update(f"{name}\0{len(content)}\0".encode())
     digest.update(content)
 
@@ -196,7 +195,7 @@ def _header(
 ) -> dict[str, Any]:
     names = [name for name in (_HEADER, _OLDER_HEADER) if name in archive.namelist()]
     if not names:
-        raise InputError(f"{path} is no {form.name}.")
+        raise InputError(f"{path} is not a {form.name}.")
     try:
         header = json.loads(archive.read(names[0]))
     except _UNREADABLE as problem:
@@ -218,16 +217,16 @@ def _header(
     unknown = [str(one) for one in needs if one not in known] if isinstance(needs, list) else ["?"]
     if unknown:
         raise InputError(
-            f"{path} needs {', '.join(unknown)}, {writer}, which does not know that: {install}."
+            f"{path} needs {', '.join(unknown)}, {writer}, which does not support this: {install}."
         )
     return header
 
 
 def plain(value: Any) -> Any:
-    """Values as JSON has them.
+    """Values as JSON types.
 
-    NaN and infinity become null, numbers of NumPy plain ones, arrays, tuples and sets lists, and
-    anything else that JSON does not have its text.
+    NaN and infinity become null, NumPy numbers become plain numbers, arrays, tuples and sets become
+    lists, and anything else becomes text.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
@@ -243,8 +242,8 @@ def plain(value: Any) -> Any:
 def write_tree(path: Path, form: Format, value: Any, **header: Any) -> None:
     """Write nested dataclasses, dictionaries, tuples, lists, arrays and plain values.
 
-    Further entries of the header can be read without the value. Nothing is compressed: draws do not
-    get smaller.
+    Further entries of the header can be read without the value. Nothing is compressed, since draws
+    do not compress.
     """
     arrays: Arrays = {}
     tree = _flattened(value, arrays, kinds_of(value))
@@ -252,9 +251,9 @@ def write_tree(path: Path, form: Format, value: Any, **header: Any) -> None:
 
 
 def read_tree(path: Path, form: Format, kinds: Kinds) -> Any:
-    """The value of a file of `write_tree`.
+    """Read the value written by `write_tree`.
 
-    ``kinds`` are the classes that the file may name, as `kinds_of` finds them.
+    ``kinds`` are the classes that the file may name, as found by `kinds_of`.
     """
     header, arrays = read_archive(path, form)
     try:
@@ -264,9 +263,9 @@ def read_tree(path: Path, form: Format, kinds: Kinds) -> Any:
 
 
 def kinds_of(*values: Any) -> Kinds:
-    """Dataclasses that the values are made of, and those that their fields are annotated with.
+    """Dataclasses in the values, and those in the annotations of their fields.
 
-    So a field that is a `Gamma | Point` may be either when it is read, whatever it is in the value.
+    A field annotated `Gamma | Point` may thus be read as either.
     """
     kinds: Kinds = {}
     waiting = list(values)
@@ -306,8 +305,8 @@ def _flattened(value: Any, arrays: Arrays, kinds: Kinds) -> Any:
     name = type(value).__name__
     if kinds.get(name) is not type(value) or not is_dataclass(value):
         raise InputError(
-            f"{name} cannot be written to a file: it must be a dataclass, and no other class in "
-            "the same file may have its name."
+            f"{name} cannot be written to a file: it must be a dataclass, and its name must be "
+            "unique within the file."
         )
     parts = {
         field.name: _flattened(getattr(value, field.name), arrays, kinds) for field in fields(value)
@@ -316,7 +315,7 @@ def _flattened(value: Any, arrays: Arrays, kinds: Kinds) -> Any:
 
 
 def _unflattened(tree: Any, arrays: Arrays, kinds: Kinds) -> Any:
-    """The value that `_flattened` took apart; LookupError, TypeError or ValueError if none."""
+    """Inverse of `_flattened`; raises LookupError, TypeError or ValueError for invalid input."""
     if not isinstance(tree, dict):
         return tree
     if "kind" in tree:
@@ -340,20 +339,20 @@ def _unflattened(tree: Any, arrays: Arrays, kinds: Kinds) -> Any:
 
 
 def stacked(values: Sequence[Any]) -> Any:
-    """Several values of one structure in one, each array with a first dimension for the values.
+    """Stack several values of one structure: arrays get a first dimension for the values.
 
-    Of no values, an empty dictionary.
+    Without values, an empty dictionary.
     """
     return _mapped(lambda *leaves: np.stack(leaves), *values) if values else {}
 
 
 def unstacked(value: Any, count: int) -> list[Any]:
-    """The values that `stacked` put together."""
+    """Inverse of `stacked`."""
     return [_mapped(lambda leaf, i=i: leaf[i], value) for i in range(count)]
 
 
 def _mapped(function: Callable[..., Any], *values: Any) -> Any:
-    """What a function makes of the leaves of nested values of one structure."""
+    """Apply a function to the leaves of nested values of one structure."""
     first = values[0]
     if isinstance(first, dict):
         return {key: _mapped(function, *(one[key] for one in values)) for key in first}

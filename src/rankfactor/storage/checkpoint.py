@@ -1,10 +1,9 @@
 """Checkpoints: a folder of archives from which chains are resumed.
 
-A folder holds ``problem.zip`` (what is sampled, and the reference that draws are matched to) and
-for every chain its state, ``chain-0.zip``, and its draws in the pieces in which they were written,
-``chain-0-draws-0.zip`` and so on (`rankfactor.storage.archive`). Draws are written before the
-state that counts them, so a run that dies between the two leaves a piece that no state counts and
-that the next run overwrites.
+A folder contains ``problem.zip`` (the problem, and the reference that draws are matched to) and for
+every chain its state, ``chain-0.zip``, and its draws in pieces, ``chain-0-draws-0.zip`` and so on
+(`rankfactor.storage.archive`). Draws are written before the state that counts them, so a run that
+dies in between leaves an uncounted piece, which the next run overwrites.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Tree = dict[str, Any]
 
 
 class Checkpoint:
-    """A folder with the chains of one problem, made if it does not exist.
+    """A folder with the chains of one problem, created if needed.
 
     ``problem`` has plain values; a folder of another problem is refused, and so is a damaged file.
     """
@@ -35,19 +34,19 @@ class Checkpoint:
         self._format = Format(
             "rankfactor checkpoint 3", "checkpoint", f"remove the folder {path}, or choose another"
         )
-        self._counts: dict[int, tuple[int, int]] = {}  # draws and pieces that a chain has on disk
+        self._counts: dict[int, tuple[int, int]] = {}  # draws and pieces of a chain on disk
         with folder(self.path):
             pass
         remove_parts(self.path, "problem", "chain-*")
         self._head = self.path / "problem.zip"
         if self._head.exists():
             old = self._read(self._head, {}, "problem", "reference")["problem"]
-            check_same(f"the folder {path} holds a checkpoint", "folder", old, problem)
+            check_same(f"the folder {path} contains a checkpoint", "folder", old, problem)
         elif any(self.path.glob("chain-*.zip")):
             raise self._format.damaged(self._head, "it is missing")
 
     def reference(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What draws are matched to: the values of the first run."""
+        """Reference that draws are matched to, from the first run."""
         if not self._head.exists():
             write_tree(self._head, self._format, {"problem": self.problem, "reference": values})
         found = np.asarray(self._read(self._head, {}, "problem", "reference")["reference"])
@@ -56,9 +55,9 @@ class Checkpoint:
         return found
 
     def load(self, number: int, kinds: Kinds) -> tuple[Tree, list[Tree]] | None:
-        """State and pieces of the draws of a chain; None if it has not been begun.
+        """State and pieces of the draws of a chain; None if it has not started.
 
-        ``kinds`` are the classes that the state and the draws may be made of.
+        ``kinds`` are the classes allowed in the state and the draws.
         """
         path = self._file(number)
         if not path.exists():
@@ -78,7 +77,7 @@ class Checkpoint:
         self._counts[number] = kept, pieces
 
     def damaged(self, number: int, problem: object) -> InputError:
-        """The error for a chain whose files do not make a chain."""
+        """The error for a chain with inconsistent files."""
         return self._format.damaged(self._file(number), problem)
 
     def _read(self, path: Path, kinds: Kinds, *names: str) -> Tree:
@@ -87,7 +86,7 @@ class Checkpoint:
             raise self._format.damaged(path, "it is missing")
         content = read_tree(path, self._format, kinds)
         if not isinstance(content, dict) or not set(names) <= set(content):
-            raise self._format.damaged(path, "it holds something else")
+            raise self._format.damaged(path, "it contains something else")
         return content
 
     def _file(self, name: int | str) -> Path:

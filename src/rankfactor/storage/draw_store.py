@@ -1,4 +1,4 @@
-"""All draws of the chains in a Zarr group on disk, so that memory need not hold them.
+"""All draws of the chains in a Zarr group on disk, instead of in memory.
 
 The group ``posterior`` has one array of 32-bit numbers for each quantity, with the dimensions
 chain, draw and its own; ``sample_stats`` has ``lp``, the log likelihood. A chain collects draws
@@ -7,12 +7,11 @@ wherever a run ends, the draws that are counted are there. The group itself is m
 and renamed, so a run that dies while it begins leaves none.
 
 Factors are those of the chains, matched to the starting point. At the end the order and the signs
-that the model gives them are written beside them, and `open_draws` applies them to what it reads;
-without them, the factors stay as the chains have them. Chains that were stopped at different
-lengths are cut to the shortest.
+that the model gives them are stored as well, and `open_draws` applies them on reading; without
+them, the factors stay as in the chains. Chains of different lengths are cut to the shortest.
 
 A group belongs to a problem (`rankfactor.storage.problem`). A fit of the same problem continues
-behind the draws that its checkpoint counts, or from the start if there is no checkpoint; anything
+after the draws that its checkpoint counts, or from the start if there is no checkpoint; anything
 else at the path is refused.
 """
 
@@ -41,12 +40,12 @@ MOST_DRAWS = 256  # in a chunk
 
 
 class Quantity(NamedTuple):
-    """Values of a quantity at one draw, and what their dimensions are."""
+    """Values of a quantity at one draw, and their dimensions."""
 
     values: NDArray[Any]
     dims: tuple[str, ...]
     signed: bool = False  # does it change its sign with the factor?
-    power: int = 0  # of the unit of a factor's loadings, which it changes by
+    power: int = 0  # power of the unit of a factor's loadings by which it changes
     group: str = "posterior"
 
 
@@ -102,9 +101,9 @@ def _written_to(path: Path) -> Iterator[None]:
 class DrawStore:
     """A Zarr group that the chains of one problem write to, ``n_draws`` each.
 
-    It is made if it does not exist; its folder must exist. ``problem`` has plain values, and a path
-    that holds anything but draws of this problem is refused. ``features`` are the names along the
-    dimension of that name.
+    It is created if needed; its folder must exist. ``problem`` has plain values, and a path with
+    anything but draws of this problem is refused. ``features`` are the names along the dimension of
+    that name.
     """
 
     def __init__(
@@ -116,13 +115,13 @@ class DrawStore:
         features: Sequence[str],
     ) -> None:
         self.path, self.n_draws = Path(path), n_draws
-        self.chunk = 0  # draws in a chunk, once a draw has shown how large it is
+        self.chunk = 0  # draws per chunk, set by the first draw
         self._lock = Lock()
         zarr = _package("zarr")
         if not self.path.exists():
             if not self.path.parent.is_dir():
                 raise InputError(
-                    f"the folder {self.path.parent} does not exist: make it, or choose another."
+                    f"the folder {self.path.parent} does not exist: create it, or choose another."
                 )
             names = {"features": [str(one) for one in features]}
             with written_folder(self.path) as part:
@@ -136,16 +135,17 @@ class DrawStore:
         self.records = [ChainRecord(self, number) for number in range(n_chains)]
 
     def finish(self, matrix: Floats, rows: Sequence[str] | None = None) -> None:
-        """Write the names of the rows, and what the model's factors are of those in the store.
+        """Write the names of the rows, and the mapping from stored factors to the model's.
 
-        Scores of the model are ``z @ matrix``, which has one entry a column: order, sign and unit.
+        Scores of the model are ``z @ matrix``, which has one entry per column: order, sign and
+        unit.
         """
         order = np.abs(matrix).argmax(axis=0)
         entry = matrix[order, np.arange(len(order))]
         parts: dict[str, Any] = {
             "order": order.tolist(),
             "sign": np.sign(entry).tolist(),
-            "unit": (1.0 / np.abs(entry)).tolist(),  # what loadings are multiplied by
+            "unit": (1.0 / np.abs(entry)).tolist(),  # factors of the loadings
         }
         with _written_to(self.path):
             self.group.attrs.update(parts if rows is None else {**parts, "rows": list(rows)})
@@ -179,14 +179,14 @@ class DrawStore:
 
 
 class ChainRecord:
-    """What one chain writes to a `DrawStore`."""
+    """Writer of one chain to a `DrawStore`."""
 
     def __init__(self, store: DrawStore, number: int) -> None:
         self._store, self._number = store, number
         self._first, self._pending = 0, list[Quantities]()
 
     def begin(self, count: int) -> None:
-        """Forget all but the first ``count`` draws: the chain goes on from there."""
+        """Drop all but the first ``count`` draws: the chain continues from there."""
         counts = self._store.group["count"]
         if count > int(counts[self._number]):
             raise InputError(
@@ -198,14 +198,14 @@ class ChainRecord:
         self._first, self._pending = count, []
 
     def add(self, number: int, quantities: Quantities) -> None:
-        """Take in draw ``number`` of the chain."""
+        """Add draw ``number`` of the chain."""
         self._store.prepare(quantities)
         self._pending.append(quantities)
         if (number + 1) % self._store.chunk == 0:
             self.flush()
 
     def flush(self) -> None:
-        """Write what has been taken in, then how much there is now."""
+        """Write the collected draws, then their number."""
         if not self._pending:
             return
         end = self._first + len(self._pending)
@@ -224,13 +224,13 @@ def open_draws(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        Of the Zarr group.
+        Path of the Zarr group.
 
     Returns
     -------
     xarray.DataTree
         Groups ``posterior`` and ``sample_stats`` with the names of `Posterior.to_arviz`, but with
-        all draws. Nothing is read before it is used: ``tree["posterior"]["loadings"].sel(feature=
+        all draws. Data are read lazily: ``tree["posterior"]["loadings"].sel(feature=
         "x3").values`` reads one feature.
 
     Raises

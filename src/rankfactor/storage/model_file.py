@@ -1,10 +1,9 @@
-"""The model file: what a fit leaves, in an archive of arrays with a JSON header.
+"""The model file: a fitted model in an archive of arrays with a JSON header.
 
-The header holds the format's name and version, the library's version, the parts with their
-hyper-parameters, a summary of the training, and what the writer says of where the model comes from
-(its provenance). Feature names, cuts, classes, loadings and so on are arrays, exact to the last
-bit. docs/reference/model-file.md describes the members; `rankfactor.storage.archive` is how they
-are kept.
+The header contains the format's name and version, the library's version, the parts with their
+hyper-parameters, a summary of the training, and the provenance given by the writer. Feature names,
+cuts, classes, loadings and so on are arrays, exact to the last bit. docs/reference/model-file.md
+describes the members; `rankfactor.storage.archive` the archive.
 """
 
 from __future__ import annotations
@@ -53,16 +52,16 @@ from rankfactor.tasks import Task
 FORMAT = Format(
     "rankfactor model", "model file", "copy it again, or fit the model again", version=1
 )
-# What a file may need of its reader: one that does not know it would predict something else.
+# Features that a reader must support: without them it would predict something else.
 COVARIATES, INDICATORS = "covariates", "indicators"
-NO_SAMPLES = "sample_summary"  # in place of the training samples
+NO_SAMPLES = "sample_summary"  # instead of the training samples
 BY_BLOCK = "likelihood_by_block"
 BASIS = "basis"  # coordinates of the scores other than those of their prior
 RESIDUAL = "residual"  # the second part of decisions
 KERNEL = "kernel"  # a classifier with a radial kernel
 KNOWN = (COVARIATES, INDICATORS, NO_SAMPLES, BY_BLOCK, BASIS, RESIDUAL, KERNEL)
 _SUMMARISED = ("mean", "moment", "spread", "sd", "higher")
-# What a model may say of its training; files of earlier versions do not have all of it.
+# Entries on the training; files of earlier versions lack some of them.
 _SUMMARIES = {
     "variance": VarianceExplained,
     "factor_count": FactorCount,
@@ -89,18 +88,18 @@ def save_model(
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted; of an estimator the ``posterior_`` is saved.
+        Fitted; for an estimator, its ``posterior_`` is saved.
     path : path
         Replaced if it exists; its folder must exist.
     provenance : mapping, optional
-        Plain values that say where the model comes from, such as the table's name and the settings
-        of the fit; `model_header` gives them back.
+        Plain values on the origin of the model, such as the table's name and the settings of the
+        fit; `model_header` returns them.
     training_samples : bool, default True
-        Keep the names, label-free scores and labels of the training samples, which the report
-        shows. Without them the model predicts the same, and `load_model` gives a posterior that has
-        their number, their class counts and the moments of their scores only. Single observed
-        values of features (cuts, knots of covariates) and the landmarks of a kernel are kept either
-        way: docs/reference/model-file.md.
+        Store the names, label-free scores and labels of the training samples, which the report
+        shows. Predictions are the same without them; `load_model` then returns a posterior with
+        only their number, their class counts and the moments of their scores. Single observed
+        values of features (cuts, knots of covariates) and the landmarks of a kernel are stored
+        either way: docs/reference/model-file.md.
     """
     path, posterior = Path(path), getattr(model, "posterior_", model)
     if not isinstance(posterior, Posterior):
@@ -126,7 +125,7 @@ def load_model(path: str | os.PathLike[str]) -> Posterior:
     -------
     Posterior
         With ``predict``, ``predict_proba``, ``decision_function``, ``transform`` and ``explain``;
-        `RankFactorClassifier.from_posterior` makes an estimator of it.
+        `RankFactorClassifier.from_posterior` turns it into an estimator.
     """
     path = Path(path)
     header, arrays = read_archive(path, FORMAT, KNOWN)
@@ -150,7 +149,7 @@ def _try_out(posterior: Posterior) -> None:
 
 
 def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a model file says of itself: versions, parts, summary and provenance.
+    """Read the header of a model file: versions, parts, summary and provenance.
 
     Raises
     ------
@@ -161,7 +160,7 @@ def model_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _summary(posterior: Posterior) -> dict[str, Any]:
-    """What a reader may want to know of a fit before the arrays are read."""
+    """Summary of a fit that can be read without the arrays."""
     classifiers = posterior.classifiers
     classes: dict[str, Any] = {}
     if classifiers is not None:
@@ -283,7 +282,7 @@ def _experts(experts: Gated | Kernel) -> dict[str, Any]:
 
 
 def _laws(prior: Mixture) -> dict[str, Any]:
-    """What is learned of a mixture, without the samples."""
+    """Learned state of a mixture, without the samples."""
     return {name: getattr(prior, name) for name in ("centres", "psi", "sticks", "alpha")}
 
 
@@ -303,7 +302,7 @@ def _named(parts: dict[str, Any], prefix: str = "") -> Arrays:
 
 
 def _nested(arrays: Arrays) -> dict[str, Any]:
-    """The dictionaries that `_named` made arrays of, with those for dataclasses."""
+    """Inverse of `_named`, with dictionaries for dataclasses."""
     parts: dict[str, Any] = {}
     for name, value in arrays.items():
         *outer, last = name.split(".")
@@ -315,7 +314,7 @@ def _nested(arrays: Arrays) -> dict[str, Any]:
 
 
 def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
-    """The posterior of a header and nested arrays; LookupError, TypeError or ValueError if none."""
+    """Posterior from a header and nested arrays; LookupError, TypeError, ValueError if invalid."""
     model = Model.from_dict(header["model"])
     n_tasks, n_factors = len(header["tasks"]), model.n_factors
     left_out = _left_out(header, parts)
@@ -332,11 +331,11 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
             Normal(**parts["joint_coefficients"]),
             parts["label_codes"],
             None if model.linear else _built_experts(parts),
-            # Files written before probabilities were calibrated have none.
+            # Files from before calibration have no scales.
             parts.get("probability_scale", np.ones(n_tasks)),
             Residual(**parts[RESIDUAL]) if RESIDUAL in parts else None,
         )
-    # Files written before there were covariates or indicators do not name them.
+    # Older files do not name covariates or indicators.
     adjustment, indicators = header.get(COVARIATES), header.get(INDICATORS)
     if adjustment is not None:
         regression = RankRegression(**parts[COVARIATES]) if COVARIATES in parts else None
@@ -372,7 +371,7 @@ def _assemble(header: dict[str, Any], parts: dict[str, Any]) -> Posterior:
         **{name: _summary_of(kind, parts.get(name)) for name, kind in _SUMMARIES.items()},
     )
     if "convergence" not in header and posterior.draws is not None:
-        # Older files have the convergence of the variational start in place of that of the chains.
+        # Older files have the convergence of the variational start instead of that of the chains.
         per_chain = int(np.bincount(posterior.draws.chain).max())
         posterior = replace(posterior, convergence=judged(posterior, per_chain))
     return posterior
@@ -388,14 +387,14 @@ def _left_out(header: dict[str, Any], parts: dict[str, Any]) -> SampleSummary | 
         n_samples=int(said["n_samples"]),
         counts=tuple(samples[f"counts_{number}"] for number in range(len(header["tasks"]))),
         n_components=int(said["n_components"]),
-        # A quantity that never changes has no R-hat, which JSON has no number for.
+        # A constant quantity has no R-hat, which JSON stores as null.
         mixing={name: np.nan if one is None else one for name, one in said["mixing"].items()},
         **{name: samples[name] for name in _SUMMARISED},
     )
 
 
 def _summary_of(kind: Any, arrays: dict[str, Any] | None) -> Any:
-    """The object whose fields these arrays are, single numbers as such; None without arrays."""
+    """Object with these arrays as fields, scalars as numbers; None without arrays."""
     if arrays is None:
         return None
     return kind(**{name: one.item() if one.ndim == 0 else one for name, one in arrays.items()})
@@ -413,7 +412,7 @@ def _drawn(model: Model, parts: dict[str, Any], basis: Any) -> Draws:
     n_draws, n_chosen = len(parts["chain"]), len(parts["chosen"])
 
     def several(count: int, *names: str) -> list[dict[str, Any]]:
-        """Parts that were stacked, a dictionary for each draw; none if the file has none."""
+        """Stacked parts as one dictionary per draw; empty if the file has none."""
         found = {name: parts[name] for name in names if name in parts}
         return unstacked(found, count) if found else []
 
@@ -421,12 +420,12 @@ def _drawn(model: Model, parts: dict[str, Any], basis: Any) -> Draws:
         **{name: parts[name] for name in _DRAWN},
         params=tuple(map(model.data.params_of, unstacked(parts.get("params", {}), n_draws))),
         classifiers=tuple(Normal(**one["classifiers"]) for one in several(n_chosen, "classifiers")),
-        # Files written before scales were kept have none of them.
+        # Older files have no scales.
         scales=ScaleDraws.of(model, parts.get("scales", {})),
         experts=tuple(_gated(one) for one in several(n_chosen, "gates", "experts")),
         priors=tuple(_mixture(model.latent, one["prior"]) for one in several(n_draws, "prior")),
         basis=basis,
-        # Nor have files without training samples any decisions at them.
+        # Files without training samples also lack decisions at them.
         decisions=parts.get("decisions", np.zeros((n_draws, 0, 0), np.float32)),
     )
 
@@ -442,7 +441,7 @@ def _gated(parts: dict[str, Any]) -> Gated:
 
 
 def _mixture(latent: Any, parts: dict[str, Any]) -> Mixture:
-    """A mixture without samples, of laws or, at a draw, of values: their fields tell which."""
+    """A mixture without samples, of distributions or, at a draw, of values, by their fields."""
     laws: dict[str, Any] = {}
     for name, arrays in parts.items():
         hint = get_type_hints(Mixture)[name]

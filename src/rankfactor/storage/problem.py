@@ -1,4 +1,4 @@
-"""Problems: what two runs must share for one to resume what the other left on disk."""
+"""Problems: what two runs must have in common to resume from files on disk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from rankfactor.errors import InputError
 
-# What a user knows the entries of a problem by.
+# Names of the entries of a problem in messages.
 _WORDS = {
     "library": "the version of rankfactor",
     "seed": "random_state",
@@ -16,13 +16,13 @@ _WORDS = {
     "blocks": "the blocks",
 }
 _PLURAL = ("labels", "groups", "blocks")
-_HASHED = ("seed", "table", *_PLURAL)  # their values mean nothing to a reader
+_HASHED = ("seed", "table", *_PLURAL)  # hashes, not shown in messages
 
 
 def check_same(place: str, choose: str, old: Any, new: dict[str, Any]) -> None:
-    """Refuse a place on disk that belongs to another problem, both given by plain values.
+    """Refuse a place on disk that belongs to another problem; both are plain values.
 
-    The message calls it ``place``, such as "the folder a holds a checkpoint", and asks to
+    The message calls it ``place``, such as "the folder a contains a checkpoint", and advises to
     ``choose`` another "folder" or "path".
     """
     found = _difference(old, new)

@@ -1,8 +1,8 @@
-"""Arrays in scratch files, for what does not fit into memory.
+"""Arrays in scratch files, for data that do not fit into memory.
 
-A scratch file has no name: the system frees its space when the process ends, in whatever way, so
-nothing is left behind after Ctrl-C or a kill. Its space is reserved when it is made, so a disk that
-is full is found out then, and not in the middle of a fit.
+A scratch file has no name: the system frees its space when the process ends in any way, so nothing
+is left behind after Ctrl-C or a kill. Its space is reserved when it is created, so a full disk is
+detected then, and not in the middle of a fit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Scratch:
     Parameters
     ----------
     folder : str or Path, optional
-        By default the system's folder for temporary files.
+        By default the system's temporary folder.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Scratch:
             ) from problem
 
     def empty(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """An array in a file of its own, all zeros."""
+        """An array of zeros in its own file."""
         kind = np.dtype(kind)
         size = max(int(np.prod(shape)) * kind.itemsize, 1)
         with tempfile.TemporaryFile(dir=self.folder) as file:
@@ -76,9 +76,9 @@ class Scratch:
 
 
 def let_go(array: NDArray[Any]) -> None:
-    """Let the system take back the memory that mirrors an array's file; the file keeps its content.
+    """Release the memory that maps an array's file; the file keeps its content.
 
-    Arrays that are not in files stay as they are.
+    Arrays that are not in files are unchanged.
     """
     base: Any = array
     while base is not None and not isinstance(base, mmap.mmap):

@@ -1,10 +1,10 @@
-"""CSV files that are safe to open in a spreadsheet, and the way back.
+"""CSV files that are safe to open in a spreadsheet, and the inverse.
 
 A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@`` (or a tab or a carriage
-return before one) as a formula, whoever wrote it. Every CSV file of ours goes through `csv_of`,
-which puts an apostrophe before such text, in headings, too. Numbers are never changed, nor is text
-that is a number, such as a class "-1". What we read ourselves goes through `unescaped`, so names
-come back as they were. The report's script has the same rule.
+return before one) as a formula, whoever wrote it. All our CSV files are written by `csv_of`, which
+puts an apostrophe before such text, also in headings. Numbers are never changed, nor is text that
+is a number, such as a class "-1". Our own readers use `unescaped`, so names are restored. The
+report's script has the same rule.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _NUMBER = re.compile(r"'*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def escaped(value: Any) -> Any:
-    """Text that a spreadsheet takes as text; anything else as it is."""
+    """Text that a spreadsheet treats as text; other values unchanged."""
     return f"'{value}" if isinstance(value, str) and _would_run(value) else value
 
 
 def unescaped(value: Any) -> Any:
-    """What `escaped` made this of."""
+    """Inverse of `escaped`."""
     marked = isinstance(value, str) and value.startswith("'") and _would_run(value)
     return value[1:] if marked else value
 
 
 def _would_run(text: str) -> bool:
-    # Leading apostrophes count, so that escaping can be undone for every text.
+    # Text with leading apostrophes is also escaped, so that escaping can be undone for every text.
     return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
 
 
@@ -55,7 +55,7 @@ def csv_of(
         safe = safe.set_axis(safe.index.map(escaped)).rename_axis(escaped(index_label))
     text = safe.to_csv(index=named, lineterminator="\n")
     if "\r" in text:
-        # Only text that is quoted may have one: unquoted, it begins a row.
+        # Line breaks are allowed only in quoted text; unquoted, they begin a row.
         text = safe.to_csv(index=named, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     if path is None:
         return text
@@ -64,16 +64,16 @@ def csv_of(
 
 
 def frame_of(path: Path, **options: Any) -> pd.DataFrame:
-    """Frame of a file that `csv_of` wrote; options as for `pandas.read_csv`."""
+    """Read a file written by `csv_of`; options as for `pandas.read_csv`."""
     import pandas as pd
 
     return _changed(pd.read_csv(path, **options), unescaped)
 
 
 def _changed(frame: pd.DataFrame, change: Any) -> pd.DataFrame:
-    """Frame with its headings and cells of text changed."""
+    """Frame with a function applied to its headings and text cells."""
     result = frame.copy()
     for place, kind in enumerate(frame.dtypes):
-        if getattr(kind, "kind", "O") == "O":  # neither numbers nor truth values
+        if getattr(kind, "kind", "O") == "O":  # neither numbers nor booleans
             result.isetitem(place, [change(value) for value in frame.iloc[:, place]])
     return result.set_axis([change(name) for name in frame.columns], axis=1)

@@ -1,9 +1,9 @@
-"""Checkpoints of the stages of a fit: a folder with one archive a stage.
+"""Checkpoints of the stages of a fit: a folder with one archive per stage.
 
-A stage replaces its archive, ``stage-ascent.zip`` and so on, as it goes on
-(`rankfactor.storage.archive`), so a process that is killed leaves the last one that was complete.
-Each has the problem that it belongs to in its header. The folder may hold the chains of Gibbs
-sampling as well (`rankfactor.storage.checkpoint`).
+A stage replaces its archive, ``stage-ascent.zip`` and so on, as it proceeds
+(`rankfactor.storage.archive`), so a killed process leaves the last complete one. Each archive has
+its problem in the header. The folder may also contain the chains of Gibbs sampling
+(`rankfactor.storage.checkpoint`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rankfactor.storage.problem import check_same
 
 Tree = dict[str, Any]
 
-# A stage is written after so many iterations or seconds, whichever comes first, but never so often
-# that writing takes more than one part in so many of the time.
+# A stage is written after this many iterations or seconds, whichever comes first, but writing takes
+# at most this fraction of the time.
 ITERATIONS, SECONDS, SHARE = 10, 30.0, 20.0
 _BEGINS = "stage-"
 
 
 class StageFolder:
-    """A folder with the stages of one problem, made if it does not exist.
+    """A folder with the stages of one problem, created if needed.
 
     ``problem`` has plain values; a folder of another problem is refused, and so is a damaged file.
     """
@@ -45,22 +45,22 @@ class StageFolder:
         remove_parts(self.path, f"{_BEGINS}*")
         for one in sorted(self.path.glob(f"{_BEGINS}*.zip")):
             old = read_header(one, self._format).get("problem")
-            check_same(f"the folder {path} holds a checkpoint", "folder", old, problem)
+            check_same(f"the folder {path} contains a checkpoint", "folder", old, problem)
 
     def part(self, prefix: str) -> StageFolder:
-        """The same folder for a further fit of the problem, with stages of its own."""
+        """The same folder for a further fit of the problem, with separate stages."""
         return StageFolder(self.path, self.problem, f"{self._prefix}{prefix}-")
 
     def stage(self, name: str, kinds: Kinds) -> StageFile:
-        """The file of a stage; ``kinds`` are the classes that it may be made of."""
+        """The file of a stage; ``kinds`` are the classes allowed in it."""
         path = self.path / f"{_BEGINS}{self._prefix}{name}.zip"
         return StageFile(path, self._format, self.problem, kinds)
 
 
 class StageFile:
-    """The file of a stage that goes on by iterations.
+    """The file of a stage that proceeds by iterations.
 
-    A file that cannot be written costs the checkpoint and not the fit: a warning says so once.
+    If a file cannot be written, the fit continues without the checkpoint and warns once.
     """
 
     def __init__(self, path: Path, form: Format, problem: dict[str, Any], kinds: Kinds) -> None:
@@ -70,26 +70,26 @@ class StageFile:
         self._written = time.monotonic()
 
     def load(self) -> Tree | None:
-        """What was written last; None if nothing was."""
+        """The last written value; None if there is none."""
         if not self.path.exists():
             return None
         content = read_tree(self.path, self._format, self._kinds)
         if not isinstance(content, dict):
-            raise self.damaged("it holds something else")
+            raise self.damaged("it contains something else")
         return content
 
     def damaged(self, problem: object) -> InputError:
-        """The error for a file whose content does not make a stage."""
+        """The error for a file whose content is not a stage."""
         return self._format.damaged(self.path, problem)
 
     @property
     def due(self) -> bool:
-        """Whether the stage has gone on long enough to be written."""
+        """Whether the stage is due to be written."""
         since = time.monotonic() - self._written
         return (self._count >= ITERATIONS or since >= SECONDS) and since >= SHARE * self._cost
 
     def keep(self, content: Tree) -> None:
-        """Note where a stage is after a complete iteration, and write it if that is due.
+        """Record a stage after a complete iteration, and write it if due.
 
         The arrays must not change afterwards.
         """
@@ -99,7 +99,7 @@ class StageFile:
             self.write()
 
     def write(self) -> None:
-        """Write what was noted last, if that has not been done."""
+        """Write the last record, if not yet written."""
         if self._pending is None:
             return
         begun = time.monotonic()
@@ -108,7 +108,7 @@ class StageFile:
         except InputError as error:
             if not self._warned:
                 self._warned = True
-                text = f"the checkpoint was not written, the fit goes on without it: {error}"
+                text = f"the checkpoint was not written, the fit continues without it: {error}"
                 warnings.warn(text, UserWarning, stacklevel=2)
         self._pending, self._count, self._written = None, 0, time.monotonic()
         self._cost = self._written - begun

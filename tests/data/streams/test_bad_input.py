@@ -26,7 +26,7 @@ def test_cell_deep_in_text(tmp_path: Path) -> None:
         "7.x": "'7.x' is not a number; correct it, or leave the cell empty",
         "inf": "the value is infinite",
         "1,5": "has 4 cells where 3 are expected",
-        '"1,5"': "'1,5' is not a number; write all numbers alike",
+        '"1,5"': "'1,5' is not a number; write all numbers with a decimal point",
     }.items():
         lines[11_500] = f"s11500,1,{cell}"
         path.write_text("\n".join(["id,a,b", *lines]))
@@ -43,10 +43,12 @@ def test_cell_deep_in_text(tmp_path: Path) -> None:
 def test_table_on_its_side(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("gene,s1,s2\nACTB,1,2\nTP53,3,4\n")
-    refused(path, r"table\.csv has features in rows \(the first column is headed 'gene'\).*turn it")
+    refused(
+        path, r"table\.csv has features in rows \(the first column is headed 'gene'\).*transpose it"
+    )
     stream = open_stream(path, orient="samples-in-rows")
     assert stream.count() == 2
-    with pytest.raises(InputError, match="orient='features-in-rows' is no choice"):
+    with pytest.raises(InputError, match="orient='features-in-rows' is not available"):
         open_stream(path, orient="features-in-rows")
 
 

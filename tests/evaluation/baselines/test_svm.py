@@ -120,7 +120,7 @@ def test_more_features_than_samples_converges() -> None:
 
 def test_one_class_only() -> None:
     X, _ = table()
-    with pytest.raises(InputError, match="one class only"):
+    with pytest.raises(InputError, match="only one class"):
         LinearSVM().fit(X, ["up"] * 60)
 
 

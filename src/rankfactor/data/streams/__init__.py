@@ -1,4 +1,4 @@
-"""Tables that are read chunk by chunk, from files that need not fit into memory."""
+"""Tables that are read chunk by chunk, from files that may exceed memory."""
 
 from rankfactor.data.streams.base import Chunk, TableStream, named
 from rankfactor.data.streams.labels import LabelledStream, with_labels

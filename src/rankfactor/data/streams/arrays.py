@@ -38,14 +38,14 @@ class FrameStream(TableStream):
 class ArrayStream(TableStream):
     """An array without names: of NumPy, memory-mapped or not, of Zarr or HDF5, or sparse.
 
-    Rows of a file are read and copied. Those of a Zarr array are read in whole chunks of its own,
-    since each is unpacked as one.
+    Rows of a file are read and copied. Rows of a Zarr array are read in whole chunks, since each
+    chunk is decompressed as one.
     """
 
     def __init__(self, array: Any, name: str) -> None:
         if len(array.shape) != 2 or array.dtype.kind not in "fiub":
             raise InputError(
-                f"{name} has {len(array.shape)} dimensions and type {array.dtype}; it has to be "
+                f"{name} has {len(array.shape)} dimensions and type {array.dtype}; it must contain "
                 "numbers, samples x features."
             )
         self._array = csr_array(array) if issparse(array) else array
@@ -113,7 +113,7 @@ def is_array_on_disk(source: Any) -> bool:
 
 
 def _release(array: np.memmap[Any, Any]) -> None:
-    """Let go of the pages of a mapped file that were read: they count as memory until then."""
+    """Release the pages of a mapped file that were read, which count as memory until then."""
     whole: Any = getattr(array, "_mmap", None)
     if array.mode == "r" and whole is not None and hasattr(mmap, "MADV_DONTNEED"):
         whole.madvise(mmap.MADV_DONTNEED)

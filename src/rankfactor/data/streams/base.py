@@ -1,8 +1,8 @@
-"""`TableStream`: a table that is read in consecutive chunks of rows, as often as wanted.
+"""`TableStream`: a table that is read in consecutive chunks of rows, as often as needed.
 
-A format gives pieces of any size, as they are on the disk; `TableStream.chunks` cuts them to the
-size that is asked for, so that results do not depend on the layout of a file. What is held at a
-time is a few chunks, never the table.
+A format yields pieces of any size, as stored on disk; `TableStream.chunks` cuts them to the
+requested size, so that results do not depend on the layout of a file. Only a few chunks are in
+memory at a time, never the table.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Chunk:
     """Consecutive rows of a table."""
 
     first: int  # number of the first row, counted from 0
-    # Rows as `FeaturePlan.apply` takes them: a DataFrame or `NamedSparse` with the names of the
-    # samples, or an array or CSR array where there are no names.
+    # Rows as `FeaturePlan.apply` accepts them: a DataFrame or `NamedSparse` with sample names, or
+    # an array or CSR array without names.
     table: Any
 
     def __len__(self) -> int:
@@ -41,9 +41,9 @@ class TableStream(ABC):
     Attributes
     ----------
     name : str
-        What messages call the table: its path or its type.
+        Name of the table in messages: its path or its type.
     columns : pandas.Index or None
-        Names of the columns, None where there are none.
+        Names of the columns; None if there are none.
     n_columns : int
         Number of columns.
     n_rows : int or None
@@ -51,11 +51,11 @@ class TableStream(ABC):
     words : tuple of str
         Columns of text.
     sample_names : pandas.Index or None
-        Names of all samples, where the file has them apart from its rows.
+        Names of all samples, if the file stores them apart from its rows.
     annotations : pandas.DataFrame or None
-        What the file says about all samples apart from its rows: the obs of AnnData.
+        Annotations that the file stores apart from its rows: the obs of AnnData.
     notes : tuple of str
-        What was detected, a sentence each.
+        Detected properties, one sentence each.
     """
 
     name: str
@@ -68,7 +68,7 @@ class TableStream(ABC):
     notes: tuple[str, ...] = ()
 
     def chunks(self, rows: int) -> Iterator[Chunk]:
-        """Give the table in chunks of exactly ``rows`` rows, the last one possibly shorter."""
+        """Yield the table in chunks of exactly ``rows`` rows, the last one possibly shorter."""
         first = 0
         for table in _recut(self._pieces(check_count("rows", rows)), rows):
             yield Chunk(first, table)
@@ -83,7 +83,7 @@ class TableStream(ABC):
         self.n_rows = first
 
     def count(self) -> int:
-        """Return the number of rows, reading through the table if it is not known."""
+        """Return the number of rows, reading through the table if unknown."""
         if self.n_rows is None:
             for _ in self.chunks(self.rows_within(2**26)):
                 pass
@@ -91,16 +91,16 @@ class TableStream(ABC):
         return self.n_rows
 
     def rows_within(self, n_bytes: int) -> int:
-        """How many rows of double precision fit into so many bytes, at least one."""
+        """Number of rows in double precision that fit into a number of bytes, at least one."""
         return max(1, n_bytes // (8 * max(self.n_columns, 1)))
 
     @property
     def about_n_rows(self) -> int:
-        """Number of rows, estimated where it is not known."""
+        """Number of rows, estimated if unknown."""
         return self.count()
 
     def as_text(self, names: Sequence[str]) -> TableStream:
-        """The same table with these columns as they are written, even if they look like numbers."""
+        """The same table with these columns as written, even if they look like numbers."""
         self.require(names)
         return self
 
@@ -126,7 +126,7 @@ class TableStream(ABC):
 
     @abstractmethod
     def _pieces(self, rows: int) -> Iterator[Any]:
-        """Give the table in pieces of any size; ``rows`` is what will be asked for."""
+        """Yield the table in pieces of any size; ``rows`` is the size of later chunks."""
 
 
 class _Without(TableStream):
@@ -143,7 +143,7 @@ class _Without(TableStream):
 
     @property
     def about_n_rows(self) -> int:
-        """Number of rows, estimated where it is not known."""
+        """Number of rows, estimated if unknown."""
         return self._stream.about_n_rows
 
     def as_text(self, names: Sequence[str]) -> TableStream:
@@ -197,7 +197,7 @@ def n_rows_of(table: Any) -> int:
 
 
 def rows_of(table: Any, rows: Any) -> Any:
-    """Some rows of a table of any kind, by a slice or by their places."""
+    """Some rows of a table of any kind, by a slice or by positions."""
     if isinstance(table, pd.DataFrame):
         return table.iloc[rows]
     if isinstance(table, NamedSparse):
@@ -244,7 +244,7 @@ def refuse_infinite(
 
 
 def _recut(pieces: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Give tables of exactly ``rows`` rows, the last one possibly shorter."""
+    """Yield tables of exactly ``rows`` rows, the last one possibly shorter."""
     held: list[Any] = []
     n_held = 0
     for piece in pieces:

@@ -1,6 +1,6 @@
 """Dask arrays and dataframes: tables in parts that a cluster computes.
 
-Parts have any number of rows. Those of a dataframe are not known before they are computed, which
+Parts have any number of rows. Those of a dataframe are unknown until computed, which
 `rankfactor.features.survey_parts` does once.
 """
 
@@ -55,14 +55,16 @@ class DaskStream(TableStream):
             self.parts = list(collection.to_delayed())
         else:
             if collection.dtype.kind not in "fiub":
-                raise InputError(f"{self.name} has type {collection.dtype}; it has to be numbers.")
+                raise InputError(
+                    f"{self.name} has type {collection.dtype}; it must contain numbers."
+                )
             lengths = collection.chunks[0]
             if not any(np.isnan(one) for one in lengths):
                 self.found_lengths([int(one) for one in lengths])
             self.parts = list(collection.rechunk({1: -1}).to_delayed()[:, 0])
 
     def found_lengths(self, lengths: Sequence[int]) -> None:
-        """Take note of the numbers of rows of the parts."""
+        """Store the numbers of rows of the parts."""
         lengths = tuple(int(one) for one in lengths)
         if self.lengths not in (None, lengths):
             raise InputError(
@@ -72,7 +74,7 @@ class DaskStream(TableStream):
         self.lengths, self.n_rows = lengths, sum(lengths)
 
     def lazy_rows(self, first: int, stop: int) -> Any:
-        """Consecutive rows, as something that Dask computes."""
+        """Consecutive rows, as a Dask computation."""
         from dask.delayed import delayed
 
         assert self.lengths is not None

@@ -1,10 +1,10 @@
-"""Tables of cells as streams: what a column is, is decided by the first rows.
+"""Tables of cells as streams: the first rows determine the kinds of the columns.
 
-The first 10,000 rows (fewer of wide tables) are read as `rankfactor.data.read_table` reads a whole
-table: separator and decimal mark, the column of sample names, columns of text, limits of
-detection. A table with no more rows is therefore read the same either way. Later rows have to fit:
-a cell of a column of numbers that is no number is refused with its file, row and column, however
-many follow.
+The first 10,000 rows (fewer of wide tables) are read like a whole table by
+`rankfactor.data.read_table`: separator and decimal mark, the column of sample names, columns of
+text, limits of detection. A table with no more rows is therefore read the same either way. Later
+rows must fit: a cell of a numeric column that is not a number is refused with its file, row and
+column.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ HEAD_ROWS, _HEAD_CELLS = 10_000, 2_000_000
 
 
 def head_rows(n_columns: int) -> int:
-    """How many rows decide what the columns are."""
+    """Number of rows that determine the kinds of the columns."""
     return max(100, min(HEAD_ROWS, _HEAD_CELLS // max(n_columns, 1)))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the columns of a table are."""
+    """Kinds of the columns of a table."""
 
     numbers: tuple[str, ...]  # features that are numbers
     text: tuple[str, ...]  # columns of text, behind them in every chunk
@@ -51,15 +51,15 @@ class Layout:
         text_columns: Collection[str],
         exclude: Collection[str],
     ) -> Layout:
-        """Layout of a table of which the grid has the first rows."""
+        """Layout of a table from a grid of its first rows."""
         wanted = set(text_columns)
         turned, reason = orientation(grid, orient, wanted, None)
         if turned:
             raise InputError(
                 f"{grid.source} has features in rows ({reason}), so it cannot be read chunk by "
-                "chunk; turn it, or pass orient='samples-in-rows' if rows are samples."
+                "chunk; transpose it, or pass orient='samples-in-rows' if rows are samples."
             )
-        for what, names in (("take as label", wanted), ("exclude", exclude)):
+        for what, names in (("use as label", wanted), ("exclude", exclude)):
             for name in names:
                 if name not in grid.column_names:
                     raise InputError(
@@ -68,7 +68,7 @@ class Layout:
                     )
         # Names of samples may be those of excluded columns: only columns are left out here.
         check_unique(grid.row_names, "sample name", grid.source)
-        # Cells are checked chunk by chunk, which knows the part of a folder that they are in.
+        # Cells are checked chunk by chunk, where their part of a folder is known.
         table, _ = table_of_grid(
             grid,
             orient="samples-in-rows",
@@ -141,7 +141,7 @@ class GridStream(TableStream):
         self.notes = self.layout.notes
 
     def as_text(self, names: Sequence[str]) -> TableStream:
-        """The same table with these columns as they are written, even if they look like numbers."""
+        """The same table with these columns as written, even if they look like numbers."""
         self.require(names)
         text_columns = dict.fromkeys([*self._text_columns, *names])
         return self if set(names) <= set(self.words) else self._again(tuple(text_columns))

@@ -1,6 +1,6 @@
-"""Labels of a table that is read chunk by chunk: of its own columns, or of another file.
+"""Labels of a table that is read chunk by chunk, from its own columns or another file.
 
-Labels are held in memory, one value a sample and task.
+Labels are kept in memory, one value per sample and task.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rankfactor.errors import InputError, counted, did_you_mean, listed
 
 
 class LabelledStream(TableStream):
-    """A stream and the labels of its samples, which are no columns of its chunks.
+    """A stream and the labels of its samples, which are not columns of its chunks.
 
     Labels that are columns of the table, and the names of its samples, are collected in the first
     pass through the chunks. `labels` makes one if there was none.
@@ -25,7 +25,7 @@ class LabelledStream(TableStream):
     Attributes
     ----------
     groups : Series or None
-        Groups of the samples, where a stream knows them.
+        Groups of the samples, if the stream has them.
     """
 
     groups: pd.Series[Any] | None = None
@@ -48,12 +48,12 @@ class LabelledStream(TableStream):
 
     @property
     def about_n_rows(self) -> int:
-        """Number of rows, estimated where it is not known."""
+        """Number of rows, estimated if unknown."""
         return self._stream.about_n_rows
 
     @property
     def labels(self) -> pd.DataFrame:
-        """Labels of all samples, one column a task: classes as str, NaN where missing."""
+        """Labels of all samples, one column per task: classes as str, NaN where missing."""
         if self._labels is None:
             if self._given is not None and self.sample_names is not None:
                 self._labels = self._aligned(self.sample_names)
@@ -106,7 +106,7 @@ def with_labels(
     ----------
     stream : TableStream
     names : sequence of str
-        Columns of the table, of its annotations (obs of AnnData) or of the file, one a task.
+        Columns of the table, of its annotations (obs of AnnData) or of the file, one per task.
     file : str or Path, optional
         A file of any format that describes samples. Its rows are matched by sample name or, if the
         table has no names, by their order.

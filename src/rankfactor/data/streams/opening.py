@@ -40,7 +40,7 @@ from rankfactor.errors import InputError
 
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 ZARR = (".zarr",)
-_PACKED = 5  # how much larger text may be than its compressed file
+_PACKED = 5  # compression ratio of text
 _ZARR_FILES = ("zarr.json", ".zarray")
 
 
@@ -58,19 +58,19 @@ def open_stream(
     Parameters
     ----------
     source : str, Path or object
-        A path, whose name says the format, or an array, DataFrame, sparse matrix, Zarr array or
-        AnnData object.
+        A path, whose name determines the format, or an array, DataFrame, sparse matrix, Zarr array
+        or AnnData object.
     id_column : str or int, optional
         The column of sample names of a text or Parquet table, by heading or by position from 0.
     orient : {"samples-in-rows"}, optional
-        That samples are rows, where names or headings speak against it.
+        Set if samples are rows although names or headings suggest otherwise.
     text_columns : collection of str
         Columns of a text or Parquet table to keep as written even if they look like numbers:
         labels.
     exclude : collection of str
         Columns to leave out.
     layer : str, optional
-        The layer of AnnData to take in place of ``X``.
+        The layer of AnnData to use instead of ``X``.
 
     Returns
     -------
@@ -83,8 +83,8 @@ def open_stream(
     """
     if orient not in (None, "samples-in-rows"):
         raise InputError(
-            f"orient='{orient}' is no choice for a table that is read chunk by chunk: its samples "
-            "have to be rows."
+            f"orient='{orient}' is not available for a table that is read chunk by chunk: its "
+            "samples must be rows."
         )
     cells = {
         "id_column": id_column,
@@ -126,7 +126,7 @@ def can_stream(path: Path) -> bool:
 
 
 def _kind(path: Path) -> str:
-    """Suffix that says the format of a file or folder."""
+    """Suffix that determines the format of a file or folder."""
     suffix, packed = name_suffixes(path)
     if path.is_dir():
         is_zarr = suffix in ZARR or any((path / name).exists() for name in _ZARR_FILES)
@@ -142,7 +142,7 @@ def _kind(path: Path) -> str:
 def about_shape(path: Path, layer: str | None = None, *, least_cells: int = 0) -> tuple[int, int]:
     """Rows and columns of a table, estimated for text; (0, 0) if it cannot be read chunk by chunk.
 
-    Of text, only the header and the first lines are read. A text file that is too small for
+    For text, only the header and the first lines are read. A text file that is too small for
     ``least_cells`` is not opened, and counts as (0, 0).
     """
     try:

@@ -26,7 +26,7 @@ class ParquetRows(GridStream):
         self._parquet = need("pyarrow.parquet", extra="parquet", path=path)
         self._parts = parts_of(path)
         heads = {part: self._metadata(part) for part in self._parts}
-        # An empty part may have been written without knowing its types: others decide.
+        # An empty part may lack types: the other parts determine them.
         filled = [part for part, (_, n_rows) in heads.items() if n_rows]
         if not filled:
             raise InputError(f"{path} has no rows; add one row per sample.")
@@ -54,13 +54,13 @@ class ParquetRows(GridStream):
             )
 
     def _check_index(self, part: Path, frame: pd.DataFrame) -> None:
-        """Refuse a part whose samples are named by an index where those of others are not."""
+        """Refuse a part whose samples are named by an index if those of others are not."""
         shape = is_plain(frame.index), {str(name) for name in frame.columns}
         self._shape = self._shape or shape
         if shape != self._shape:
             raise InputError(
-                f"{part} has another index than {self._parts[0]}; write all parts alike, with the "
-                "sample names as index or as a column."
+                f"{part} has another index than {self._parts[0]}; write all parts in the same way, "
+                "with the sample names as index or as a column."
             )
 
     def _head(self) -> Grid:
@@ -95,7 +95,7 @@ class ParquetRows(GridStream):
             first = 0
             with (
                 foreign_reader(part, _DAMAGED),
-                # Without this, whole groups of rows are held, compressed.
+                # Otherwise whole row groups are kept in memory, compressed.
                 self._parquet.ParquetFile(part, pre_buffer=False, buffer_size=2**16) as file,
             ):
                 self._check_columns(part, list(file.schema_arrow.names))

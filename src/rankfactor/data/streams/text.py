@@ -25,7 +25,7 @@ class TextRows(GridStream):
 
     @property
     def about_n_rows(self) -> int:
-        """Number of rows, estimated where it is not known."""
+        """Number of rows, estimated if unknown."""
         return self._about if self.n_rows is None else self.n_rows
 
     def _head(self) -> Grid:

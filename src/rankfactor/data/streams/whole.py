@@ -14,7 +14,7 @@ from rankfactor.storage.bounds import check_memory
 
 
 class StreamedTable:
-    """A stream of numbers as a table, its samples and features numbered if they have no names."""
+    """A stream of numbers as a table, with numbered samples and features if they have no names."""
 
     def __init__(self, stream: TableStream, first_rows: int | None = None) -> None:
         self._stream, self._first_rows = named(stream), first_rows
@@ -45,5 +45,5 @@ class StreamedTable:
 
     @property
     def annotations(self) -> pd.DataFrame:
-        """What the file says about its samples."""
+        """Annotations of the samples."""
         return self.table.annotations
