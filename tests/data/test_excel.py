@@ -80,13 +80,13 @@ def test_sheets(tmp_path: Path) -> None:
         ),
         (
             [["gene", "s1"], [datetime.datetime(2026, 3, 1), 1]],
-            ", row 2, column 1: the name is a date (2026-03-01), which Excel makes from genes such as "
-            "MARCH1; format the cells as text and correct the names.",
+            ", row 2, column 1: the name is a date (2026-03-01), which Excel makes from genes "
+            "such as MARCH1; format the cells as text and correct the names.",
         ),
         (
             [["id", datetime.datetime(2026, 9, 2)], ["x", 1]],
-            ", row 1, column 2: the name is a date (2026-09-02), which Excel makes from genes such as "
-            "MARCH1; format the cells as text and correct the names.",
+            ", row 1, column 2: the name is a date (2026-09-02), which Excel makes from genes "
+            "such as MARCH1; format the cells as text and correct the names.",
         ),
     ],
 )
