@@ -43,14 +43,14 @@ ALZHEIMER = [
         "What drives a decision",
         'plots.effect_figure(posterior, "Impairment")',
         "Change of the decision when a feature moves from its first to its third quartile, and its "
-        "spread between half-samples. Per cent: how often the feature is among the leading 20 in "
-        "refits to half of the samples. Grey: not clear.",
+        "spread between half-samples. Per cent: share of half-sample fits in which the feature is "
+        "among the leading 20. Grey: not clear.",
     ),
     Entry(
         "contributions",
         "Why this sample",
         'plots.contribution_figure(posterior.explain(table)["Impairment: Impaired"], "12")',
-        "From the decision of a typical sample to that of this one, by the features that add most.",
+        "From the decision of a typical sample to that of this one, by the largest contributions.",
     ),
     Entry(
         "scores",
@@ -73,7 +73,7 @@ ALZHEIMER = [
     ),
     Entry(
         "confusion",
-        "What is taken for what",
+        "Confusion matrix",
         'plots.confusion_figure(evaluation.decisions, "Impairment")',
         "Held-out samples by true and predicted class.",
     ),
@@ -81,7 +81,7 @@ ALZHEIMER = [
         "missing",
         "Missing values",
         "plots.missing_figure(table_quality(damaged))",
-        "By feature and by sample; a tenth of the cells were taken out at random here.",
+        "By feature and by sample; here a tenth of the cells was removed at random.",
     ),
     Entry(
         "factor-correlations",
@@ -105,7 +105,7 @@ ALZHEIMER = [
         "roc",
         "ROC with its band over folds",
         'plots.roc_figure(evaluation.decisions, "Impairment")',
-        "Of `rankfactor.evaluation.cross_validate`; every sample is judged outside the fit.",
+        "Of `rankfactor.evaluation.cross_validate`; every sample is held out.",
     ),
     Entry(
         "rank",
@@ -225,12 +225,13 @@ def main() -> None:
 
 
 def write() -> None:
-    """The page, with all entries: a picture that was not drawn now is the one that is there."""
+    """The page, with all entries: pictures that were not redrawn are kept."""
     parts = [
         "# Gallery\n",
         "Built by `RANKFACTOR_DATA=FOLDER make gallery` from the bundled Alzheimer table, the "
-        "demo's report and USPS digits. `posterior` is `model.posterior_` or what `load_model` "
-        'gives, and every function returns a matplotlib figure: `figure.savefig("scores.pdf")`.\n',
+        "demo's report and USPS digits. `posterior` is `model.posterior_` or the result of "
+        "`load_model`, and every function returns a matplotlib figure: "
+        '`figure.savefig("scores.pdf")`.\n',
         "```python\nfrom rankfactor import plots\n"
         "from rankfactor.interpret import feature_network, table_quality\n```\n",
         "## The report\n",

@@ -211,7 +211,7 @@ def test_cautions_give_the_advice() -> None:
     model, heard = fitted(RankFactorClassifier(**VB, max_iter=2, tol=1e-9))
     said = sentences.cautions(model.posterior_, heard)
     assert said[0].startswith(
-        "The fit has not converged after 2 iterations: the ELBO still changed"
+        "The fit has not converged after 2 iterations: the ELBO still had a relative change"
     )
     assert said[0].endswith("raise max_iter, or raise tol if that change is small enough for you.")
     assert heard[0] not in said

@@ -197,5 +197,5 @@ def test_models_without_effects_say_so():
     unsupervised = RankFactorAnalysis(n_factors=2, random_state=0, n_threads=1).fit(X).posterior_
     assert unsupervised.effects is None
     older = load_model("tests/fixtures/linear_v1.rankfactor")
-    with pytest.raises(InputError, match="saved by an earlier version, without the effects"):
+    with pytest.raises(InputError, match="saved by an earlier version, without feature effects"):
         older.feature_effects()

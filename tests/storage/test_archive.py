@@ -62,7 +62,7 @@ def test_files_can_only_name_known_classes(tmp_path):
         write_tree(path, FORM, {"one": Watch()})
     namesake = make_dataclass("Normal", ["mean"])
     normal = Normal.isotropic(np.zeros((1, 1)), 1.0)
-    with pytest.raises(InputError, match=r"Normal cannot be written to a file: .* no other class"):
+    with pytest.raises(InputError, match=r"Normal cannot be written to a file: .* must be unique"):
         write_tree(path, FORM, (namesake(1.0), normal))
     with pytest.raises(ValueError, match="allow_pickle"):
         write_tree(tmp_path / "objects.zip", FORM, np.array([{}], object))
