@@ -93,7 +93,7 @@ def test_a_part_that_wraps_another_is_no_choice():
     assert values["runs"] == "0*2 1*3"
     assert Shrinkage.from_dict(values) == prior
     assert "by_view" not in SHRINKAGE
-    assert prior.in_words().endswith("rate = 0.001, with scales of each block's own")
+    assert prior.in_words().endswith("rate = 0.001, with separate scales for each block")
 
 
 def test_words_list_the_numbers():

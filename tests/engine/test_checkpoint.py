@@ -150,7 +150,7 @@ def test_more_draws_continue_the_chain(tmp_path):
     watch = Watch()
     assert_same(fitted(tmp_path, engine={"n_draws": 20}, progress=watch), more)
     assert watch.sweeps == 0
-    with pytest.raises(InputError, match="holds 20 draws a chain already: set n_draws to at least"):
+    with pytest.raises(InputError, match="already contains 20 draws per chain: set n_draws to at"):
         fitted(tmp_path)
 
 

@@ -208,7 +208,7 @@ def test_methods_name_the_blocks():
         posterior = fitted.fit(rng.standard_normal((20, 5))).posterior_
     said = sentences.methods(posterior, 0)[0]
     assert "Loadings have a three-parameter beta normal shrinkage prior" in said
-    assert ", with scales of each block's own, which" in said
+    assert ", with separate scales for each block, which" in said
 
 
 def test_a_chosen_number_of_factors_is_said():

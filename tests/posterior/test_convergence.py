@@ -131,7 +131,7 @@ def test_interrupted_gibbs() -> None:
             raise KeyboardInterrupt
 
     model, _ = fitted(RankFactorClassifier(**VB, tol=1e-2, engine=engine, progress=progress))
-    assert re.match(r"interrupted after \d+ of 50 draws a chain: ", str(model.convergence_))
+    assert re.match(r"interrupted after \d+ of 50 draws per chain: ", str(model.convergence_))
 
 
 def test_predictive_training(monkeypatch) -> None:
@@ -213,7 +213,7 @@ def test_cautions_give_the_advice() -> None:
     assert said[0].startswith(
         "The fit has not converged after 2 iterations: the ELBO still had a relative change"
     )
-    assert said[0].endswith("raise max_iter, or raise tol if that change is small enough for you.")
+    assert said[0].endswith("raise max_iter, or raise tol if that change is acceptable.")
     assert heard[0] not in said
     fine = replace(model.posterior_, convergence=Convergence("converged"))
     assert not any("converged" in text for text in sentences.cautions(fine, []))

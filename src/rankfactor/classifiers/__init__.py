@@ -1,4 +1,4 @@
-"""What decides: linear, two-part, gated, per-component and kernel classifiers of scores."""
+"""Linear, two-part, gated, per-component and kernel classifiers of scores."""
 
 from rankfactor.classifiers.base import Classifier, pull
 from rankfactor.classifiers.fitting import begin_classifier, fit_classifier

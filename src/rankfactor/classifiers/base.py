@@ -1,11 +1,11 @@
-"""What every classifier on factor scores provides.
+"""Protocol of the classifiers on factor scores.
 
-A classifier is what a fit leaves of the labels: rows of coefficients that turn a sample's
-label-free scores into decisions, one a row. Linear ones have a row of coefficients a label; gated
-ones have one for each of several gates and mix their decisions (`rankfactor.classifiers.gated`),
-whether the gates were placed beforehand or belong to the components of a mixture
-(`rankfactor.classifiers.per_component`); kernel ones
-have a row of coefficients of nonlinear features (`rankfactor.classifiers.kernel`).
+A classifier consists of rows of coefficients that turn a sample's label-free scores into decisions,
+one per row. Linear classifiers have one row of coefficients per label; gated ones have one for each
+of several gates and mix their decisions (`rankfactor.classifiers.gated`), with gates that were
+placed beforehand or belong to the components of a mixture (`rankfactor.classifiers.per_component`);
+kernel classifiers have a row of coefficients of nonlinear features
+(`rankfactor.classifiers.kernel`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Classifier(Protocol):
 
     @property
     def rows(self) -> Normal:
-        """Law of the coefficients, one row a label row."""
+        """Distribution of the coefficients, one row per label row."""
         ...
 
     def decide(self, z: Normal) -> tuple[Floats, Floats]:
@@ -39,7 +39,7 @@ class Classifier(Protocol):
         ...
 
     def average(self, z: Normal) -> Normal:
-        """Coefficients averaged over samples, shape (R, K + 1): the classifier as a linear one."""
+        """Coefficients averaged over samples, shape (R, K + 1): a linear summary."""
         ...
 
     def transformed(self, matrix: Floats) -> Self:
@@ -58,7 +58,7 @@ def pull(
 
         q_n = sum_rows (rho_n - tau_n f_n) df_n / dz_n,
 
-    taken at fixed variances. ``signed`` are the labels' signed weights, shape (R, N).
+    computed at fixed variances. ``signed`` are the labels' signed weights, shape (R, N).
     """
     f, var_f = (part.T for part in classifier.decide(z))
     sites, terms = label.label_sites(signed, f, var_f)

@@ -1,9 +1,9 @@
-"""Class-aware centres: where the components of a mixture of the scores begin.
+"""Class-aware initial centres of the components of a mixture of the scores.
 
-A mixture of local classifiers is useful where one class lies in several places, and k-means over
-all samples has no reason to put a centre at each of them: factor scores are whitened, so they have
-few clusters of their own. So every group of samples with the same labels has k-means of its own,
-with a share of the centres in proportion to its size.
+A mixture of local classifiers is useful if one class occupies several regions, and k-means over all
+samples does not necessarily put a centre in each of them: factor scores are whitened, so they have
+few clusters. So k-means is run within every group of samples with the same labels, with a number of
+centres in proportion to the size of the group.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _STARTS = 10  # of k-means; the best is kept
 def label_groups(signed: Floats) -> NDArray[np.int64]:
     """Number of every sample's combination of labels (R, N), -1 where one is missing; (N,).
 
-    Where no sample has all its labels, as when every task has samples of its own, the combinations
-    of those that there are take their place, and -1 means that all are missing.
+    If no sample has all its labels, as when every task has its own samples, the combinations of the
+    existing labels are used instead, and -1 means that all are missing.
     """
     signs, groups = np.unique(np.sign(signed), axis=1, return_inverse=True)
     known = (signs != 0).all(axis=0)
@@ -47,9 +47,9 @@ def class_aware_centres(
     z : array, shape (N, K)
         Scores.
     groups : int array, shape (N,)
-        The group of every sample, for instance its class; -1 where it is not known. These samples
-        have no part in it, unless no sample has a group or there are more groups than centres: then
-        all samples are taken together.
+        The group of every sample, for instance its class; -1 if unknown. Samples without a group
+        are left out, unless no sample has a group or there are more groups than centres: then all
+        samples are taken together.
     n_components : int
         Number of centres, T.
     rng : numpy.random.Generator
@@ -57,8 +57,8 @@ def class_aware_centres(
     Returns
     -------
     array, shape (T, K)
-        Sorted by group. Where a group has fewer distinct samples than its share, some of its
-        centres coincide.
+        Sorted by group. If a group has fewer distinct samples than its share, some of its centres
+        coincide.
     """
     names, sizes = np.unique(groups[groups >= 0], return_counts=True)
     if not 0 < len(names) <= n_components:
@@ -80,15 +80,15 @@ def shares(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
 
 
 def _centres(z: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """Centres (count, K) of k-means; samples drawn at random where there are too few."""
-    # Takes a second to import, and few models need it.
+    """Centres (count, K) of k-means; random samples if there are too few."""
+    # Slow to import, and few models need it.
     from sklearn.cluster import KMeans
 
     seed = int(rng.integers(2**31 - 1))
     number = min(count, len(z))
     # One thread: the order of the sums in k-means depends on their number.
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        # Samples that coincide; the centres then do, too.
+        # Coinciding samples, with coinciding centres.
         warnings.simplefilter("ignore", convergence_warning())
         kmeans = KMeans(number, n_init=_STARTS, random_state=seed).fit(z)
     centres = np.asarray(kmeans.cluster_centers_, np.float64)

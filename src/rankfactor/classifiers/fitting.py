@@ -1,4 +1,4 @@
-"""The classifier that a model's parts ask for, fitted to given scores."""
+"""The classifier of a model, fitted to given scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankfactor.typing import Integers
 
 
 class Effort(NamedTuple):
-    """How far a classifier is fitted: tolerance and most steps, of each kind."""
+    """Tolerance and maximum number of steps of a classifier fit, by kind."""
 
     linear: tuple[float, int]
     gated: tuple[float, int]
@@ -30,11 +30,11 @@ class Effort(NamedTuple):
 
 
 FULL = Effort((linear.TOL, linear.STEPS), (gated.TOL, gated.STEPS), (kernel.TOL, kernel.STEPS))
-# From a classifier that was fitted to almost the same labels; gated ones cost more.
+# Starting from a classifier fitted to almost the same labels; gated ones cost more.
 BRIEF = Effort((0.0, 20), (1e-2, 10))
-# From the classifier of the step before, while training changes the scores.
+# Starting from the classifier of the previous step, while training changes the scores.
 STEP = Effort((0.0, 3), (0.0, 3))
-# The first of these steps: gated classifiers begin further away.
+# The first of these steps: gated classifiers start further away.
 FIRST_STEP = Effort((0.0, 3), (0.0, 30))
 
 
@@ -78,7 +78,7 @@ def fit_classifier(
         Seed for placing gates or landmarks; not used if `start` is given.
     effort : Effort
     groups : int array, shape (N,), optional
-        Group numbers from 0, which are kept together where labels are hidden.
+        Group numbers from 0, which are kept together when labels are held out.
     """
     if isinstance(prior, Mixture):
         return fit_per_component(model, labels, z, prior, pool)

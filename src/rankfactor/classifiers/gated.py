@@ -2,10 +2,10 @@ r"""Classifiers behind gates: one likelihood term per label, on the mixed decisi
 
     f_n = b . ( r_n (x) d_n ),     d_n = (z_n, 1),     r_n = r(z_n), the weights of the gates,
 
-with the gates taken at the mean scores. The sum of ``tau_n (r r^T) (x) E[d d^T]`` that a row needs
-is one matrix product, pairs of gates by samples by pairs of coordinates, so scores keep their
-variance and no array of N x (gates K)^2 is made. The prior of b is normal with fixed precisions:
-learned ones shrink the local deviations away (docs/notes/decisions.md).
+with the gates at the mean scores. The sum of ``tau_n (r r^T) (x) E[d d^T]`` of a row is one matrix
+product, pairs of gates by samples by pairs of coordinates, so scores keep their variance and no
+array of N x (gates K)^2 is allocated. The prior of b is normal with fixed precisions: learned ones
+shrink the local deviations to zero (docs/notes/decisions.md).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TOL, STEPS = 1e-3, 500  # change of a decision, whose margin is 1, below which t
 
 @dataclass(frozen=True)
 class GatedScores:
-    """Samples as the gated rows see them.
+    """Samples, as used by the gated rows.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class Gated(NamedTuple):
         return self._replace(rows=self.rows.draw(stream))
 
     def average(self, z: Normal) -> Normal:
-        """Coefficients averaged over samples, shape (R, K + 1): the classifiers as a linear one."""
+        """Coefficients averaged over samples, shape (R, K + 1): a linear summary."""
         share = self.gates.weights(z.mean).mean(axis=0)  # (gates,)
         n_gates, order = len(share), z.order + 1
         mean = np.einsum("g,rgk->rk", share, self.rows.mean.reshape(-1, n_gates, order))
@@ -172,7 +172,7 @@ def fit_gated(
     tol: float = TOL,
     max_steps: int = STEPS,
 ) -> Gated:
-    """Local classifiers of fixed scores (N, K), with one likelihood term a label.
+    """Local classifiers of fixed scores (N, K), with one likelihood term per label.
 
     Parameters
     ----------
@@ -182,11 +182,12 @@ def fit_gated(
         Signed weights.
     z : Normal, shape (N, K)
     start : Gated, optional
-        Classifiers to start from, whose gates stay; else gates are placed on class-aware regions.
+        Classifiers to start from, whose gates are kept; otherwise gates are placed on class-aware
+        regions.
     seed : int or numpy.random.Generator
-        Where k-means starts to place the gates.
+        Seed of k-means, which places the gates.
     tol : float
-        Stop once no decision moves by as much.
+        Largest change of a decision at which the fit stops.
     max_steps : int
     """
     assert isinstance(model.experts, MixedExperts)

@@ -8,7 +8,7 @@ K at pairs of them, ``phi(u) = K^(-1/2) k(u)``: then ``b . phi`` is the kernel m
 restricted to functions of the landmarks, and the cost is linear in the number of samples. The
 gradient is in closed form, ``dk_l/du = -2 gamma k_l (u - v_l) M M^T``.
 
-B, the basis, depends on the table only. A direction of the scores with variance lambda per unit of
+B, the basis, depends only on the table. A direction of the scores with variance lambda per unit of
 posterior variance counts ``lambda^(1/2)`` in squared distances: lambda measures how well the table
 determines a factor, so noise factors have little weight. Scores are scaled to a mean squared length
 of 1. B belongs to the scores and not to their axes: with scores ``z T`` it is ``T^-1 B``.
@@ -67,8 +67,8 @@ class RadialFeatures:
         Prior variance of the linear part relative to that of the kernel's.
     path : array, shape (rounds + 1, 2)
         Width and precision of every round, and of the classifier itself. A width is 1 / gamma in
-        units of the median squared distance between samples and landmarks; an infinite one leaves
-        the linear part alone.
+        units of the median squared distance between samples and landmarks; an infinite width leaves
+        only the linear part.
     """
 
     basis: Floats
@@ -174,9 +174,9 @@ class Kernel(NamedTuple):
         return self._replace(rows=self.rows.draw(stream))
 
     def average(self, z: Normal) -> Normal:
-        """Gradients averaged over samples, shape (R, K + 1): the classifiers as a linear one.
+        """Gradients averaged over samples, shape (R, K + 1): a linear summary.
 
-        The intercept gives samples the same mean decision.
+        The intercept preserves the mean decision of the samples.
         """
         slopes = self.features.mean_slopes(z.mean)  # (P, K)
         rest = self.features.of(z.mean).mean(axis=0) - slopes @ z.mean.mean(axis=0)
@@ -223,7 +223,7 @@ def fit_kernel(
         Width and precision of every round of the metric, and of the classifier.
     intercept_precision : float
     tol : float
-        Stop once no decision moves by as much.
+        Largest change of a decision at which the fit stops.
     max_steps : int
     """
     signed, u = signed_of(labels), z.mean @ basis
@@ -245,7 +245,7 @@ def fit_kernel(
 
 
 def prior_precision(size: int, precision: float, intercept_precision: float) -> Floats:
-    """Prior precisions of a row of so many features, shape (P,)."""
+    """Prior precisions of a row with this number of features, shape (P,)."""
     return np.append(np.full(size - 1, precision), intercept_precision)
 
 
@@ -291,7 +291,7 @@ def least_squares(
     """
     size = design.shape[1]
     result = np.empty((len(precisions), len(signed), size))
-    # The rows of a task have the same weights, and with them the same system.
+    # The rows of a task have the same weights, and hence the same system.
     weights, group = np.unique(np.abs(signed), axis=0, return_inverse=True)
     for number, weight in enumerate(weights):
         rows: Index = np.flatnonzero(group.ravel() == number)

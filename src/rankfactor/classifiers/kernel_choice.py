@@ -1,13 +1,13 @@
-"""Width, precision and metric of a kernel classifier from hidden labels.
+"""Choice of width, precision and metric of a kernel classifier by held-out labels.
 
-Samples are divided into five folds, by class and with groups whole. The labels of a fold are hidden
-from a least-squares classifier with every width and precision of a grid, at the cost of one linear
-system per setting. The setting with the smallest logistic loss of the hidden labels is kept, at the
-best of a few scales of the decisions. (The squared error would be in favour of kernels: it counts
-large decisions on the right side, which a linear classifier cannot avoid.) A round of the metric
-(`rankfactor.classifiers.kernel.next_metric`) then follows at this setting, within every fold from
-the labels that are not hidden, and the grid is tried again; rounds end when they stop reducing the
-loss. More than `MOST_SAMPLES` labelled samples are represented by as many, drawn by class.
+Samples are split into five folds, by class and with groups kept together. The labels of a fold are
+held out from a least-squares classifier with every width and precision of a grid, at the cost of
+one linear system per setting. The setting with the smallest logistic loss of the held-out labels is
+kept, at the best of a few scales of the decisions. (The squared error would favour kernels: it
+penalises large decisions on the correct side, which a linear classifier cannot avoid.) A round of
+the metric (`rankfactor.classifiers.kernel.next_metric`) then follows at this setting, within every
+fold from the other labels, and the grid is tried again; rounds end when they stop reducing the
+loss. More than `MOST_SAMPLES` labelled samples are subsampled to this number, drawn by class.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rankfactor.typing import Floats, Integers
 
 WIDTHS = (np.inf, 3.0, 1.0, 0.3)  # the first is a linear classifier
 PRECISIONS = 10.0 ** np.arange(-1.5, 1.1, 0.5)
-USUAL = np.array([[1.0, 0.1]])  # where there are too few labels to hide any
+USUAL = np.array([[1.0, 0.1]])  # if there are too few labels to hold out any
 SCALES = (1.0, 2.0, 4.0, 8.0)  # of least-squares decisions, for the logistic loss
 CLEAR_GAIN = 2.0  # standard errors
 N_FOLDS = 5
@@ -68,9 +68,9 @@ def choose_kernel(
     start : Kernel, optional
         A classifier whose landmarks, widths and precisions are kept; its metric is not.
     seed : int or numpy.random.Generator
-        Of landmarks and folds; not used if `start` is given.
+        Seed of landmarks and folds; not used if `start` is given.
     groups : int array, shape (N,), optional
-        Group numbers from 0; a group is never divided.
+        Group numbers from 0; a group is never split.
     tol, max_steps
         As for `fit_kernel`.
     """
@@ -118,7 +118,7 @@ def place_landmarks(u: Floats, most: int, rng: np.random.Generator) -> Floats:
 
 
 class Choice(NamedTuple):
-    """What hidden labels say.
+    """Result of the comparison on held-out labels.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Choice(NamedTuple):
 
 
 def gains(model: Model, labels: Observed, z: Normal, seed: int, groups: Integers | None) -> bool:
-    """Whether a kernel predicts hidden labels clearly better than a linear classifier.
+    """Whether a kernel predicts held-out labels clearly better than a linear classifier.
 
     Arguments as for `choose_kernel`.
     """
@@ -221,7 +221,7 @@ def hidden_folds(
     if n_folds < 2 or (np.array([len(np.unique(one[one >= 0])) for one in sides.T]) < 2).any():
         return some, []
     with warnings.catch_warnings():
-        # Combinations of labels with fewer samples than folds are in some of them only.
+        # Combinations of labels with fewer samples than folds are only in some folds.
         warnings.simplefilter("ignore", UserWarning)
         return some, divided(strata(sides, n_folds), groups, n_folds, seed)
 
@@ -236,11 +236,11 @@ def _hidden_losses(
     experts: KernelExperts,
     intercept_precision: float,
 ) -> Floats:
-    """Logistic loss of every sample's hidden labels with every precision, shape (precisions, N)."""
+    """Logistic loss of every sample's held-out labels by precision, shape (precisions, N)."""
     told, path = np.zeros((len(PRECISIONS), *signed.shape)), np.array([[width, 1.0]])
     design, previous = np.empty((0, 0)), None
     for metric, (train, test) in zip(metrics, folds, strict=True):
-        if metric is not previous:  # the first metric is that of all folds
+        if metric is not previous:  # the first metric is common to all folds
             design = RadialFeatures.at(u, landmarks, metric, experts.linear, path).of(u)
             previous = metric
         rows = least_squares(design[train], signed[:, train], PRECISIONS, intercept_precision)

@@ -1,9 +1,9 @@
-"""Labels as a classifier's rows see them: signed weights, shared out among components or not.
+"""Labels for a classifier's rows: signed weights, optionally divided among components.
 
-With q(t_n = t) = R_nt the term of label row r under component t counts R_nt times, with auxiliary
-variables of its own. Weights multiply sites and bound already, so the labels' view is one of R x T
-rows with observations ``signed_rn R_nt`` (row r T + t), and the updates of beta and of z, and the
-bound, are those of any labels. Gibbs sampling is the same with an indicator for R_nt.
+With q(t_n = t) = R_nt the term of label row r under component t counts R_nt times, with its own
+auxiliary variables. Weights already multiply sites and bound, so the labels' view has R x T rows
+with observations ``signed_rn R_nt`` (row r T + t), and the updates of beta and of z, and the bound,
+are those of any labels. Gibbs sampling is the same with an indicator for R_nt.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def signed_of(labels: Observed) -> Floats:
 
 
 def shared_out(labels: Observed, prior: ScorePrior) -> Observed:
-    """Labels as the rows of the labels' view see them: a mixture's are shared out."""
+    """Labels for the rows of the labels' view; those of a mixture are divided."""
     if not isinstance(prior, Mixture):
         return labels
     return ComponentLabels(signed_of(labels), prior.responsibilities)

@@ -1,7 +1,7 @@
 """Linear classifiers: rows of coefficients and an intercept, under the labels' shrinkage prior.
 
-A training score that has seen its label separates the classes by itself, and a classifier fitted to
-such scores expects something no new sample has. So the coefficients that predict are fitted to
+A training score that depends on its label separates the classes by itself, and a classifier fitted
+to such scores would not fit new samples. So the coefficients used for prediction are fitted to
 label-free encodings, by the row step of the labels' view (`rankfactor.steps.row`).
 """
 
@@ -23,7 +23,7 @@ from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 from rankfactor.typing import Floats
 
-BLOCK = 8192  # samples worked on together: rows are few
+BLOCK = 8192  # samples processed together: rows are few
 TOL, STEPS = 1e-7, 500  # relative change of the bound at which the coefficients have converged
 
 
@@ -36,7 +36,7 @@ class Linear:
     rows : Normal, shape (R, K + 1)
         Coefficients and intercept.
     scales : object
-        Shrinkage scales, which a further fit starts from; None if they are not known.
+        Shrinkage scales, from which a further fit starts; None if unknown.
     """
 
     rows: Normal
@@ -69,7 +69,7 @@ class Linear:
 
 
 def begin_linear(model: Model, n_rows: int) -> Linear:
-    """Coefficients before any label is seen."""
+    """Initial coefficients."""
     rows = Normal.isotropic(np.zeros((n_rows, model.n_factors + 1)), 0.01)
     return Linear(rows, model.label_view.shrinkage.start(n_rows, model.n_factors))
 

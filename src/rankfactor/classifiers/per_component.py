@@ -1,15 +1,15 @@
-"""Labels of a mixture: every component has a row of coefficients of its own for every label.
+"""Labels of a mixture: every component has its own row of coefficients for every label.
 
-The labels' view has R x T rows, label r of component t weighed by the responsibilities
+The labels' view has R x T rows, label r of component t weighted by the responsibilities
 (`rankfactor.classifiers.labels`).
 
-What a label says of its sample's component is its term at full weight, the augmentation at its
-optimum in mean field and integrated out of a draw: ``-2 c max(0, 1 - y f_t)`` or
-``c log Phi(y f_t)``. The sampler draws t_n under that, then all auxiliary variables afresh, so that
+The evidence of a label on its sample's component is its term at full weight, with the augmentation
+at its optimum in mean field and integrated out of a draw: ``-2 c max(0, 1 - y f_t)`` or ``c log
+Phi(y f_t)``. The sampler draws t_n under this evidence, then all auxiliary variables again, so that
 (t, lam) is one block.
 
-Components have no names: the classifiers of a draw of the sampler belong to that draw's own
-mixture, so predictions are averaged over draws without matching components.
+Components have no identity: the classifiers of a draw belong to that draw's own mixture, so
+predictions are averaged over draws without matching components.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rankfactor.typing import Floats
 
 
 def label_evidence(labels: ObservedView, z: Normal, samples: slice) -> Floats:
-    """What the labels of some samples, scores z (n, K), say of their components, shape (n, T)."""
+    """Evidence of the labels of samples with scores z (n, K) on their components, shape (n, T)."""
     likelihood, observed = labels.view.likelihood, labels.observed
     assert isinstance(likelihood, LabelLikelihood)
     assert isinstance(observed, ComponentLabels)
@@ -71,12 +71,12 @@ def joined(prior: ScorePrior, parts: Sequence[ScorePrior]) -> ScorePrior:
 def fit_per_component(
     model: Model, labels: Observed, z: Normal, mixture: Mixture, pool: Workers
 ) -> Gated:
-    """A classifier to each component, on label-free scores (N, K).
+    """One classifier per component, on label-free scores (N, K).
 
     The responsibilities are those of the scores alone, and the R x T rows of the labels' view are
-    fitted to both once more; the components are then gates at a sample's mean score
-    (`rankfactor.latent.gates`). ``labels`` are signed weights (R, N), shared out among components
-    or not.
+    refitted to both; the components are then gates at a sample's mean score
+    (`rankfactor.latent.gates`). ``labels`` are signed weights (R, N), divided among components or
+    not.
     """
     signed = signed_of(labels)
     local = ComponentLabels(signed, mixture.assign(z).responsibilities)

@@ -14,8 +14,8 @@ def class_probabilities(
     """Class probabilities of one task, shape (N, n_classes), of its decisions (N, rows).
 
     With two classes, the averaged pseudo-likelihood. With more, each class's own probability,
-    averaged with the sample's mean variance over the classes and normalised: all classes go through
-    the same increasing function, so the largest is that of the largest decision.
+    averaged with the sample's mean variance over the classes and normalised: all classes pass the
+    same increasing function, so the largest probability is that of the largest decision.
     """
     mean, variance = scale * mean, scale**2 * variance
     if mean.shape[1] == 1:

@@ -1,8 +1,8 @@
 r"""Mean field of one label row under a normal prior of fixed precisions.
 
-With features X (N, P) and coefficients w ~ N(0, diag(prior)^-1) the law of w given the labels'
-sites is ``P = diag(prior) + X^T diag(tau) X``, mean ``P^-1 X^T rho``; the sites are those of the
-decisions' mean and variance. Both are updated in turn until no decision moves.
+With features X (N, P) and coefficients w ~ N(0, diag(prior)^-1) the distribution of w given the
+labels' sites is ``P = diag(prior) + X^T diag(tau) X``, mean ``P^-1 X^T rho``; the sites are those
+of the decisions' mean and variance. Both are updated in turn until no decision moves.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def fit_row(
     f, var_f : array, shape (N,)
         Mean and variance of the decisions to start from.
     tol : float
-        Stop once no decision moves by as much.
+        Largest change of a decision at which the fit stops.
     max_steps : int
     """
     known = signed != 0

@@ -1,8 +1,8 @@
-r"""A decision of two parts: the factor scores, and what the factors leave of the table.
+r"""A decision of two parts: the factor scores, and the residuals of the table.
 
     f_n = beta . z_n + gamma . r_n + c,     r_in = s_in - l_i . (z_n - zbar),
 
-or with features phi(z_n) of the scores in place of z_n (`rankfactor.classifiers.kernel`),
+or with features phi(z_n) of the scores instead of z_n (`rankfactor.classifiers.kernel`),
 
 s_in the normal score of an entry (`DataLikelihood.normal_scores`), l_i the regression of feature i
 on the scores, and r_in = 0 where the entry is missing. Label-free factors describe the leading
@@ -12,23 +12,23 @@ Coefficients have one normal prior. With standardised scores z~,
 
     f = b . z~ + gamma . r + c,     b ~ N(0, (1 - v) / K),     gamma ~ N(0, v / R),
 
-R the mean of |r|^2 over the training samples, at least `LEAST_RESIDUAL` a feature: where factors
-explain all of a narrow table, what is left is noise. So the two parts' kernels have mean diagonals
-1 - v and v; with features both are multiplied by the mean diagonal of the features' kernel. The
-residual's share v = n / (2 n + 40) of the prior grows with the number of labels n, since few labels
-cannot tell many weights. All this is fixed: choosing it, or a precision, by hidden labels was no
-better (docs/notes/decisions.md).
+with R the mean of |r|^2 over the training samples, at least `LEAST_RESIDUAL` per feature: if
+factors explain all of a narrow table, the residual is noise. So the two parts' kernels have mean
+diagonals 1 - v and v; with features both are multiplied by the mean diagonal of the features'
+kernel. The residual's share v = n / (2 n + 40) of the prior grows with the number of labels n,
+since few labels cannot determine many weights. All this is fixed: choosing it, or a precision, by
+held-out labels was not better (docs/notes/decisions.md).
 
-With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and
-w ~ N(0, I). Where n < K + d everything happens in the span of the samples: A A^T = U D U^T gives
-coordinates U D^1/2 (n, n), and weights x there stand for w = A^T U D^-1/2 x. The prior outside of
-the span stays as it is, so the covariance of any linear map T w of the weights is
+With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and w ~ N(0,
+I). If n < K + d all computations are in the span of the samples: A A^T = U D U^T gives coordinates
+U D^1/2 (n, n), and weights x there correspond to w = A^T U D^-1/2 x. The prior outside the span is
+unchanged, so the covariance of any linear map T w of the weights is
 
     T T^T - M ( I - Cov(x) ) M^T,     M = T A^T U D^-1/2.
 
-Sites of the labels, their variances included, and the law of x are iterated in turn, as in every
-classifier here. What is kept for new samples is one number a feature and row, and its variance;
-correlations among gamma are not kept.
+Sites of the labels, including their variances, and the distribution of x are updated in turn, as in
+every classifier here. For new samples one number per feature and row is stored, and its variance;
+correlations among gamma are not stored.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from rankfactor.typing import Floats, Integers
 
 FEW_LABELS = 20  # v is half of n / (n + FEW_LABELS)
 LEAST_RESIDUAL = 0.05  # of a feature's variance
-LEAST_SPREAD = 0.1  # of the largest: scores that vary less belong to a factor that is switched off
+LEAST_SPREAD = 0.1  # of the largest: scores that vary less belong to switched-off factors
 TOL, STEPS = 5e-3, 200  # change of a decision, whose margin is 1, below which the fit stops
-BRIEF_STEPS = 15  # from weights that were fitted to almost the same labels
-MOST_DIRECTIONS = 1500  # of the span; larger ones are cut to their leading directions
+BRIEF_STEPS = 15  # starting from weights fitted to almost the same labels
+MOST_DIRECTIONS = 1500  # of the span; larger spans are cut to their leading directions
 _TILE_ENTRIES = 2**18
 _SUBSPACE_STEPS = 3
 
@@ -74,7 +74,7 @@ class Residual:
     Attributes
     ----------
     levels : array, shape (d, L)
-        What normal scores of new samples need (`DataLikelihood.score_levels`).
+        Levels for normal scores of new samples (`DataLikelihood.score_levels`).
     loadings : array, shape (d, K)
         Regression of the normal scores on the factor scores.
     centre : array, shape (K,)
@@ -82,8 +82,8 @@ class Residual:
     weights, variance : array, shape (R, d)
         Mean and variance of gamma.
     share : array, shape (R,)
-        Share of a decision's variance over the training samples that the residual carries: that of
-        gamma . r over the sum of both parts'.
+        Share of a decision's variance over the training samples due to the residual: that of gamma
+        . r over the sum of both parts'.
     """
 
     levels: Floats
@@ -112,7 +112,7 @@ class Residual:
         return mean, variance
 
     def transformed(self, matrix: Floats) -> Residual:
-        """The same part beside the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
+        """The same part for the scores ``z @ matrix``, where the matrix (K, K) is invertible."""
         loadings = self.loadings @ dual(matrix, len(matrix))
         return replace(self, loadings=loadings, centre=self.centre @ matrix)
 
@@ -138,7 +138,7 @@ def residual_tile(
 
 
 def feature_tiles(observed: Observed) -> list[slice]:
-    """Features worked on together: few where samples are many."""
+    """Features processed together: few if samples are many."""
     length = max(_TILE_ENTRIES // max(observed.shape[1], 1), 1)
     starts = (0, *observed.block_ends[:-1])
     return [
@@ -156,7 +156,7 @@ class FirstPart(NamedTuple):
     columns : array, shape (N, P)
         In units of the prior of their coefficients.
     unit : array, shape (P,)
-        What coefficients of these columns are multiplied by.
+        Factors of the coefficients of these columns.
     build : callable
         The classifier of coefficients and an intercept (R, P + 1).
     """
@@ -200,11 +200,11 @@ class _Span(NamedTuple):
 
     samples: Integers  # (n,)
     coordinates: Floats  # (n, q)
-    back: Floats | None  # U D^-1/2, (n, q); None where the coordinates are A itself
+    back: Floats | None  # U D^-1/2, (n, q); None if the coordinates are A itself
 
 
 class TwoPartFit:
-    """What fits of one table to several sets of labels share.
+    """Shared state of fits of one table to several sets of labels.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class TwoPartFit:
     z : Normal, shape (N, K)
         Label-free scores.
     first : FirstPart
-        What the decision has of these scores.
+        First part of the decision, from these scores.
     intercept_precision : float
     pool : Workers
     """
@@ -328,9 +328,9 @@ class TwoPartFit:
         Parameters
         ----------
         signed : array, shape (R, N)
-            Zero where a label is missing or hidden.
+            Zero where a label is missing or held out.
         whole : array, shape (R, N)
-            The same before any label was hidden: its spans are shared by all fits.
+            The same before any label was held out: its spans are shared by all fits.
         start : list of array, optional
             Weights of a fit to almost the same labels.
         """
@@ -398,7 +398,7 @@ class TwoPartFit:
         return mean + more, variance + spread
 
     def with_share(self, fitted: TwoPart) -> Residual:
-        """The second part, with the share of each row's variance that it carries."""
+        """The second part, with its share of each row's variance."""
         inside = fitted.classifier.decide(self.z)[0].var(axis=0)
         more, _ = fitted.residual.decide(self.likelihood, self.observed, self.z, self.pool)
         outside = more.var(axis=0)
@@ -416,7 +416,7 @@ def solve(
 ) -> tuple[Floats, Floats]:
     """Mean (q + 1,) and covariance of the weights and the intercept of one label row.
 
-    ``signed`` (n,) are weights of the span's samples, zero where a label is hidden.
+    ``signed`` (n,) are weights of the span's samples, zero where a label is held out.
     """
     X = np.column_stack([span.coordinates, np.ones(len(signed))])
     prior = np.append(np.ones(X.shape[1] - 1), intercept_precision)

@@ -1,15 +1,15 @@
 r"""A move of the Gibbs sampler that draws the rows of binary features without the scores.
 
 A factor may separate the two levels of a feature perfectly. Its loading is then large, every score
-lies on its side of the cut, and neither can turn without the other: given the scores, the direction
-of the row is known to about 1/N, the distance of the nearest score from the cut. But a feature of
-two levels is a label in all but name,
+is on its side of the cut, and neither can change without the other: given the scores, the direction
+of the row is known to about 1/N, the distance of the nearest score from the cut. But a feature with
+two levels is equivalent to a label,
 
     p(x_n | w_n) = p(y_n | f_n),    f_n = (w_n - cut) / unit,    y_n = +1 or -1,
 
-so its row and its cut point are drawn as those of labels are, from their law with the scores
-integrated out (`rankfactor.engine.label_rows`). The unit, and the weight of the labels, is the
-margin for max-margin ranks and 1 for the ordinal probit.
+so its row and its cut point are drawn like those of labels, with the scores integrated out
+(`rankfactor.engine.label_rows`). The unit, and the weight of the labels, is the margin for
+max-margin ranks and 1 for the ordinal probit.
 
 A sweep does this for a few of the binary features, chosen at random.
 """
@@ -32,7 +32,7 @@ MOST = 4  # rows a sweep
 def choose_binary_rows(
     item: ObservedView, stream: Stream
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Numbers of the rows to be drawn (m,), and which of all rows they are, None for none."""
+    """Indices of the rows to draw (m,), and a mask of all rows; None if there are none."""
     likelihood, n_rows = item.view.likelihood, len(item.state.rows.mean)
     assert isinstance(likelihood, DataLikelihood)
     rows = likelihood.two_levels(item.state.params)

@@ -1,8 +1,8 @@
-r"""The scale of decisions at which probabilities are calibrated.
+r"""Calibration of probabilities by a scale of the decisions.
 
 A decision f ~ N(m, v) becomes probabilities by the labels' likelihood. That likelihood fits the
-coefficients, but nothing in it makes its probabilities come true for new samples: the hinge is a
-pseudo-likelihood, coefficients are fitted to the same samples, and loadings may be, too. So every
+coefficients, but does not make its probabilities calibrated for new samples: the hinge is a
+pseudo-likelihood, coefficients are fitted to the same samples, and so may be the loadings. So every
 task has a scale s > 0, and its probabilities are those of s f, that is of N(s m, s^2 v). The order
 and the signs of decisions stay, and with them the predicted classes.
 
@@ -10,21 +10,22 @@ s maximises
 
     sum_n c_n log p_n(y_n; s)  -  (log s)^2 / 2,
 
-c_n being the weight of a label, over decisions on samples whose own labels were hidden from what
-decides. The second term is a prior, log s ~ N(0, 1): without it, s would go to infinity where
-hidden labels are told without error, and to zero where they cannot be told at all.
+with c_n the weight of a label, over decisions on samples whose own labels were held out. The second
+term is a prior, log s ~ N(0, 1): without it, s would go to infinity if held-out labels are
+predicted without error, and to zero if they cannot be predicted at all.
 
-Samples are dealt into five folds, each with its share of every class. A hidden label is a missing
-one: the sample keeps its place in the table, and only the labels' part of the fit is done again.
-What that part is:
+Samples are split into five folds, each with its share of every class. A held-out label is treated
+as missing: the sample stays in the table, and only the labels' part of the fit is repeated. This
+part is:
 
-- `refit_coefficients`: coefficients at fixed label-free scores, from where they are, by a few
-  steps. Cheap, but loadings that have seen all labels in the joint fit are kept.
-- `retrain`: predictive training from the label-free fit that it began at, and the coefficients. The
-  beginning has seen no label, so nothing of the hidden ones is left. Training on from its end with
-  labels hidden is quicker but remembers them: 20 steps later, scales were still twice as large as
-  these, and worse than none (docs/results/performance.md). As it costs a training each time, its
-  steps are larger, its tolerance is looser, and folds are hidden only until they have 100 samples.
+- `refit_coefficients`: coefficients at fixed label-free scores, by a few steps from their current
+  values. Cheap, but loadings that depend on all labels in the joint fit are kept.
+- `retrain`: predictive training from its label-free start, and the coefficients. The start does
+  not depend on labels, so nothing of the held-out ones is left. Continuing training from its end
+  with labels held out is faster but remembers them: 20 steps later, scales were still twice as
+  large as these, and worse than none (docs/results/performance.md). Since each repeat costs a
+  training, its steps are larger, its tolerance is looser, and folds are held out only until they
+  have 100 samples.
 - `fit_again`: the whole joint fit.
 """
 
@@ -62,8 +63,8 @@ from rankfactor.typing import Floats, Integers
 Refit = Callable[[ObservedArray], tuple[Floats, Floats]]
 
 N_FOLDS = 5
-ENOUGH = 100  # samples whose labels are hidden where that takes a training each time
-# Of the first step and of the tolerance of predictive training, where it is done again.
+ENOUGH = 100  # held-out samples if each fold costs a training
+# Factors of the first step and the tolerance when predictive training is repeated.
 LARGER, LOOSER = 2.0, 10.0
 LOG_SCALES = np.linspace(-5.0, 5.0, 21)
 
@@ -77,7 +78,7 @@ def best_scale(
     ----------
     label : LabelLikelihood
     mean, variance : array, shape (n, rows)
-        Decisions on samples whose labels were hidden.
+        Decisions on samples whose labels were held out.
     class_index : int array, shape (n,)
         Class numbers of these samples, none missing.
     weight : array, shape (n,)
@@ -90,14 +91,14 @@ def best_scale(
         chance = np.maximum(found[samples, class_index], np.finfo(float).tiny)
         return 0.5 * log_scale**2 - float(weight @ np.log(chance))
 
-    # The objective need not have one maximum only, so a grid finds the neighbourhood of the best.
+    # The objective may have several maxima, so a grid search brackets the best.
     place = int(np.argmin([loss(value) for value in LOG_SCALES]))
     ends = LOG_SCALES[[max(place - 1, 0), min(place + 1, len(LOG_SCALES) - 1)]]
     return float(np.exp(_minimum(loss, *ends)))
 
 
 def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function is least within an interval, to 1e-3, by golden section search."""
+    """Minimiser of a function within an interval, to 1e-3, by golden section search."""
     share = (np.sqrt(5.0) - 1.0) / 2.0
     left, right = high - share * (high - low), low + share * (high - low)
     at_left, at_right = loss(left), loss(right)
@@ -116,8 +117,8 @@ def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
 def deal(class_index: Integers, first: Floats, groups: Integers | None = None) -> list[Integers]:
     """Folds of samples, each with its share of every combination of labels.
 
-    Samples are put in order of their labels, by ``first`` among equals, and dealt out in turn: no
-    random numbers, and nothing depends on the order of the samples.
+    Samples are sorted by their labels, ties by ``first``, and dealt out in turn: without random
+    numbers, and independent of the order of the samples.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def deal(class_index: Integers, first: Floats, groups: Integers | None = None) -
 
 
 def _large_enough(column: Integers, n_classes: int, folds: Sequence[Integers]) -> bool:
-    """Whether every class has a label for every fold, and some outside each."""
+    """Whether every class has labels in every fold and outside of it."""
     counts = np.bincount(column[column >= 0], minlength=n_classes)
     if counts.min() < N_FOLDS:
         return False
@@ -168,13 +169,13 @@ def calibrate(
     signed : array, shape (rows, N)
         Signed weights of the labels.
     refit : callable
-        What decides, fitted to labels given.
+        Refits the classifier to given labels and returns decisions.
     first : array, shape (N,)
-        Any decision on the samples, which makes the folds alike.
+        Any decision on the samples, used to balance the folds.
     enough : int, optional
-        Number of samples that are enough: no further fold is hidden after them.
+        Number of held-out samples after which no further fold is held out.
     groups : int array, shape (N,), optional
-        Group numbers from 0; a group is never divided.
+        Group numbers from 0; a group is never split.
     """
     scale = np.ones(len(tasks))
     folds = deal(class_index, first, groups)
@@ -240,7 +241,7 @@ def retrain(
         again = Fit(data, None, z.copy(), History())
         classifier = training_classifier(model, labels, again.z, seed)
         with warnings.catch_warnings():
-            # It says that the fit is kept, and this one is not.
+            # Its warning says that the fit is kept, which is not true here.
             warnings.filterwarnings("ignore", "interrupted after", UserWarning)
             train(model, again, labels, classifier, settings, pool)
         if again.convergence.interrupted:
@@ -259,7 +260,7 @@ def fit_again(
     def refit(labels: ObservedArray) -> tuple[Floats, Floats]:
         rng = np.random.default_rng(seed)
         with warnings.catch_warnings():
-            # Said once, of the fit itself.
+            # Already reported for the fit itself.
             warnings.simplefilter("ignore", convergence_warning())
             again = ascend(model, coding, observed, labels, settings, rng, pool)
         if again.convergence.interrupted:

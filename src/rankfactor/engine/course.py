@@ -1,4 +1,4 @@
-"""`Course`: where the iterations of a variational ascent stand."""
+"""`Course`: state of the iterations of a variational ascent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankfactor.steps.acceleration import Momentum
 
 @dataclass
 class Course:
-    """Where the iterations of an ascent stand.
+    """State of the iterations of an ascent.
 
     Attributes
     ----------

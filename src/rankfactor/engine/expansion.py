@@ -1,17 +1,17 @@
 r"""A move of the Gibbs sampler that changes the unit of every factor.
 
-The predictors ``w_in = sum_k a_ik z_nk`` do not notice when column k of the rows of all views is
+The predictors ``w_in = sum_k a_ik z_nk`` do not change if column k of the rows of all views is
 multiplied by sqrt(u) and the scores z_nk of all samples are divided by it. Rows given scores and
-scores given rows, each known to about 1/sqrt(N) or 1/sqrt(d) from the other, find their way along
-this line by small steps only. So the place on the line is drawn outright (parameter expansion;
-Liu and Wu 1999, and for factor models Ghosh and Dunson 2009). Likelihood, intercepts and
-the likelihoods' own parameters have no part in it.
+scores given rows, each known to about 1/sqrt(N) or 1/sqrt(d) from the other, move along this line
+only by small steps. So the position on the line is drawn directly (parameter expansion; Liu and Wu
+1999, and for factor models Ghosh and Dunson 2009). Likelihood, intercepts and the likelihoods' own
+parameters are not affected.
 
 The maps by u > 0 are a group with Haar measure du/u, so drawing u from
 
     p(state moved by u) |Jacobian of the move by u| du/u
 
-leaves the joint law alone (Liu and Sabatti 2000). The scores give
+leaves the joint distribution invariant (Liu and Sabatti 2000). The scores give
 
     u^(-N/2) exp( -sum_n z_nk^2 / (2 u) ),
 
@@ -20,19 +20,20 @@ and every shrinkage prior gives ``u^power exp(-rate u - inverse / u)``
 
     u^(d/2) exp( -u sum_i a_ik^2 / (2 xi_ik) ),
 
-and where the scales are moved along, only the law at the top of the hierarchy is left. Together
+and if the scales are moved along, only the distribution at the top of the hierarchy remains.
+Together
 
     u_k ~ GIG( power, 2 rate, sum_n z_nk^2 + 2 inverse ),    power summed, less N/2,
 
 independently over the factors, and with a rate of zero an inverse gamma law.
 
-That the scales are moved along matters: given them, u is known to about ``sqrt(2 / (d + N))``, and
-the move is hardly longer than what a sweep does anyway; without them, to ``sqrt(2 / N)``, which
-is all that N scores can know of their own scale.
+Moving the scales along matters: given them, u is known to about ``sqrt(2 / (d + N))``, and the move
+is hardly longer than a sweep anyway; without them, to ``sqrt(2 / N)``, which is the precision with
+which N scores determine their own scale.
 
-The components of a mixture are as wide in every direction, so its factors share one u. Scores and
-centres are divided by sqrt(u) and psi_t is multiplied by u: the law of the scores given the rest
-says nothing of u, and the laws of the centres and of psi give
+The components of a mixture have the same width in every direction, so its factors share one u.
+Scores and centres are divided by sqrt(u) and psi_t is multiplied by u: the distribution of the
+scores given the rest does not depend on u, and those of the centres and of psi give
 
     u^(-T K / 2) exp( -nu sum_t |mu_t|^2 / (2 u) ),     u^(T psi_s) exp( -psi_r u sum_t psi_t ).
 """

@@ -1,17 +1,17 @@
 """The whole fit: from a table of numbers and its labels to a `Posterior`.
 
 1. The likelihood learns its coding; an "auto" margin, an "auto" number of factors (by parallel
-   analysis) and the blocks are settled for the table.
+   analysis) and the blocks are resolved for the table.
 2. Variational Bayes: jointly with the labels, without them, or without them and then predictive
    training.
-3. Gibbs sampling, where it is asked for, from there.
-4. All samples are encoded without their labels; classifiers are fitted to these scores, and to what
-   the factors leave of the table where decisions have two parts. Their probabilities are calibrated
-   on hidden labels.
+3. Gibbs sampling from there, if requested.
+4. All samples are encoded without their labels; classifiers are fitted to these scores and, for
+   decisions of two parts, to the residuals of the table. Their probabilities are calibrated on
+   held-out labels.
 5. The factors are put into their standard form (`rankfactor.engine.standard_form`), and the effects
-   of the features on the decisions are found (`rankfactor.posterior.effects`).
+   of the features on the decisions are computed (`rankfactor.posterior.effects`).
 
-The first Ctrl-C ends the stage that is under way and keeps what it has; the others follow.
+The first Ctrl-C ends the current stage and keeps its state; the later stages follow.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def fit_posterior(
     labels: Labels | None,
     settings: FitSettings,
 ) -> Posterior:
-    """Fit a model to a table and, where there are any, to labels.
+    """Fit a model to a table and, if given, to labels.
 
     Parameters
     ----------
     model : Model
     plan : FeaturePlan
-        How the table became numbers, which the posterior does again to new ones.
+        Transform of the table to numbers, which the posterior applies to new tables.
     table : TrainingTable
     labels : Labels or None
     settings : FitSettings
@@ -92,7 +92,7 @@ def fit_posterior(
             stages = None if fitting.stages is None else fitting.stages.part("linear")
             fitting = Fitting(model, coding, observed, labels, settings, training, pool, ctrl_c)
             fitting.stages = stages
-            if training != "label-free":  # which the fit so far is
+            if training != "label-free":  # the fit so far is label-free
                 result = fitting.ascend()
         fitting, result = fitting.or_joint(result)
         draws = fitting.sample(result)
@@ -137,7 +137,7 @@ def settled(
     settings: FitSettings,
     pool: Workers,
 ) -> tuple[Model, FactorCount | None]:
-    """The model with its margin, number of factors and blocks settled for a coded table."""
+    """The model with its margin, number of factors and blocks resolved for a coded table."""
     model, factor_count = model.for_coding(coding), None
     if model.n_factors == AUTO:
         named = None if plan.blocks is None else plan.blocks[coding.columns]
@@ -148,7 +148,7 @@ def settled(
 
 
 def judge_chains(posterior: Posterior, gibbs: Gibbs) -> Posterior:
-    """The posterior with the convergence of its chains in place of that of their start."""
+    """The posterior with the convergence of its chains instead of that of their start."""
     draws = posterior.draws
     if draws is None:
         return posterior
@@ -159,7 +159,7 @@ def judge_chains(posterior: Posterior, gibbs: Gibbs) -> Posterior:
         advice = f"set max_minutes to more than {gibbs.max_minutes:g}"
         found = replace(found, advice=advice)
     elif (~np.isnan(draws.log_likelihood)).sum(axis=1).min() < gibbs.last:
-        after = f"{done} of {counted(gibbs.n_draws, 'draw')} a chain"
+        after = f"{done} of {counted(gibbs.n_draws, 'draw')} per chain"
         found = replace(found, state=INTERRUPTED, after=after)
     if not found.converged:
         warnings.warn(found.warning, convergence_warning(), stacklevel=4)

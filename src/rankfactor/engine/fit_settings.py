@@ -1,4 +1,4 @@
-"""How a model is fitted: checked labels, the settings of a fit, and what "auto" comes to."""
+"""Checked labels, the settings of a fit, and the resolution of "auto"."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rankfactor.tasks import Task
 from rankfactor.typing import Floats
 
 DEFAULT_PREDICTIVE = Predictive()
-# Of so few features the factors leave next to nothing out that labels could ask for.
+# With at most this many features, factors leave almost no residual for the labels.
 FEW_FEATURES = 40
-# From so many samples on, factors that labels have shaped are worth what they cost.
+# From this many samples on, factors shaped by labels are worth their cost.
 MANY_SAMPLES = 500
 
 
@@ -36,7 +36,7 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a model is fitted.
+    """Settings of a fit.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class FitSettings:
     predictive : Predictive
         Settings of predictive training.
     gibbs : Gibbs or None
-        None is variational Bayes.
+        None means variational Bayes.
     residual : {"auto", True, False}
-        Whether decisions have a second part, what the factors leave of the table.
+        Whether decisions have a second part, from the residuals of the table.
     calibration : {"refit", "cross-validation", "none"}
     seed : int
     n_threads : int or None
@@ -56,7 +56,7 @@ class FitSettings:
     progress : callable or None
         Called with iteration, ELBO and its relative change.
     checkpoint : path or None
-        Folder that variational Bayes and predictive training are written to and resumed from.
+        Folder for checkpoints of variational Bayes and predictive training.
     """
 
     ascent: Settings
@@ -71,7 +71,7 @@ class FitSettings:
     checkpoint: str | os.PathLike[str] | None = None
 
     def trains(self, model: Model, n_samples: int, n_features: int) -> str:
-        """The training of a table of this size: what "auto" comes to, or what was given."""
+        """The training for a table of this size: "auto" resolved, or as given."""
         if self.training != "auto":
             return self.training
         if isinstance(model.experts, KernelExperts):
@@ -84,8 +84,8 @@ class FitSettings:
     def has_residual(self, model: Model, training: str, n_samples: int) -> bool:
         """Whether decisions have a second part.
 
-        "auto" is where factors have seen no labels and samples are not so many that a kernel tells
-        the classes from the factors alone.
+        "auto" is True if factors do not depend on labels and there are too few samples for a kernel
+        to predict the classes from the factors alone.
         """
         if self.residual != AUTO:
             return bool(self.residual)
@@ -94,7 +94,7 @@ class FitSettings:
 
 
 def why_no_residual(model: Model, gibbs: Gibbs | None) -> str | None:
-    """What keeps decisions from having a second part, and what to do; None if nothing does."""
+    """Reason why decisions cannot have a second part, with advice; None if they can."""
     if gibbs is not None:
         return "decisions of two parts have no Gibbs sampler: use engine='vb' or residual=False."
     if not model.linear and not isinstance(model.experts, KernelExperts):

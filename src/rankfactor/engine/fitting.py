@@ -1,4 +1,4 @@
-"""The stages of a fit to one coded table, and what they share."""
+"""The stages of a fit to one coded table."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ PRIOR_STEPS = 5  # of a mixture's parameters, at given scores and responsibiliti
 
 
 class Fitting:
-    """The stages of a fit, and what they share."""
+    """The stages of a fit and their shared state."""
 
     def __init__(
         self,
@@ -102,9 +102,9 @@ class Fitting:
         self.store: DrawStore | None = None
 
     def open_files(self, features: list[str], **more: Any) -> None:
-        """Open checkpoints and the store of draws, where they are asked for.
+        """Open checkpoints and the store of draws, if requested.
 
-        ``more`` are plain values that tell the problem from others.
+        ``more`` are plain values that identify the problem.
         """
         gibbs, path = self.settings.gibbs, self.settings.checkpoint
         wanted = [path] if gibbs is None else [path, gibbs.checkpoint, gibbs.store]
@@ -119,7 +119,7 @@ class Fitting:
             self.stages = StageFolder(path, {**problem, **course, "label_weight": weight})
 
     def ascend(self) -> Fit:
-        """Variational Bayes and, where it is asked for, predictive training."""
+        """Variational Bayes and, if requested, predictive training."""
         progress = self.settings.progress
         seen = self.rows if self.joint else None
         model, observed, stages, pool = self.model, self.observed, self.stages, self.pool
@@ -127,7 +127,7 @@ class Fitting:
         given = (model, self.coding, observed, seen, self.ascent, self.rng, pool, progress)
         result = ascend(*given, checkpoint)
         if stages is not None and self.settings.gibbs is not None:
-            # Chains that have not begun begin where they would after a resume.
+            # Chains that have not started begin where they would after a resume.
             find_scores(result, pool)
         if self.predictive is None or self.rows is None or self._falls_back(result):
             return result
@@ -183,7 +183,7 @@ class Fitting:
         return bool(explained < LEAST_SHARE * (explained + noise))
 
     def keeps_kernel(self, result: Fit) -> bool:
-        """Whether an optional kernel on label-free scores is worth having; true of other models."""
+        """Whether an optional kernel on label-free scores is worth using; True for other models."""
         experts, seen = self.model.experts, self.joint or self.predictive is not None
         done = result.convergence.interrupted or not getattr(experts, "optional", False)
         if seen or done or self.labels is None or self.rows is None:
@@ -192,19 +192,19 @@ class Fitting:
         return gains(self.model, self.rows, z, self.settings.seed, self.labels.groups)
 
     def sample(self, result: Fit) -> Draws | None:
-        """Gibbs sampling from the fit on; its laws become those of the draws, in place."""
+        """Gibbs sampling from the fit; its distributions become those of the draws, in place."""
         gibbs, progress = self.settings.gibbs, self.settings.progress
         if gibbs is None:
             return None
         if result.convergence.interrupted:
             warnings.warn(
-                "interrupted before the first sweep: the variational fit that chains start "
-                "from is kept, and there are no draws.",
+                "interrupted before the first sweep: the variational fit from which chains start "
+                "is kept, and there are no draws.",
                 convergence_warning(),
                 stacklevel=4,
             )
             return None
-        # A progress function may have a method for sampling, which has more to say.
+        # A progress function may have a method ``sampling`` with more detail.
         tell = getattr(progress, "sampling", None)
         if progress is not None and tell is None:
 
@@ -221,8 +221,8 @@ class Fitting:
         state = result.data.state
         state.rows = pooled([chain.rows for chain in chains])
         state.params = type(state.params).pool(draws.params)
-        # A mixture's components cannot be averaged over draws; those of the fit are brought up to
-        # the mean scores, whose unit is that of the draws.
+        # A mixture's components cannot be averaged over draws; those of the fit are updated to the
+        # mean scores, whose unit is that of the draws.
         scores = pooled([chain.scores for chain in chains])
         for _ in range(PRIOR_STEPS):
             result.prior = result.prior.update(scores)
@@ -253,7 +253,7 @@ class Fitting:
             return classifiers
         try:
             refit, enough = self._refit(result, fitted, scores)
-            # The coefficients alone take no time; anything else is not begun after Ctrl-C.
+            # The coefficients alone take no time; anything else is not started after Ctrl-C.
             refits = self.settings.calibration == "refit" or not self.joint
             quick = self.predictive is None and refits
             if self.ctrl_c.came and not quick:
@@ -272,7 +272,7 @@ class Fitting:
             return classifiers
 
     def _calibrates(self, draws: Draws | None) -> bool:
-        """Whether decisions get a scale: draws of a linear probit's coefficients have their own."""
+        """Whether decisions get a scale: draws of a linear probit's coefficients need none."""
         assert self.model.label is not None
         own = draws is not None and self.model.label.normalised and self.model.linear
         return self.settings.calibration != "none" and not own
@@ -307,7 +307,7 @@ class Fitting:
         def refit(hidden: ObservedArray) -> tuple[Floats, Floats]:
             if kernel is None:
                 return shared.decide(shared.fit(signed_of(hidden), signed, fitted.weights))
-            # Its metric has seen the labels.
+            # Its metric depends on the labels.
             again = fit_classifier(
                 self.model, hidden, scores, self.pool, start=kernel, effort=BRIEF
             )
@@ -320,7 +320,7 @@ class Fitting:
     def _calibrated(
         self, classifiers: Classifiers, refit: Refit, first: Floats, enough: int | None = None
     ) -> Classifiers:
-        """The classifiers with scales at which hidden training labels are most probable."""
+        """The classifiers with scales that maximise the likelihood of held-out training labels."""
         assert self.labels is not None
         assert self.model.label is not None
         tasks, class_index, signed, groups = self.labels
@@ -331,7 +331,7 @@ class Fitting:
         return replace(classifiers, scale=scale)
 
     def _refit(self, result: Fit, fitted: Classifier, scores: Normal) -> tuple[Refit, int | None]:
-        """What is fitted again without hidden labels, and how many hidden samples are enough."""
+        """The part to refit without held-out labels, and the number of held-out samples needed."""
         calibration, seed, pool = self.settings.calibration, self.settings.seed, self.pool
         if self.predictive is not None and self.start is not None:
             state, z = self.start
@@ -371,9 +371,9 @@ def joint_rows(result: Fit, draws: Draws | None, scores: Normal) -> Normal | Non
 
 
 def chain_start(ascent: Settings) -> Settings:
-    """How the variational fit that chains start from is made.
+    """Settings of the variational fit from which chains start.
 
-    One that stops early may lie far from where the chains go, which then takes them longer than
-    their burn-in.
+    A fit that stops early may be far from where the chains go, which then need longer than their
+    burn-in.
     """
     return replace(ascent, tol=min(ascent.tol, CHAIN_TOL), warns=False)

@@ -21,12 +21,12 @@ _SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """What has become of Ctrl-C within `interruptible_once`.
+    """State of Ctrl-C within `interruptible_once`.
 
     Attributes
     ----------
     came : bool
-        Whether Ctrl-C came, heeded or held back.
+        Whether Ctrl-C came, raised or held back.
     """
 
     def __init__(self, previous: Mapping[int, Handler]) -> None:
@@ -35,12 +35,12 @@ class Interruption:
         self._previous = previous
 
     def hold(self) -> None:
-        """Hold back every Ctrl-C from here on: what follows is short, and the fit hangs on it."""
+        """Hold back every Ctrl-C from here on: the rest is short and necessary for the fit."""
         self._held = True
 
     @contextmanager
     def holding(self, held: bool = True) -> Iterator[None]:
-        """Hold back Ctrl-C within the block; with False let a first one break the block off."""
+        """Hold back Ctrl-C within the block; with False let the first one interrupt the block."""
         held, self._held = self._held, held
         try:
             yield
@@ -68,7 +68,7 @@ class Interruption:
 def interruptible_once() -> Iterator[Interruption]:
     """Let the first Ctrl-C of a block raise, and hold back those after it.
 
-    Blocks can be nested. Outside the main thread, and where Ctrl-C is ignored, nothing changes.
+    Blocks can be nested. Outside the main thread, and if Ctrl-C is ignored, nothing changes.
     """
     previous: dict[int, Handler] = {}
     if threading.current_thread() is threading.main_thread():

@@ -1,13 +1,13 @@
 r"""A move of the Gibbs sampler that shifts the scores of all samples.
 
-The predictors ``w_in = a_i . z_n`` of all samples change by ``t_i = a_i . delta`` when delta is
-added to all scores, and nothing observes that if the row's intercept is moved by -t_i, or its cut
-points (or latent values) by t_i. Of the joint density only the priors depend on delta: that of the
+The predictors ``w_in = a_i . z_n`` of all samples change by ``t_i = a_i . delta`` if delta is added
+to all scores, which has no effect on the data if the row's intercept is moved by -t_i, or its cut
+points (or latent values) by t_i. In the joint density only the priors depend on delta: those of the
 scores (or of a mixture's centres), of the intercepts of all views and of the cut points. All are
-normal, so delta is as well. The maps are translations, so their Jacobian is 1.
+normal, so delta is normal as well. The maps are translations, so their Jacobian is 1.
 
-Without the move the mean of the scores, known to about 1/sqrt(N) from its prior, is held in place
-by the intercepts of many features, and they by it.
+Without the move, the mean of the scores, known to about 1/sqrt(N) from its prior, and the
+intercepts of many features keep each other in place.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def draw_location(
 ) -> ScorePrior:
     """Shift the scores, views and scores in place; the prior of the shifted scores.
 
-    Nothing is done where the rows of a view cannot take up a shift.
+    Nothing is done if the rows of a view cannot absorb a shift.
     """
     found = [location_of(item) for item in views]
     known = [one for one in found if one is not None]
@@ -44,7 +44,7 @@ def draw_location(
 
 
 def location_of(item: ObservedView) -> Location | None:
-    """How the rows of a view take up a shift."""
+    """How the rows of a view absorb a shift."""
     state = item.state
     return item.view.likelihood.location(state.params, len(state.rows.mean))
 
@@ -52,7 +52,7 @@ def location_of(item: ObservedView) -> Location | None:
 def location_law(
     views: Sequence[ObservedView], locations: Sequence[Location], z: Normal, prior: ScorePrior
 ) -> tuple[Floats, Floats]:
-    """Precision (K, K) and shift (K,) of the law of delta."""
+    """Precision (K, K) and shift (K,) of the distribution of delta."""
     own, shift = prior.location(z)
     precision = own * np.eye(z.order)
     for item, place in zip(views, locations, strict=True):

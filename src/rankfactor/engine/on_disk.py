@@ -1,8 +1,8 @@
-"""What chains write to disk: checkpoints to resume from, and all draws.
+"""Output of chains on disk: checkpoints, and all draws.
 
-`rankfactor.storage.checkpoint` and `rankfactor.storage.draw_store` are the files; here is what a
-problem, the state of a chain and a draw are in them. A chain that is resumed continues as if it had
-not been stopped.
+`rankfactor.storage.checkpoint` and `rankfactor.storage.draw_store` define the files; this module
+defines the content of a problem, the state of a chain and a draw. A resumed chain continues as if
+it had not been stopped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STACKED = ("loadings", "params", "scales")  # one array for several draws
 def describe(
     model: Model, observed: Observed, labels: Observed | None, stream: Stream
 ) -> dict[str, Any]:
-    """What makes two runs fits of one problem: model, data and seed."""
+    """Identity of a problem: model, data and seed."""
     return {
         "library": __version__,
         "model": plain(model.to_dict()),
@@ -48,7 +48,7 @@ def describe(
 
 
 def _describe_chains(problem: dict[str, Any], model: Model, settings: Gibbs) -> dict[str, Any]:
-    """What makes two runs the same chains: the problem and the course of the sampler."""
+    """Identity of chains: the problem and the settings of the sampler."""
     names = ("n_chains", "burn_in", "thin", "block")
     return {
         **problem,
@@ -69,7 +69,7 @@ def _digest(observed: Observed) -> str:
 def open_on_disk(
     settings: Gibbs, model: Model, problem: dict[str, Any], features: Sequence[str] = ()
 ) -> tuple[Checkpoint | None, DrawStore | None]:
-    """The checkpoint and the group of draws that the settings ask for, None for one they do not.
+    """The checkpoint and the group of draws from the settings; None for each if not requested.
 
     ``problem`` is that of `describe`.
     """
@@ -83,7 +83,7 @@ def open_on_disk(
 
 
 def save_chain(store: Checkpoint, number: int, chain: Chain) -> None:
-    """Write the draws that are new, then the state; nothing if there was no sweep since."""
+    """Write new draws, then the state; nothing if there was no sweep since."""
     sweep, saved = chain.saved
     if chain.sweep == sweep:
         return
@@ -119,14 +119,14 @@ def _state(chain: Chain) -> dict[str, Any]:
 
 
 def resumed(store: Checkpoint, number: int, start: Chain, settings: Gibbs) -> Chain:
-    """A chain as it was left, with the draws that the settings keep.
+    """A chain at its last saved state, with the draws that the settings keep.
 
     Parameters
     ----------
     store : Checkpoint
     number : int
     start : Chain
-        Where the chain began, which it is if it has not been saved.
+        Start of the chain, returned if nothing was saved.
     settings : Gibbs
     """
     found = store.load(number, kinds_of(_state(start)))
@@ -138,20 +138,20 @@ def resumed(store: Checkpoint, number: int, start: Chain, settings: Gibbs) -> Ch
         raise store.damaged(number, repr(problem)) from problem
     if chain.sweep > settings.last and settings.target_ess is None:
         raise InputError(
-            f"the folder {store.path} holds {chain.rows.count} draws a chain already: set "
-            "n_draws to at least as many, or choose another folder."
+            f"the folder {store.path} already contains {chain.rows.count} draws per chain: set "
+            "n_draws to at least this number, or choose another folder."
         )
     step = draw_spacing(start.state, settings) * settings.thin
     wanted = range(settings.burn_in + step, chain.sweep + 1, step)
     chosen = [i for i, sweep in enumerate(chain.kept) if sweep in wanted]
     if len(chosen) < len(wanted):
         raise InputError(
-            f"the folder {store.path} holds fewer draws than memory={settings.memory:g} has "
-            "room for: set memory to what it was, or choose another folder."
+            f"the folder {store.path} contains fewer draws than memory={settings.memory:g} has "
+            "room for: use the earlier memory, or choose another folder."
         )
     chain.draws, chain.kept = [chain.draws[i] for i in chosen], [chain.kept[i] for i in chosen]
     chain.saved = chain.sweep, len(chosen)
-    logger.info("chain %d goes on from sweep %d", number, chain.sweep)
+    logger.info("chain %d resumes from sweep %d", number, chain.sweep)
     return chain
 
 
@@ -201,7 +201,7 @@ def _assembled(state: dict[str, Any], pieces: list[dict[str, Any]], start: Chain
 
 
 def quantities(model: Model, draw: Draw, log_likelihood: float) -> dict[str, Quantity]:
-    """What is written of every draw, by name."""
+    """Quantities written for every draw, by name."""
     k = model.n_factors
     result = {
         "lp": Quantity(np.asarray(log_likelihood), (), group="sample_stats"),

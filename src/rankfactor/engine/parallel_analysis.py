@@ -1,4 +1,4 @@
-r"""Number of factors by parallel analysis on the ranks (Horn 1965).
+r"""Number of factors by parallel analysis of the ranks (Horn 1965).
 
 Let s_in be the normal score of feature i in sample n, with mean 0 and variance 1 over the samples
 in which the feature is observed. The eigenvalues of the correlation of the features,
@@ -6,7 +6,7 @@ in which the feature is observed. The eigenvalues of the correlation of the feat
     lambda_1 >= lambda_2 >= ...   of   R = S S^T / N,
 
 are compared with those of tables without factors. Such a table is the same table with the values
-of every feature permuted over samples, each feature by itself (Buja and Eyuboglu 1992). The number
+of every feature permuted over samples, each feature separately (Buja and Eyuboglu 1992). The number
 of factors is the number of leading eigenvalues that exceed the 95 % quantile of `PERMUTATIONS`
 permuted tables; counting stops at the first one that does not. Normal scores depend on the order of
 the values only, so the count does not change under increasing transforms of the features. This
@@ -23,7 +23,7 @@ that features (or samples) with few values have little weight:
 
     R_ij = sqrt(c_ii c_jj) / c_ij  sum_n s_in s_jn / N.
 
-Zeros in place of missing entries would count a factor twice if some samples lack a whole group of
+Zeros instead of missing entries would count a factor twice if some samples lack a whole group of
 features: its scores with and without these zeros are two different directions. Permutations move
 values among the observed entries of a feature, so permuted tables have the same missing entries.
 If missing entries moved as well, samples with few values would look like factors.
@@ -64,8 +64,8 @@ PERMUTATIONS = 10
 QUANTILE = 0.95
 MOST_FACTORS = 50
 MOST_SAMPLES = 2000
-MOST_ENTRIES = 2 * 10**6  # of the samples used: with more than 1000 features, these are fewer
-FEWEST_SAMPLES = 1000  # are used, if there are as many, whatever the number of features
+MOST_ENTRIES = 2 * 10**6  # entries of the samples used: with more than 1000 features, fewer samples
+FEWEST_SAMPLES = 1000  # minimum number of samples used, if available
 _KEPT = 10**7  # scores that are kept in memory
 _TILE = 512  # features that are read together
 _RIDGE = 1e-6  # of the regression on components, whose values have variance 1
@@ -159,7 +159,7 @@ class _Sampled:
         return n_features <= n_samples
 
     def tiles(self) -> Iterator[_Tile]:
-        """All scores; in one tile where the matrix is that of the features."""
+        """All scores; in one tile if the matrix is that of the features."""
         n_features, n_samples = self.shape
         if n_features * n_samples <= _KEPT:
             yield from self._kept
@@ -224,14 +224,14 @@ def _normal_scores(
     seen = is_known(tile)
     if tile.dtype.kind != "f":  # codes of levels
         return np.array(scores.tile(rows, samples), np.float64), seen
-    # Missing values come last. As scipy.stats.rankdata, which takes half a second to import.
+    # Missing values come last. Like scipy.stats.rankdata, which takes half a second to import.
     ranks = pd.DataFrame(np.where(seen, tile, np.inf).T).rank().to_numpy().T - 0.5
     share = ranks / np.maximum(seen.sum(axis=1, keepdims=True), 1)
     return np.where(seen, ndtri(np.where(seen, share, 0.5)), 0.0), seen
 
 
 def _permuted(tile: _Tile, rng: np.random.Generator) -> Singles:
-    """Values with those of every feature permuted over the samples in which it is observed."""
+    """Values of every feature permuted over the samples in which it is observed."""
     complete = tile.seen.all(axis=1)
     if complete.all():
         return rng.permuted(tile.values, axis=1)
@@ -245,7 +245,7 @@ def _permuted(tile: _Tile, rng: np.random.Generator) -> Singles:
 
 def _products(values: Singles, by_feature: bool, total: Singles | None = None) -> Singles:
     """Inner products of features or of samples (side, side), added to a total; lower triangle."""
-    # Columns of a Fortran array are what is summed over, so neither form copies the values.
+    # Sums run over columns of a Fortran array, so neither form copies the values.
     values = np.ascontiguousarray(values)
     side = len(values) if by_feature else values.shape[1]
     if total is None:
@@ -331,7 +331,7 @@ class _Analysis(NamedTuple):
 def _analyse(
     table: _Sampled, seed: Sequence[int], pool: Workers, chance_of: _Sampled | None = None
 ) -> _Analysis:
-    """Eigenvalues of a table beside those of permutations of it, or of ``chance_of``."""
+    """Eigenvalues of a table and of its permutations, or those of ``chance_of``."""
     most = min(MOST_FACTORS, *table.shape)
     permuted = table if chance_of is None else chance_of
     permuted.pairs  # noqa: B018 (scores and pairs are made once, before there are threads)

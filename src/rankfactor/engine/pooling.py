@@ -1,10 +1,10 @@
-"""The draws of all chains together: moments, and the classifiers that predict.
+"""Draws of all chains combined: moments, and the classifiers used for prediction.
 
-The coefficients of probit labels are the chain's own draws: the joint posterior of a normalised
-model is right as it stands. Those of a pseudo-likelihood (the hinge, or a probit whose labels have
-weights other than 1: ``Phi(f)^c`` and ``Phi(-f)^c'`` do not add up to 1) are fitted anew at each of
-the draws that predict, to label-free encodings of the training samples, as after variational Bayes
-(docs/howto/models.md). So are those of nonlinear classifiers; with a mixture, encodings and
+The coefficients of probit labels are the chain's own draws, since the joint posterior of a
+normalised model is correct. Those of a pseudo-likelihood (the hinge, or a probit whose labels have
+weights other than 1: ``Phi(f)^c`` and ``Phi(-f)^c'`` do not add up to 1) are refitted at each of
+the draws used for prediction, to label-free encodings of the training samples, as after variational
+Bayes (docs/howto/models.md). So are those of nonlinear classifiers; with a mixture, encodings and
 classifiers are those of the draw's own components, so that components need not be matched between
 draws.
 """
@@ -30,7 +30,7 @@ from rankfactor.storage.archive import stacked
 
 
 def _unweighted(labels: Observed) -> bool:
-    """Whether all labels that there are weigh 1."""
+    """Whether all given labels have weight 1."""
     rows, samples = labels.shape
     return bool(np.isin(np.abs(labels.tile(slice(0, rows), slice(0, samples))), (0.0, 1.0)).all())
 
@@ -43,7 +43,7 @@ def collect(
     n_predict: int,
     pool: Workers,
 ) -> Draws:
-    """Put the draws of all chains together and fit the classifiers that predict."""
+    """Combine the draws of all chains and fit the classifiers used for prediction."""
     draws = [draw for one in chains for draw in one.draws]
     chain = np.repeat(np.arange(len(chains)), [len(one.draws) for one in chains])
     loadings = np.array([draw.loadings for draw in draws])
@@ -97,7 +97,7 @@ def _decisions(draws: Sequence[Draw], n_rows: int) -> NDArray[np.float32]:
 
 
 def pooled(moments: Sequence[Moments]) -> Normal:
-    """Normal laws with the mean and the covariance over the draws of all chains."""
+    """Normal distributions with the mean and covariance over the draws of all chains."""
     return Moments(
         sum(one.count for one in moments),
         np.sum([one.total for one in moments], axis=0),

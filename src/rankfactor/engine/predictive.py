@@ -10,8 +10,8 @@ gradient in a_i of any loss whose gradient in z_n is q_n is
     H_n = I + sum_i ( k_in a_i a_i^T + tau_in Cov(a_i) ),     r_n = H_n^-1 q_n,
     G_i = sum_n ( push_in r_n - k_in (a_i . r_n) z_n ).
 
-H_n is taken with k E[a a^T] for its sum, which is one matrix product in place of two and exact
-where k = tau (Gaussian); it differs by the loadings' variances, about 1 % of the gradient.
+H_n is computed with k E[a a^T] for its sum, which is one matrix product instead of two and exact if
+k = tau (Gaussian); it differs by the loadings' variances, about 1 % of the gradient.
 
 With q_n = sum_rows g_n df/dz, g = rho_f - tau_f f the slope of the labels' bound, this is the
 gradient of the labels' bound through the encoder. Training ascends
@@ -21,11 +21,11 @@ gradient of the labels' bound through the encoder. Training ascends
 by natural-gradient steps a_i <- a_i + step ( P_i^-1 (h_i + weight G_i) - a_i ), where P_i and h_i
 are the conjugate update's: at weight 0 and step 1 it is variational Bayes without labels. Scores
 follow by one Newton step in the same pass over the table (`rankfactor.steps.through_encoder`), the
-classifier by a few steps of its own; r_n is found with the H_n of that Newton step. A step that
-lowers J is taken back and shortened, and scores take another Newton step there: scores that lag
-behind the rows flatter J, and all later steps would seem to lower it. A step that raises J makes
-the next a little larger. Training ends when J has settled or, at the highest J, after some steps
-without a rise. J is not an evidence bound: the labels count ``weight`` times.
+classifier by a few steps of its own; r_n is computed with the H_n of that Newton step. A step that
+lowers J is reverted and shortened, and scores take another Newton step there: J is too high for
+scores that lag behind the rows, and all later steps would seem to lower it. A step that raises J
+makes the next a little larger. Training ends when J has converged or, at the highest J, after some
+steps without a rise. J is not an evidence bound: the labels count ``weight`` times.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ from rankfactor.steps.workers import Workers
 
 logger = logging.getLogger(__name__)
 
-# Iterations without labels to begin with: more of them describe the table better, but not what
-# training makes of it.
+# Initial iterations without labels: more of them describe the table better, but do not change the
+# result of training.
 START_ITERATIONS = 25
 SCORE_STEPS = 2  # of scores that are near their fixed point
-# Of the step after one that has raised the objective, and after one that has lowered it.
+# Factors of the step after a rise of the objective, and after a fall.
 GROWTH, SHRINKAGE = 1.2, 0.5
 PATIENCE = 8  # steps without a rise of the objective after which training ends
 
 
 @dataclass(frozen=True)
 class Predictive:
-    """How predictive training goes.
+    """Settings of predictive training.
 
     Attributes
     ----------
     label_weight : float
         Weight of the labels' bound per feature of the table: the gradient through the encoder is
-        shared out among the features, so their number does not change its balance with the table.
+        distributed among the features, so their number does not change its balance with the table.
     max_steps : int
     first_step : float
-        Share of the way to the target that the first step goes.
+        Size of the first step, as a share of the way to the target.
     tol : float
         Relative change of the objective at which training ends.
     """
@@ -93,7 +93,7 @@ class Predictive:
 
 
 def why_not_predictive(model: Model, gibbs: Gibbs | None) -> str | None:
-    """What keeps a model from predictive training, and what to do; None if nothing does."""
+    """Reason why a model has no predictive training, with advice; None if it has."""
     if gibbs is not None:
         return "predictive training has no Gibbs sampler: use engine='vb' or training='bayes'."
     if not model.latent.has_gradient:
@@ -112,22 +112,22 @@ def why_not_predictive(model: Model, gibbs: Gibbs | None) -> str | None:
 def training_classifier(
     model: Model, labels: Observed, z: Normal, seed: int | np.random.Generator
 ) -> Classifier:
-    """Where the classifier of `train` begins, at label-free scores (N, K)."""
+    """Initial classifier of `train`, at label-free scores (N, K)."""
     return begin_classifier(_trained(model), labels, z, seed)
 
 
 def label_free_scores(fit: Fit, pool: Workers) -> None:
-    """Bring the scores of a fit without labels to its rows, in place.
+    """Update the scores of a fit without labels to its rows, in place.
 
-    They are near, so a few Newton steps in working precision do; `rankfactor.steps.encode` begins
-    at the prior, as for new samples.
+    They are close, so a few Newton steps in working precision suffice; `rankfactor.steps.encode`
+    starts at the prior, as for new samples.
     """
     for _ in range(SCORE_STEPS):
         settle_scores(fit.data, fit.prior, fit.z, pool)
 
 
 def _trained(model: Model) -> Model:
-    """The model with the classifier that labels pull through: a linear one where experts say so."""
+    """The model with the classifier of the gradient: a linear one if the experts require it."""
     linear = model.experts is not None and model.experts.gradient == "linear"
     return replace(model, experts=None) if linear else model
 
@@ -142,7 +142,7 @@ def train(
     progress: Progress | None = None,
     checkpoint: TrainingCheckpoint | None = None,
 ) -> float:
-    """Ascend J from a fit without labels, in place; the size of the last step.
+    """Ascend J from a fit without labels, in place; return the size of the last step.
 
     Parameters
     ----------
@@ -152,18 +152,18 @@ def train(
     labels : Observed, shape (R, N)
         Signed weights.
     classifier : Classifier
-        Where its coefficients begin (`training_classifier`).
+        Initial classifier (`training_classifier`).
     settings : Predictive
     pool : Workers
     progress : callable, optional
         Called after every step.
     checkpoint : TrainingCheckpoint, optional
-        Where to write to, and to resume from.
+        Checkpoint to write to and resume from.
     """
     if settings.label_weight == 0 or fit.convergence.interrupted:
         return settings.first_step
     data = fit.data
-    change = np.nan  # of the objective by the last step whose objective could be compared
+    change = np.nan  # relative change of the objective in the last comparable step
     weight = settings.label_weight * data.observed.shape[0]
     step, best, number, begin = settings.first_step, -np.inf, 0, 0
     highest, idle = -np.inf, 0
@@ -203,8 +203,8 @@ def train(
                 highest, top, idle = objective, before, 0
             logger.debug("step %d: objective %.6g, size %.3g", number, objective, step)
             if gain < 0:
-                # Back to where the step began; the classifier has moved on, so the objective there
-                # is no longer what it was.
+                # Back to the start of the step; the classifier has moved on, so the objective there
+                # has changed.
                 data.state, fit.z = kept[0].copy(), kept[1].copy()
                 _, added = step_rows(data, fit.z, response, 0.0, pool)
                 curvature = newton_scores(fit.prior, fit.z, added, pool)
@@ -234,7 +234,7 @@ def train(
                 )
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
         if idle == PATIENCE:
-            said = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
+            said = f"the objective has not risen by a relative tol={settings.tol:g} in {idle} steps"
             fit.convergence = Convergence(CONVERGED, done(number + 1), said)
         if checkpoint is not None:
             checkpoint.finish(fit)

@@ -1,4 +1,4 @@
-"""Decisions at a few training samples, draw by draw: what convergence is judged by.
+"""Decisions at a few training samples, draw by draw, used to judge convergence.
 
 A probe is a training sample that is encoded without its label by the rows and parameters of a draw,
 as a prediction would encode it, and decided by the draw's coefficients. Unlike single loadings or
@@ -31,7 +31,7 @@ LARGEST, ENTRIES = 50, 2**16
 
 
 def choose_probes(n_samples: int) -> NDArray[np.int64]:
-    """Numbers of the training samples that are probes."""
+    """Indices of the training samples used as probes."""
     return evenly_spaced(n_samples, MOST)
 
 

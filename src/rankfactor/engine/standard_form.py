@@ -1,8 +1,8 @@
 r"""Standard form of the factors: one form after any training and engine.
 
-Every ``w = a . z`` and every decision stays what it is under ``z -> z F``, ``a -> a F^-T`` with
-invertible F, if the prior of z goes along (`rankfactor.latent.base.InBasis`). This freedom is used
-to make factors readable:
+Every ``w = a . z`` and every decision is invariant to ``z -> z F``, ``a -> a F^-T`` with invertible
+F, if the prior of z is transformed as well (`rankfactor.latent.base.InBasis`). This freedom is used
+to make factors interpretable:
 
 1. *Scores of unit variance*: label-free posterior means have standard deviation 1 on the training
    samples. A factor whose scores vary less than a tenth of the largest is switched off; it
@@ -12,7 +12,7 @@ to make factors readable:
    makes factors oblique. There scores are made uncorrelated by the nearest such coordinates,
    ``F = D^-1 C^-1/2`` with D their standard deviations and C their correlations, and then rotated
    by varimax of the correlations of features and scores.
-3. *Order* by the variance that a factor explains, the largest first; *sign* such that the feature
+3. *Order* by the variance that a factor explains, largest first; *sign* such that the feature
    with the largest correlation has a positive one.
 """
 
@@ -36,7 +36,7 @@ from rankfactor.steps.score import BLOCK, ObservedView, tile_length
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
 
-LEAST_EIGENVALUE = 1e-6  # of correlations that are made uncorrelated
+LEAST_EIGENVALUE = 1e-6  # smallest eigenvalue of correlations to be removed
 
 
 def in_standard_form(posterior: Posterior, observed: Observed, pool: Workers) -> Posterior:
@@ -82,7 +82,7 @@ def _coordinates(scores: Normal, uncorrelated: bool) -> Floats:
 def variance_explained(
     posterior: Posterior, observed: Observed, pool: Workers
 ) -> VarianceExplained:
-    """Correlations with the factors, and what they explain of the coded training table."""
+    """Correlations with the factors, and variance explained in the coded training table."""
     model, k = posterior.model, posterior.n_factors
     mean = posterior.scores.mean
     sd = np.where(in_use(mean), mean.std(axis=0), np.inf)

@@ -1,10 +1,10 @@
 """Starting point: principal components of normal scores.
 
 The scores are read tile by tile (from codes, through a table of each level's normal quantile), so
-no array of the size of the data is made. Where the smaller side of the table is at most
-``EXACT_SIDE`` the components come from its Gram matrix, else from randomised subspace iteration
-(Halko, Martinsson and Tropp 2011). Signs are fixed by the skewness of the loadings, which does not
-depend on the order of samples or features.
+no array of the size of the data is allocated. If the smaller side of the table is at most
+``EXACT_SIDE``, the components come from its Gram matrix, otherwise from randomised subspace
+iteration (Halko, Martinsson and Tropp 2011). Signs are fixed by the skewness of the loadings, which
+does not depend on the order of samples or features.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def principal_components(
 ) -> tuple[Floats, Floats]:
     """Loadings (d, K) and unit-variance factor scores (N, K).
 
-    Directions that the table does not have (K larger than its rank) start as small noise.
+    Directions beyond the rank of the table start as small noise.
     """
     d, n = scores.shape
     rank = min(n_factors, d, n)

@@ -1,4 +1,4 @@
-"""Tables that cannot be fitted are refused; what is left out of them is reported."""
+"""Refuse tables that cannot be fitted; report features that are left out."""
 
 from __future__ import annotations
 

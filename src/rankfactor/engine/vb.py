@@ -6,8 +6,8 @@ others it is the local step over all blocks of samples, then the global step ove
 features and the labels; the sites of the latter are taken at (rows before it, scores after the
 local step), and complete the ELBO of exactly that state. With a mixture the samples'
 responsibilities come with their scores, and the mixture's parameters last. Every update maximises
-the ELBO in its own block of the posterior, so the sequence never decreases (but for rounding, and
-for steps that went further and are then given up: `rankfactor.steps.acceleration`).
+the ELBO in its own block of the posterior, so the sequence never decreases (except for rounding,
+and for extrapolated steps that are then rejected: `rankfactor.steps.acceleration`).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 
-# With so many samples a fit begins with a few of them, and finds the scores of all in some steps.
+# With this many samples a fit starts with a subset, then computes all scores in some steps.
 LARGE, SMALL, SCORE_STEPS = 8192, 2048, 5
-# Iterations after which the factors are rotated first, and how many there are to the next time.
+# Iterations before the first rotation of the factors, and until the next.
 FIRST_TURN, TURN_EVERY = 2, 5
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How long and how carefully to fit.
+    """Settings of the ascent.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Settings:
         Starting points tried; the first is the varimax rotation of the principal components, the
         others are rotated at random. The fit with the highest ELBO is kept.
     block : int
-        Samples worked on together; changes the result by rounding only.
+        Samples processed together; changes the result only by rounding.
     warns : bool
-        Whether to warn of a fit that has not converged; one that others go on from need not.
+        Whether to warn of a fit that has not converged; not needed for an intermediate fit.
     """
 
     max_iter: int = 500
@@ -76,7 +76,7 @@ class Settings:
 
 @dataclass
 class History:
-    """What happened at every iteration."""
+    """History of the iterations."""
 
     elbo: list[float] = field(default_factory=list)
     sd_w: list[float] = field(default_factory=list)
@@ -85,7 +85,7 @@ class History:
 
 @dataclass
 class Fit:
-    """A fitted model: the views as they ended, the scores that saw the labels, the history.
+    """A fitted model: final views, scores that depend on the labels, history.
 
     With a mixture (`prior`) the labels are those of its components
     (`rankfactor.classifiers.per_component`).
@@ -105,13 +105,13 @@ class Fit:
 
     @property
     def views(self) -> list[ObservedView]:
-        """The table and, if there are any, the labels."""
+        """The table and, if any, the labels."""
         return [self.data] if self.labels is None else [self.data, self.labels]
 
     def turn(self) -> tuple[Floats, float]:
         """Rotate the factors to the axes that the shrinkage priors prefer, in place.
 
-        Returns the rotation (K, K) and what the ELBO gains by it, which is never negative.
+        Returns the rotation (K, K) and the gain in ELBO, which is never negative.
         """
         order = self.z.order
         still = np.eye(order)
@@ -134,7 +134,7 @@ class Fit:
         return turn, gain
 
     def assign(self, parts: Sequence[ScorePrior]) -> None:
-        """Take in the priors of consecutive blocks of samples, in place."""
+        """Combine the priors of consecutive blocks of samples, in place."""
         self.prior = joined(self.prior, parts)
         if self.labels is not None:
             self.labels.observed = shared_out(self.labels.observed, self.prior)
@@ -171,7 +171,7 @@ def ascend(
     progress : callable, optional
         Called after every iteration.
     checkpoint : AscentCheckpoint, optional
-        Where to write to, and to resume from.
+        Checkpoint to write to and resume from.
     """
 
     def blank() -> Fit:
@@ -203,7 +203,7 @@ def ascend(
             checkpoint.begin(restart, best, basis)
         if restart:
             # Any rotation of the components fits the table equally well at the start, but leads to
-            # another optimum of the sparse loadings.
+            # a different optimum of the sparse loadings.
             turn = np.linalg.qr(rng.standard_normal((model.n_factors,) * 2))[0]
             loadings, factors, basis = loadings @ turn, factors @ turn, basis @ turn
         candidate = _start(model, coding, observed, labels, loadings, factors, rng)
@@ -212,7 +212,7 @@ def ascend(
             given = (model, candidate, coding, loadings, factors, settings, rng, pool, checkpoint)
             small = _begin_small(*given)
         if small is not None and small.interrupted:
-            # One pass over all samples makes a fit of what there is.
+            # One pass over all samples turns the current state into a fit.
             _ascend(model, candidate, replace(settings, max_iter=0), pool, None)
             candidate.convergence = small
         else:
@@ -228,7 +228,7 @@ def ascend(
                 )
             break
     assert best is not None
-    if len(best.z.mean) == 0:  # of a start before the checkpoint
+    if len(best.z.mean) == 0:  # from a start before the checkpoint
         find_scores(best, pool, settings.block)
     if checkpoint is not None and not candidate.convergence.interrupted:
         checkpoint.finish(best, candidate, course)
@@ -236,8 +236,8 @@ def ascend(
 
 
 def _told(fit: Fit, settings: Settings) -> Fit:
-    """The fit that is handed on, after a warning if it has not converged."""
-    # Training samples are encoded as new ones are: without what only the fit needs.
+    """The resulting fit, after a warning if it has not converged."""
+    # Training samples are encoded like new ones, without state that only the fit needs.
     fit.data.state.params = fit.data.state.params.copy()
     ended = fit.convergence
     if ended.interrupted or (settings.warns and not ended.converged):
@@ -279,7 +279,7 @@ def _start(
 
 
 def _can_begin_small(fit: Fit) -> bool:
-    """Whether samples can be taken out of all the observations."""
+    """Whether samples can be selected from all observations."""
     return isinstance(fit.prior, StandardNormal) and all(
         isinstance(item.observed, ObservedArray) for item in fit.views
     )
@@ -296,16 +296,16 @@ def _begin_small(
     pool: Workers,
     checkpoint: AscentCheckpoint | None = None,
 ) -> Convergence:
-    """Take rows, parameters and scales from a fit to some of the samples, in place; how it ended.
+    """Initialise rows, parameters and scales by a fit to some samples, in place; its convergence.
 
-    An iteration costs what its samples cost, and most of the way is the same for a few of them.
+    The cost of an iteration is proportional to its samples, and a subset covers most of the way.
     """
     few = np.sort(rng.choice(len(factors), SMALL, replace=False))
 
     def some(item: ObservedView | None) -> Observed | None:
         if item is None:
             return None
-        # In the usual order, for which the kernels are compiled already.
+        # In the usual memory order, for which the kernels are already compiled.
         return ObservedArray(np.ascontiguousarray(item.observed.tile(slice(None), few)))
 
     table = some(fit.data)
@@ -339,7 +339,7 @@ def _ascend(
     progress: Progress | None,
     checkpoint: AscentCheckpoint | None = None,
 ) -> Course:
-    """Iterate to convergence, in place; where the iterations ended."""
+    """Iterate to convergence, in place; return the state of the iterations."""
     likelihood = fit.data.view.likelihood
     resumed = None if checkpoint is None else checkpoint.resume(fit, pool, settings.block)
     course = Course(FIRST_TURN, TURN_EVERY) if resumed is None else resumed
@@ -349,9 +349,10 @@ def _ascend(
             if likelihood.has_fused_step:
                 elbo = _iterate_fused(fit, settings.block, pool, momentum)
             else:
-                # Scores come first, so the first pass only fits the rows to the starting ones.
+                # Scores are updated first, so the first pass only fits the rows to the initial
+                # ones.
                 elbo = (_iterate if iteration else _fit_rows)(fit, settings.block, pool)
-                # Without a bound nothing says whether means went too far.
+                # Without a bound there is no check of extrapolated means.
                 if likelihood.has_monotone_bound:
                     momentum.carry((fit.data.state.rows.mean, fit.z.mean), elbo)
             fit.prior = fit.prior.update(fit.z)
@@ -359,12 +360,12 @@ def _ascend(
             record(fit, elbo)
             course.iteration, course.previous, course.change = iteration + 1, elbo, change
             logger.debug("iteration %d: ELBO %.6g, change %.2g", iteration, elbo, change)
-            # Scores that were found again change the ELBO by themselves.
+            # Recomputed scores change the ELBO by themselves.
             converged = iteration > course.first + 1 and abs(change) < settings.tol
             if not converged and iteration == course.next_turn:
                 turn, gain = fit.turn()
                 momentum.turn(turn)
-                # The longer, the less rotations change.
+                # The interval grows as rotations change less.
                 course.wait *= 1 if gain > settings.tol * abs(elbo) else 2
                 course.next_turn += course.wait
             if checkpoint is not None:
@@ -378,7 +379,7 @@ def _ascend(
             course.change,
             settings.tol,
             counted(fit.n_iter, "iteration"),
-            "raise max_iter, or raise tol if that change is small enough for you",
+            "raise max_iter, or raise tol if that change is acceptable",
         )
     except KeyboardInterrupt:
         if not fit.history.elbo:
@@ -391,13 +392,13 @@ def _ascend(
 
 
 def _fit_rows(fit: Fit, block: int, pool: Workers) -> float:
-    """Update all but the scores; the ELBO before."""
+    """Update everything except the scores; return the ELBO before."""
     elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
     return elbo + sum(update_view(item, fit.z, pool, block) for item in fit.views)
 
 
 def _iterate(fit: Fit, block: int, pool: Workers) -> float:
-    """Scores, then all else; the ELBO in between."""
+    """Update scores, then everything else; return the ELBO in between."""
     rows = [item.rows() for item in fit.views]
 
     def local_step(samples: slice) -> ScorePrior:
@@ -411,9 +412,9 @@ def _iterate(fit: Fit, block: int, pool: Workers) -> float:
 
 
 def _iterate_fused(fit: Fit, block: int, pool: Workers, momentum: Momentum) -> float:
-    """The same in one pass over the table (`rankfactor.steps.fused`); the ELBO before it.
+    """The same in one pass over the table (`rankfactor.steps.fused`); return the ELBO before it.
 
-    Loadings and scores are carried on by ``momentum``.
+    Loadings and scores are extrapolated by ``momentum``.
     """
     elbo = fit.prior.bound(fit.z) + sum(view_bound(item, fit.z.order) for item in fit.views)
 

@@ -1,15 +1,15 @@
-"""Checkpoints of variational Bayes and of predictive training: what is written, and how to resume.
+"""Checkpoints of variational Bayes and predictive training: content, and resuming.
 
-Written are the rows, the parameters of the likelihood, the shrinkage scales, the prior of the
-scores and the history, and of the ascent its momentum and random numbers. Scores, and the
-responsibilities of a mixture, can be as large as the table; they are not written. `find_scores`
-finds them at the rows, from the prior on, by the updates of the ascent itself; they lack the part
-that momentum had carried them on. So a fit that is resumed follows nearly, and not exactly, the
-path of one that never stopped, and ends within the tolerance of its criterion. Only the ordinary
-rank likelihood, which keeps a latent value per entry, has a file as large as the table.
+The checkpoint contains the rows, the parameters of the likelihood, the shrinkage scales, the prior
+of the scores and the history and, for the ascent, its momentum and random numbers. Scores, and the
+responsibilities of a mixture, can be as large as the table and are not written. `find_scores`
+computes them at the rows, starting from the prior, by the updates of the ascent itself; they lack
+the extrapolation by momentum. So a resumed fit follows the path of an uninterrupted one closely,
+but not exactly, and ends within the tolerance of its criterion. Only the ordinary rank likelihood,
+which has a latent value per entry, has a file as large as the table.
 
-`rankfactor.storage.stages` has the files. A stage that has ended is not repeated. The ascent goes
-on if its limits now ask for more than they did: a larger ``max_iter`` or a smaller ``tol``.
+See `rankfactor.storage.stages` for the files. A finished stage is not repeated. The ascent
+continues if its limits now require more: a larger ``max_iter`` or a smaller ``tol``.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ logger = logging.getLogger(__name__)
 
 Tree = dict[str, Any]
 
-# Updates of the scores at given rows: until they move by less (root mean square, the prior's
-# standard deviation being 1), and how many at most.
+# Updates of the scores at given rows: until they move by less (root mean square, relative to the
+# prior's standard deviation of 1), and their maximum number.
 SETTLED, MOST_STEPS = 2e-3, 20
-# What a file that is no checkpoint of ours raises when it is put together.
+# Errors raised when a file is not one of our checkpoints.
 NOT_OURS = (LookupError, TypeError, ValueError, AttributeError)
 
 
 def find_scores(fit: Fit, pool: Workers, block: int = BLOCK) -> None:
-    """Find the scores at the rows of a fit, and the responsibilities of a mixture, in place."""
+    """Compute the scores at the rows of a fit, and the responsibilities of a mixture, in place."""
     n, order = fit.data.observed.shape[1], fit.z.order
     fit.prior = fit.prior.fresh(n)
     fit.z = Normal.isotropic(np.zeros((n, order)), 1.0)
@@ -75,14 +75,14 @@ def find_scores(fit: Fit, pool: Workers, block: int = BLOCK) -> None:
 
 
 def view_kinds(model: Model, view: View, n_rows: int) -> Kinds:
-    """The classes that the state of a view may be made of."""
+    """Classes allowed in the state of a view."""
     parts = getattr(view.likelihood, "parts", (view.likelihood,))  # of blocks
     params = [getattr(part, "parameters", NoParameters) for part in (view.likelihood, *parts)]
     return kinds_of(ViewState, *params, view.shrinkage.start(n_rows, model.n_factors))
 
 
 def point_kinds(model: Model, n_features: int) -> Kinds:
-    """The classes that the state of a fit may be made of."""
+    """Classes allowed in the state of a fit."""
     kinds = view_kinds(model, model.data_view, n_features)
     if model.label is not None:
         kinds |= view_kinds(model, model.label_view, 1)
@@ -90,9 +90,9 @@ def point_kinds(model: Model, n_features: int) -> Kinds:
 
 
 def point_of(fit: Fit) -> Tree:
-    """What is written of a fit, in arrays of its own."""
+    """The written state of a fit, in separate arrays."""
     return {
-        # Latent values of the entries are found by all iterations so far, and by nothing else.
+        # Latent values of the entries depend on all iterations so far and cannot be recomputed.
         "data": replace(fit.data.state.copy(), params=deepcopy(fit.data.state.params)),
         "labels": None if fit.labels is None else fit.labels.state.copy(),
         "prior": fit.prior.fresh(0),
@@ -120,7 +120,7 @@ def restore(fit: Fit, point: Tree) -> None:
 
 
 class AscentCheckpoint:
-    """The file of the ascent: the start that is under way, and the best of those before it.
+    """The file of the ascent: the current start, and the best of those before it.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class AscentCheckpoint:
     model : Model
     observed : Observed
     rng : numpy.random.Generator
-        Of the ascent; it goes on from where it was.
+        Generator of the ascent; its state is restored.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class AscentCheckpoint:
         self._rng = rng
         self._found = self._file.load()
         self._about: Tree = {}
-        self.small = False  # whether a fit to some of the samples is under way
+        self.small = False  # whether a fit to some of the samples is in progress
 
     def ended(self, settings: Settings, blank: Callable[[], Fit]) -> Fit | None:
         """The best fit of an ascent that has ended under these settings.
@@ -173,7 +173,7 @@ class AscentCheckpoint:
             raise self._file.damaged(repr(problem)) from problem
 
     def begin(self, restart: int, best: Fit | None, basis: Floats) -> None:
-        """Note the start that begins: its number, the best so far, the rotation so far."""
+        """Record a new start: its number, the best so far, the rotation so far."""
         self._about = {
             "restart": restart,
             "basis": basis,
@@ -182,11 +182,11 @@ class AscentCheckpoint:
         }
 
     def resumes(self, small: bool) -> bool:
-        """Whether there is a fit to all samples, or to a few of them, to go on from."""
+        """Whether there is a fit to all samples, or to a few of them, to resume."""
         return self._found is not None and bool(self._found["small"]) == small
 
     def resume(self, fit: Fit, pool: Workers, block: int) -> Course | None:
-        """Bring a fit to where it was, in place; None if it begins here."""
+        """Restore a fit in place; None if it starts here."""
         if not self.resumes(self.small):
             return None
         found, self._found = self._found, None
@@ -198,7 +198,7 @@ class AscentCheckpoint:
             course = _course(found["course"], fit)
         except NOT_OURS as problem:
             raise self._file.damaged(repr(problem)) from problem
-        logger.info("the ascent goes on from iteration %d", course.iteration)
+        logger.info("the ascent resumes from iteration %d", course.iteration)
         return course
 
     def _content(self, fit: Fit, course: Course) -> Tree:
@@ -214,7 +214,7 @@ class AscentCheckpoint:
         }
 
     def keep(self, fit: Fit, course: Course) -> None:
-        """Note a complete iteration, and write it if that is due."""
+        """Record a complete iteration, and write it if due."""
         self._file.keep(self._content(fit, course))
 
     def write(self) -> None:
@@ -222,7 +222,7 @@ class AscentCheckpoint:
         self._file.write()
 
     def finish(self, best: Fit, last: Fit, course: Course) -> None:
-        """Write the end of all starts: the best of them, and the last one to go on from."""
+        """Write the end of all starts: the best of them, and the last one to continue from."""
         content = self._content(last, course)
         self._file.keep({**content, "ended": True, "best": point_of(best)})
         self._file.write()
@@ -237,13 +237,13 @@ def _course(found: Tree, fit: Fit) -> Course:
     momentum, plain = found["momentum"], {k: v for k, v in found.items() if k != "momentum"}
     course = Course(**plain)
     course.first = course.iteration
-    # Scores are where they belong, so they have no direction yet; the rows keep theirs.
+    # Recomputed scores have no momentum yet; the rows keep theirs.
     course.momentum.recall(momentum, fit.z.mean)
     return course
 
 
 def _enough(found: Tree, settings: Settings) -> bool:
-    """Whether an ascent that ended would end there under these settings."""
+    """Whether a finished ascent would also end there under these settings."""
     course = found["course"]
     return bool(abs(course["change"]) < settings.tol or course["iteration"] > settings.max_iter)
 
@@ -254,13 +254,13 @@ class TrainingCheckpoint:
     def __init__(self, folder: StageFolder, model: Model, fit: Fit, classifier: Any) -> None:
         kinds = point_kinds(model, len(fit.data.state.rows.mean)) | kinds_of(classifier)
         self._file: StageFile = folder.stage("predictive", kinds)
-        # It belongs to the ascent that it began at.
+        # It belongs to the ascent from which it started.
         self._start = {"n_iter": fit.n_iter, "elbo": fit.history.elbo[-1]}
 
     def resume(self, fit: Fit, classifier: Any, pool: Workers) -> Tree | None:
-        """Bring a fit to where training was, in place, and give the rest of what was written.
+        """Restore the state of training in place, and return the rest of the file.
 
-        None if training begins here.
+        None if training starts here.
         """
         found = self._file.load()
         try:
@@ -276,15 +276,15 @@ class TrainingCheckpoint:
             found["top"] = fit.data.state, fit.z
             fit.data.state = here
             find_scores(fit, pool)
-            if isinstance(classifier, tuple):  # named, which a file does not say
+            if isinstance(classifier, tuple):  # a named tuple, which files do not record
                 found["classifier"] = type(classifier)(*found["classifier"])
         except NOT_OURS as problem:
             raise self._file.damaged(repr(problem)) from problem
-        logger.info("predictive training goes on from step %d", found["number"])
+        logger.info("predictive training resumes from step %d", found["number"])
         return found
 
     def keep(self, fit: Fit, **course: Any) -> None:
-        """Note a complete step, and write it if that is due."""
+        """Record a complete step, and write it if due."""
         self._file.keep({**point_of(fit), **course, "start": self._start, "ended": False})
 
     def write(self) -> None:

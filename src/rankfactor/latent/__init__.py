@@ -1,4 +1,4 @@
-"""Prior laws of the factor scores, and the local classifiers on them."""
+"""Priors of the factor scores, and the local classifiers on them."""
 
 from rankfactor.latent.base import InBasis, Latent, ScorePrior
 from rankfactor.latent.dp_mixture import DPMixture, Mixture

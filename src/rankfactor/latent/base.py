@@ -1,8 +1,8 @@
-"""What every prior of the factor scores provides.
+"""Base classes of the priors of the factor scores.
 
-A `Latent` is a frozen dataclass of hyper-parameters. What the prior is at a moment of a fit, for
-given samples, is a `ScorePrior`: the scores see a normal law through it, and it may learn from
-them. It is never written to; a step gives a new one.
+A `Latent` is a frozen dataclass of hyper-parameters. Its state during a fit, for given samples, is
+a `ScorePrior`: a normal prior of the scores, which may learn from them. It is immutable; a step
+returns a new one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from rankfactor.typing import Floats, Index
 
 
 class ScorePrior(ABC):
-    """The prior of some samples' scores as it is now; a prior that learns nothing stays itself."""
+    """The current prior of some samples' scores; a prior that learns nothing stays itself."""
 
     @abstractmethod
     def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
-        """Packed precision (n, P) and shift (n, K) of its samples, in arrays of their own."""
+        """Packed precision (n, P) and shift (n, K) of its samples, in separate arrays."""
 
     def law(self, n_samples: int, n_factors: int) -> Normal:
         """The same as a law, (n, K): where an encoding starts."""
@@ -36,14 +36,14 @@ class ScorePrior(ABC):
 
     @abstractmethod
     def bound(self, z: Normal) -> float:
-        """E[log p(z)] - E[log q(z)], with those of all that the prior has learned."""
+        """E[log p(z)] - E[log q(z)], including the learned parameters of the prior."""
 
     def take(self, samples: Index) -> Self:
         """The prior of some of the samples."""
         return self
 
     def fresh(self, n_samples: int) -> Self:
-        """The prior of samples of which nothing is known."""
+        """The prior of unknown samples."""
         return self
 
     def assign(
@@ -53,20 +53,20 @@ class ScorePrior(ABC):
         stream: Stream | None = None,
         first: int = 0,
     ) -> Self:
-        """The prior after what it has learned of each sample is brought up to the scores (n, K).
+        """The prior after updating its state of each sample to the scores (n, K).
 
-        ``evidence`` (n, T) is what is known of the samples beside their scores, in log probability.
-        A stream gives draws in place of laws; sample i has the index ``first + i`` in it.
+        ``evidence`` (n, T) is further knowledge of the samples, as log probabilities. With a
+        stream, draws replace distributions; sample i has the index ``first + i`` in it.
         """
         return self
 
     def update(self, z: Normal, stream: Stream | None = None) -> Self:
-        """The prior after what it has learned of all samples is brought up to the scores."""
+        """The prior after updating its global parameters to the scores."""
         return self
 
     @property
     def n_used(self) -> int:
-        """Number of components that matter among its samples; 0 where there are none."""
+        """Number of components in use among its samples; 0 if there are none."""
         return 0
 
     def transformed(self, matrix: Floats) -> ScorePrior:
@@ -83,15 +83,14 @@ class ScorePrior(ABC):
     def moment(self, z: Normal) -> Floats:
         """S (K, K): scores ``z @ M`` have the log density ``-tr(M^T S M) / 2``, up to a constant.
 
-        M has the determinant 1, and whatever the prior has learned of places is multiplied along
-        (`turned`).
+        M has determinant 1, and learned centres are transformed as well (`turned`).
         """
         raise InputError(f"{type(self).__name__} cannot be sampled: define `moment`.")
 
     def location(self, z: Normal) -> tuple[float, Floats]:
         """Precision and shift (K,) of the law of a vector that is added to all scores (N, K).
 
-        Whatever the prior has learned of places is moved along (`moved`).
+        Learned centres are moved as well (`moved`).
         """
         raise InputError(f"{type(self).__name__} cannot be sampled: define `location`.")
 
@@ -116,12 +115,12 @@ class InBasis(ScorePrior):
         return packed_transform(self.basis.T)
 
     def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
-        """Packed precision (n, P) and shift (n, K) of its samples, in arrays of their own."""
+        """Packed precision (n, P) and shift (n, K) of its samples, in separate arrays."""
         precision, shift = self.inner.natural(n_samples, n_factors)
         return precision @ self._precision_factor, shift @ self.basis.T
 
     def bound(self, z: Normal) -> float:
-        """E[log p(z)] - E[log q(z)], with those of all that the prior has learned."""
+        """E[log p(z)] - E[log q(z)], including the learned parameters of the prior."""
         return self.inner.bound(z.transformed(self.basis))
 
     def take(self, samples: Index) -> InBasis:
@@ -129,7 +128,7 @@ class InBasis(ScorePrior):
         return InBasis(self.inner.take(samples), self.basis)
 
     def fresh(self, n_samples: int) -> InBasis:
-        """The prior of samples of which nothing is known."""
+        """The prior of unknown samples."""
         return InBasis(self.inner.fresh(n_samples), self.basis)
 
     def assign(
@@ -139,13 +138,13 @@ class InBasis(ScorePrior):
         stream: Stream | None = None,
         first: int = 0,
     ) -> InBasis:
-        """The prior after what it has learned of each sample is brought up to the scores (n, K)."""
+        """The prior after updating its state of each sample to the scores (n, K)."""
         inner = self.inner.assign(z.transformed(self.basis), evidence, stream, first)
         return InBasis(inner, self.basis)
 
     @property
     def n_used(self) -> int:
-        """Number of components that matter among its samples; 0 where there are none."""
+        """Number of components in use among its samples; 0 if there are none."""
         return self.inner.n_used
 
     def transformed(self, matrix: Floats) -> InBasis:
@@ -161,9 +160,9 @@ class Latent(Part, ABC, family="prior of the scores"):
 
     @property
     def n_components(self) -> int | None:
-        """Number of components, each with classifiers of its own; None where there are none."""
+        """Number of components, each with its own classifiers; None if there are none."""
         return None
 
     @abstractmethod
     def start(self, z: Normal, centres: Callable[[int], Floats]) -> ScorePrior:
-        """The prior at starting scores (N, K); ``centres(T)`` gives T places among them, (T, K)."""
+        """The prior at starting scores (N, K); ``centres(T)`` returns T centres, (T, K)."""

@@ -4,9 +4,9 @@ r"""Dirichlet-process mixture of the factor scores, truncated at T components.
     v_t ~ Beta(1, alpha) for t < T, v_T = 1,         alpha ~ Ga(a, b),
     mu_t ~ N(0, I / nu),                psi_t ~ Ga(psi_s, psi_r)            (shape, rate)
 
-and every component has a row of coefficients of its own for every label, which the labels' view
-holds (`rankfactor.classifiers.per_component`). With R_nt = q(t_n = t), N_t its sum over n, and
-``D_nt = E|z_n - mu_t|^2``, mean field (Blei and Jordan 2006) has
+and every component has its own row of coefficients for every label, in the labels' view
+(`rankfactor.classifiers.per_component`). With R_nt = q(t_n = t), N_t its sum over n, and ``D_nt =
+E|z_n - mu_t|^2``, mean field (Blei and Jordan 2006) gives
 
     log R_nt = E[log q_t] + K/2 E[log psi_t] - E[psi_t]/2 D_nt + evidence of the labels + const
     q(v_t)   = Beta(1 + N_t, E[alpha] + sum_{s>t} N_s)
@@ -14,25 +14,25 @@ holds (`rankfactor.classifiers.per_component`). With R_nt = q(t_n = t), N_t its 
     q(mu_t)  = N( E[psi_t] sum_n R_nt E[z_n] / p, I / p ),    p = nu + E[psi_t] N_t
     q(psi_t) = Ga(psi_s + K N_t / 2, psi_r + 1/2 sum_n R_nt D_nt)
 
-(the paper's rate has mu_t^2 in the place of D_nt, its shape K/2 without N_t, and its t_n does not
-see the label), and a sample's scores see the normal prior of precision ``sum_t R_nt E[psi_t]`` and
-shift ``sum_t R_nt E[psi_t] E[mu_t]``. Gibbs sampling (the blocked sampler of Ishwaran and James
-2001) draws from the same laws: R_nt is then an indicator.
+(the paper's rate has mu_t^2 in place of D_nt, its shape K/2 without N_t, and its t_n ignores the
+label), and a sample's scores have the normal prior of precision ``sum_t R_nt E[psi_t]`` and shift
+``sum_t R_nt E[psi_t] E[mu_t]``. Gibbs sampling (the blocked sampler of Ishwaran and James 2001)
+draws from the same distributions: R_nt is then an indicator.
 
-The scale of z. ``w = a . z`` does not change when z, mu and 1/sqrt(psi) are multiplied by c and A
-is divided by it, and the shrinkage prior of A learns its scale; so the priors of mu and psi alone
-say what a unit of z is. Along c, and over the components in use, the bound changes as
+The scale of z. ``w = a . z`` does not change if z, mu and 1/sqrt(psi) are multiplied by c and A is
+divided by it, and the shrinkage prior of A learns its scale; so only the priors of mu and psi
+determine the unit of z. Along c, and over the components in use, the bound changes as
 
     sum_t [ (K - 2 psi_s) log c - c^2 nu E|mu_t|^2 / 2 - psi_r E[psi_t] / c^2 ].
 
-The paper's psi ~ Ga(1.1, 0.001) has mean 1100 and leaves the scale to the centres alone. Here
-psi_s = psi_r, so that the unit is about the spread within a component, and nu = 1: a mixture of one
-component is nearly the standard normal prior. The prior is worth 2 psi_s / K samples a component.
-Worth many more, it widens tight components at the starting scores, which have unit spread in all;
-worth less, it leaves the scale to chance. Mean field moves along c by very small steps: a fit that
-stops at the usual tolerance has scores near the unit spread that they started with, and only very
-long fits to tight clusters are seen to go on to a larger one. The labels' shrinkage prior learns
-its scale as that of A does, so decisions hardly depend on c. The sampler draws c
+The paper's psi ~ Ga(1.1, 0.001) has mean 1100 and leaves the scale to the centres alone. Here psi_s
+= psi_r, so that the unit is about the spread within a component, and nu = 1: a mixture of one
+component is nearly the standard normal prior. The prior weighs as much as 2 psi_s / K samples per
+component. With a much larger weight, it widens tight components at the initial scores, which have
+unit spread in total; with a smaller one, it leaves the scale undetermined. Mean field moves along c
+by very small steps: a fit that stops at the usual tolerance has scores near their initial unit
+spread, and only very long fits to tight clusters continue to a larger one. The labels' shrinkage
+prior learns its scale like that of A, so decisions hardly depend on c. The sampler draws c
 (`rankfactor.engine.expansion`).
 """
 
@@ -66,7 +66,7 @@ class DPMixture(Latent):
     Attributes
     ----------
     n_components : int
-        T, where the process is truncated.
+        T, the truncation of the process.
     concentration_shape, concentration_rate : float
         a and b of alpha.
     centre_precision : float
@@ -113,7 +113,7 @@ class DPMixture(Latent):
 
 @dataclass(frozen=True)
 class Mixture(ScorePrior):
-    """What is learned of a mixture, and its samples' responsibilities."""
+    """Learned parameters of a mixture, and its samples' responsibilities."""
 
     hyper: DPMixture
     responsibilities: Floats  # (N, T): R; indicators when drawn
@@ -140,7 +140,7 @@ class Mixture(ScorePrior):
         return np.asarray(left + np.append(self.sticks.log_mean, 0.0))
 
     def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
-        """Packed precision (n, P) and shift (n, K) of its samples, in arrays of their own."""
+        """Packed precision (n, P) and shift (n, K) of its samples, in separate arrays."""
         weight = self.responsibilities * self.psi.mean  # (n, T)
         return packed_diagonal(weight.sum(axis=1), n_factors), weight @ self.centres.mean
 
@@ -149,7 +149,7 @@ class Mixture(ScorePrior):
         return replace(self, responsibilities=self.responsibilities[samples])
 
     def fresh(self, n_samples: int) -> Mixture:
-        """The mixture with samples that may belong anywhere: R is the components' shares."""
+        """The mixture with unassigned samples: R is the components' shares."""
         R = Categorical(self.log_share[None]).mean
         return replace(self, responsibilities=np.repeat(R, n_samples, axis=0))
 
@@ -266,8 +266,8 @@ class Mixture(ScorePrior):
     def gates(self, z: Normal) -> Gates:
         """Responsibilities as a function of a sample's mean score.
 
-        Gates do not see the variance of a sample's scores; the mean over the given samples (n, K),
-        which is nearly every complete sample's own, takes its place.
+        Gates do not use the variance of a sample's scores; the mean over the given samples (n, K),
+        which is nearly that of every complete sample, replaces it.
         """
         psi, spread = self.psi.mean, float(z.variance.sum(axis=1).mean())
         uncertain = spread + self.centres.variance.sum(axis=1)  # (T,)

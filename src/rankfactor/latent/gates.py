@@ -1,13 +1,13 @@
-r"""Gates: which local classifiers a sample's scores call on.
+r"""Gates: weights of the local classifiers as a function of a sample's scores.
 
     R_t(z) = softmax_t( temper ( log share_t + K/2 log psi_t - psi_t/2 |z - mu_t|^2 ) )
 
-are the responsibilities of a mixture of spherical normals, tempered: in many dimensions log ratios
-add up and untempered gates are all but hard. A decision is
+are the tempered responsibilities of a mixture of spherical normals: in many dimensions log ratios
+add up and untempered gates are almost hard. A decision is
 
     f(z) = sum_g r_g(z) beta_g . (z, 1),     r = (1, R_1, ..., R_T)  or  (R_1, ..., R_T),
 
-linear where there is one gate; the first form has coefficients that all gates share and local
+linear if there is one gate; the first form has coefficients shared by all gates and local
 deviations from them.
 """
 
@@ -32,19 +32,19 @@ class Gates:
     centres: Floats  # (T, K): mu
     precision: Floats  # (T,): psi
     log_share: Floats  # (T,): log weights of the regions, up to a constant
-    temper: Floats  # (1,): from 0, every gate open alike, to 1, the mixture's responsibilities
-    shared: NDArray[np.bool_]  # (1,): whether a gate that is always open comes first
-    # (K, K): gates see scores z as ``z @ basis``; empty means as they are.
+    temper: Floats  # (1,): from 0, equal gates, to 1, the mixture's responsibilities
+    shared: NDArray[np.bool_]  # (1,): whether an always open gate comes first
+    # (K, K): gates use ``z @ basis`` of scores z; empty means the identity.
     basis: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        """Scores as they are where no basis is given."""
+        """Use the identity if no basis is given."""
         if not len(self.basis):
             object.__setattr__(self, "basis", np.eye(self.centres.shape[1]))
 
     @property
     def n_gates(self) -> int:
-        """Number of gates, the one that is always open included."""
+        """Number of gates, including the always open one."""
         return len(self.centres) + int(self.shared[0])
 
     def weights(self, z: Floats) -> Floats:
@@ -60,9 +60,9 @@ class Gates:
         return np.asarray(softmax(self.temper[0] * (logits - 0.5 * self.precision * squares), 1))
 
     def n_used(self, z: Floats) -> int:
-        """Number of regions with the nearest centre to 1 % of scores (N, K), and to one at least.
+        """Number of regions whose centre is nearest to at least 1 % of scores (N, K), and to one.
 
-        Of centres that coincide, the first counts.
+        Of coinciding centres, the first counts.
         """
         squares = (((z @ self.basis)[:, None, :] - self.centres) ** 2).sum(axis=2)
         sizes = np.bincount(squares.argmin(axis=1), minlength=len(self.centres))

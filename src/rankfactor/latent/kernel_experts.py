@@ -1,9 +1,9 @@
 """Kernel experts: the hyper-parameters of a classifier with a radial kernel on the scores.
 
 The scores keep their standard normal prior. After the factors are fitted, one classifier is fitted
-to the label-free scores, a linear function and a smooth one side by side
-(`rankfactor.classifiers.kernel`). Width, precision and the metric of the kernel come from hidden
-labels (`rankfactor.classifiers.kernel_choice`).
+to the label-free scores, the sum of a linear and a smooth function
+(`rankfactor.classifiers.kernel`). Width, precision and the metric of the kernel are chosen on
+held-out labels (`rankfactor.classifiers.kernel_choice`).
 """
 
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ class KernelExperts:
     Attributes
     ----------
     n_landmarks : int
-        Most landmarks of the kernel; half the number of samples at most.
+        Maximum number of landmarks of the kernel, at most half the number of samples.
     linear : float
         Prior variance of the linear part relative to that of the kernel's part, for scores whose
         squared length is 1 on average.
     rounds : int
-        Most rounds of the metric: each weighs the directions of the scores by how much the
-        decision of the round before changes along them.
+        Maximum number of rounds of the metric: each weights the directions of the scores by how
+        much the decision of the round before changes along them.
     optional : bool
-        Whether the model becomes a linear one, with its own training, where a kernel on label-free
-        scores does not predict hidden labels clearly better than a linear classifier on them.
+        Whether the model becomes a linear one, with its own training, if a kernel on label-free
+        scores does not predict held-out labels clearly better than a linear classifier on them.
     """
 
     n_landmarks: int = 300

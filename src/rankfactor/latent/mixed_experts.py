@@ -1,8 +1,8 @@
 """Mixed experts: the hyper-parameters of local classifiers behind gates.
 
-The scores keep their standard normal prior. After the factors are fitted, the label-free scores
-are parted into regions, a few to a class; gates (`rankfactor.latent.gates`) open on them softly,
-and one classifier is fitted to the mixed decision
+The scores keep their standard normal prior. After the factors are fitted, the label-free scores are
+divided into regions, a few per class; gates (`rankfactor.latent.gates`) weight them softly, and one
+classifier is fitted to the mixed decision
 
     f = beta_0 . (z, 1) + sum_t R_t(z) delta_t . (z, 1),     beta_0, delta_t ~ N(0, 1 / precision),
 
@@ -28,15 +28,14 @@ class MixedExperts:
     n_components : int
         Regions.
     sharpness : float
-        How fast gates close with the squared distance from their centre, in units of the scores,
+        Decay of the gates with the squared distance from their centre, in units of the scores,
         whose prior standard deviation is 1.
     precision : float
         Prior precision of the coefficients.
     gradient : {"linear", "mixed"}
-        What predictive training follows: the gradient of a linear classifier, to whose scores the
-        experts are fitted afterwards, or that of the mixed decision. The latter separates the
-        training samples sooner, and then has nothing more to say to the factors
-        (docs/notes/decisions.md).
+        Gradient of predictive training: that of a linear classifier, to whose scores the experts
+        are fitted afterwards, or that of the mixed decision. The latter separates the training
+        samples sooner, and then no longer informs the factors (docs/notes/decisions.md).
     """
 
     n_components: int = 10

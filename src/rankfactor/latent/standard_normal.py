@@ -27,11 +27,11 @@ class StandardNormal(Latent, ScorePrior):
         return self
 
     def law(self, n_samples: int, n_factors: int) -> Normal:
-        """The prior as the law of every sample's scores."""
+        """The prior as the distribution of every sample's scores."""
         return Normal.isotropic(np.zeros((n_samples, n_factors)), 1.0)
 
     def natural(self, n_samples: int, n_factors: int) -> tuple[Floats, Floats]:
-        """Packed precision (n, P) and shift (n, K) of the prior, in arrays of their own."""
+        """Packed precision (n, P) and shift (n, K) of the prior, in separate arrays."""
         precision = packed_diagonal(np.ones(n_samples), n_factors)
         return precision, np.zeros((n_samples, n_factors))
 

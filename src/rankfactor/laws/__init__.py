@@ -1,1 +1,1 @@
-"""Probability laws: each holds its parameters and gives the moments that inference needs."""
+"""Probability distributions: each has its parameters and the moments that inference needs."""

@@ -1,7 +1,7 @@
 """Beta laws: ``p(v) prop. v^(a-1) (1-v)^(b-1)`` on (0, 1), for the sticks of a Dirichlet process.
 
-A draw is ``g / (g + h)`` of two Gamma draws of shapes a and b. It keeps 1 - v as ``h / (g + h)``:
-near one, v itself has no digits left for it, and both logarithms are needed.
+A draw is ``g / (g + h)`` of two Gamma draws of shapes a and b. It stores 1 - v as ``h / (g + h)``:
+near one, 1 - v computed from v has no correct digits, and both logarithms are needed.
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from rankfactor.typing import Floats
 
 @dataclass(frozen=True)
 class Share(Point):
-    """A drawn share in the place of its law."""
+    """A drawn share, in place of its distribution."""
 
     rest: Floats  # 1 - value
 
     @property
     def log_rest(self) -> Floats:
-        """Logarithm of what it leaves."""
+        """Logarithm of one minus the share."""
         return np.asarray(np.log(self.rest))
 
 

@@ -6,7 +6,7 @@ With omega = sqrt(a b):
     E[1/x] = sqrt(a/b) K_{p-1}(omega) / K_p(omega)      (the paper prints the ratio inverted)
     log normaliser = log 2 + log K_p(omega) + (p/2) log(b/a)
 
-K is even in its order. Order 0, the horseshoe, has a kernel of its own, about thirty times faster
+K is even in its order. Order 0, the horseshoe, has its own kernel, about thirty times faster
 than SciPy (`rankfactor.kernels.bessel`). Orders 1/2 and 3/2 have the closed forms
 
     exp(omega) K_{1/2}(omega) = sqrt(pi / (2 omega)),    K_{3/2} = (1 + 1/omega) K_{1/2}.
@@ -49,7 +49,7 @@ class GeneralisedInverseGaussian:
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
-        """E[x] and E[1/x]: who asks for one mostly asks for the other, too."""
+        """E[x] and E[1/x]: callers usually need both."""
         if self.p == 0:
             return order_zero_moments(self.a, self.b)
         unit = np.sqrt(self.b / self.a)

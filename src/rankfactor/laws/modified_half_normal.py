@@ -1,25 +1,25 @@
-r"""Modified half-normal: what a normal factor makes of a Gamma law.
+r"""Modified half-normal: the product of a Gamma density and a normal factor.
 
     p(x) prop. x^(a-1) exp(-T x^2 / 2 + g x),    x > 0, a >= 1, T > 0
 
-a = 1 is the normal N(g/T, 1/T) kept to x > 0; without the normal factor it would be Gamma(a, -g).
-With ``y = sqrt(T) x`` and ``c = g / sqrt(T)`` one parameter less is left.
+a = 1 is the normal N(g/T, 1/T) truncated to x > 0; without the normal factor it is Gamma(a, -g).
+With ``y = sqrt(T) x`` and ``c = g / sqrt(T)`` there is one parameter less.
 
 Integrals are taken in ``r = log(y / y_1)``, y_1 the mode of the density of log y, where
 ``a + c y_1 = y_1^2``. Relative to its maximum that density is, with E = e^r - 1,
 
     exp( -a (E - r) - y_1^2 E^2 / 2 ):
 
-smooth, with one maximum, and free of cancellation for all parameters. Gauss and Legendre's rule
-goes over what holds all but e^-40 of the mass: above the mode, near it below, and the rest below,
-which is long where the normal factor has cut little off at zero. The ends are where one of the two
-terms alone reaches 40, by ``E - r >= E^2 / (2 (1 + E))`` above the mode and
-``E - r >= r^2 / (2 - r)`` below.
+smooth, unimodal, and free of cancellation for all parameters. Gauss-Legendre quadrature covers all
+but e^-40 of the mass in three parts: above the mode, close below it, and the rest below, which is
+long if the normal factor cuts off little at zero. The ends are where one of the two terms alone
+reaches 40, by ``E - r >= E^2 / (2 (1 + E))`` above the mode and ``E - r >= r^2 / (2 - r)`` below.
 
 Draws are by rejection. The mode of the density of y is y_0, ``(a - 1) / y_0 + c = y_0``. Replacing
 the logarithm by its tangent at y_0 leaves the normal N(y_0, 1) on y > 0, replacing -y^2/2 by its
-tangent leaves Gamma(a, (a - 1) / y_0), and both lie above the density. The term that bends the less
-is replaced, and about 0.7 of the proposals are accepted at worst. Sun, Kong and Pal (2023,
+tangent leaves Gamma(a, (a - 1) / y_0), and both lie above the density. The term with the smaller
+curvature is replaced, and at least about 0.7 of the proposals are accepted. Sun, Kong and Pal
+(2023,
 Communications in Statistics 52) name the law and study it.
 """
 
@@ -87,7 +87,7 @@ class ModifiedHalfNormal:
 
     @property
     def log_normaliser(self) -> Floats:
-        """Log of the integral of the density as it is stated."""
+        """Log of the integral of the unnormalised density."""
         return self._integrals[0]
 
     @property
@@ -102,7 +102,7 @@ class ModifiedHalfNormal:
 
     def gain_over(self, rate: Floats) -> Floats:
         """E[log p] - E[log q] of every element, q this law and p = Gamma(shape, rate)."""
-        shift = self.tilt + rate  # what the data add to the prior's exponent
+        shift = self.tilt + rate  # contribution of the data to the prior's exponent
         squares = self.variance + self.mean**2
         prior = self.shape * np.log(rate) - gammaln(self.shape)
         return np.asarray(
@@ -123,7 +123,8 @@ class ModifiedHalfNormal:
         waiting = np.isfinite(mode)
         attempt = 0
         while waiting.any():
-            # Every element tries, whether it waits or not: its numbers are then its own.
+            # Every element proposes in each round, so that its random numbers do not depend on
+            # others.
             source = stream.child("attempt", attempt)
             proposal = np.where(
                 by_normal,

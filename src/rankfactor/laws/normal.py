@@ -2,7 +2,7 @@
 
 In natural form a row has density ``exp(-x^T P x / 2 + h^T x)``; its mean is ``P^-1 h`` and its
 covariance ``P^-1``. Factor scores z_n, loadings a_i and classifier coefficients beta are all rows
-of this law.
+of this distribution.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from rankfactor.kernels.samplers import draw_rows
 from rankfactor.kernels.solve import draw_packed, solve_packed
 from rankfactor.typing import Floats, Index, Reals
 
-_ROWS = 4096  # whose covariances are transformed together
-# Rounding of a precision: that of its own kind or, where single precision was summed, of that.
+_ROWS = 4096  # rows whose covariances are transformed together
+# Rounding error of a precision: of its own type or of single precision if that was summed.
 _RIDGES = (float(np.finfo(np.float64).eps), float(np.finfo(np.float32).eps), 1e-5)
-_SMALL = 32  # order up to which one product with packed covariances is quicker
+_SMALL = 32  # order up to which one product with packed covariances is faster
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Normal:
     """Rows of independent K-dimensional normals.
 
     Covariances are packed, P = K (K + 1) / 2; in single precision for the many rows of a large fit.
-    Fits keep them in Fortran's order (`rankfactor.laws.products`); any other will do.
+    Fits keep them in Fortran's order (`rankfactor.laws.products`); any other order works.
     """
 
     mean: Floats  # (n, K)
@@ -51,7 +51,7 @@ class Normal:
 
     @classmethod
     def from_natural(cls, precision: Reals, shift: Reals) -> Normal:
-        """Law with packed precision (n, P) and shift (n, K), found in their precision."""
+        """Law with packed precision (n, P) and shift (n, K), computed in their precision."""
         mean, cov, log_det = solve_packed(precision, shift)
         for size in _RIDGES:
             bad = ~np.isfinite(log_det)
@@ -78,10 +78,10 @@ class Normal:
 
     @classmethod
     def certain(cls, mean: Floats, kind: Any = np.float64) -> Normal:
-        """Law without variance, as a draw is.
+        """Distribution without variance, such as a draw.
 
-        Its covariances, of precision ``kind``, are one zero that is seen everywhere and takes no
-        room; ``log_det`` is set to zero, so an entropy of it means nothing.
+        Its covariances, of precision ``kind``, are a single broadcast zero that takes no memory;
+        ``log_det`` is set to zero, so its entropy is meaningless.
         """
         n, order = mean.shape
         return cls(mean, _nothing(n, packed_size(order), kind), np.zeros(n))
@@ -117,7 +117,7 @@ class Normal:
 
     @property
     def is_certain(self) -> bool:
-        """Whether this is a law of `certain`; one with zeros of its own is not."""
+        """Whether this was made by `certain`; one with its own zeros was not."""
         return not any(self.cov.strides)
 
     @property
@@ -141,7 +141,7 @@ class Normal:
     def draw(self, stream: Stream, first: int = 0) -> Normal:
         """One draw of every row, as a law without variance.
 
-        It can stand wherever a law can: its ``second`` is then ``x x^T`` itself. Row i has the
+        It can be used like a distribution: its ``second`` is then ``x x^T`` itself. Row i has the
         index ``first + i`` in the stream.
         """
         mean = np.asarray(draw_rows(self.mean, np.ascontiguousarray(self.cov), stream.word, first))
@@ -166,7 +166,7 @@ class Normal:
 
     def reordered(self, order: NDArray[np.int64], sign: Floats) -> Normal:
         """Law of the coordinates ``sign * x[order]``."""
-        # In C's order, as a model file gives it back: products round by it on some processors.
+        # In C order, as read from a model file: rounding of products depends on it.
         mean = np.ascontiguousarray(self.mean[:, order] * sign)
         if self.is_certain:
             return Normal.certain(mean)
@@ -207,7 +207,7 @@ class Normal:
         self.cov[rows] = part.cov
 
     def copy(self) -> Normal:
-        """Law with arrays of its own."""
+        """Distribution with separate arrays."""
         cov = self.cov if self.is_certain else self.cov.copy("K")
         return Normal(self.mean.copy(), cov, self.log_det.copy())
 
@@ -225,7 +225,7 @@ def _nothing(n: int, size: int, kind: Any) -> Reals:
 
 
 def dual(matrix: Floats, order: int) -> Floats:
-    """What rows (n, order) are multiplied by where scores are multiplied by a matrix (K, K).
+    """Matrix for rows (n, order) if scores are multiplied by a matrix (K, K).
 
     Its inverse, transposed, so that ``a . z`` stays; an intercept at the end of the rows stays.
     """
@@ -242,8 +242,9 @@ def with_intercept(matrix: Floats, order: int) -> Floats:
 def _ridged(precision: Reals, size: float) -> Reals:
     """Precisions that rounding made indefinite, with a ridge on the diagonal.
 
-    The ridge is of the size of that rounding: the smallest change that gives a law again. It is in
-    proportion to each entry, as rounding is: those of a horseshoe differ by many powers of ten.
+    The ridge has the size of that rounding: the smallest change that restores a valid precision. It
+    is in proportion to each entry, like rounding: those of a horseshoe differ by many powers of
+    ten.
     """
     ridged = precision.copy()
     positions = diagonal_positions(packed_order(precision.shape[1]))

@@ -1,8 +1,8 @@
-"""A drawn value in the place of its law.
+"""A drawn value in place of its distribution.
 
 Updates are written in expectations, ``E[x]``, ``E[1/x]`` and ``E[log x]``. Variational Bayes takes
-them of a conditional law; the Gibbs sampler draws from the same law and takes them of the draw. So
-a conditional is written once, and `settle` is where the two engines part.
+those of a conditional distribution; the Gibbs sampler draws from the same distribution and takes
+those of the draw. So a conditional is written once, and `settle` is where the two engines differ.
 """
 
 from dataclasses import dataclass

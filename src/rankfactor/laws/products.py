@@ -4,11 +4,11 @@
 
 The variance is a sum of positive terms, whereas ``E[w^2] - E[w]^2`` loses digits, so single
 precision is enough; a fit's large matrix products all begin here and take half the time in it. Rows
-and columns are laid out for these products once, and used many times: both terms of the variance
+and columns are laid out once for these products and used many times: both terms of the variance
 are one product of length 2 P, and its first half serves the sums over rows as well.
 
-Packed moments are in Fortran's order: entry p of neighbouring laws is in neighbouring places, as
-`rankfactor.kernels.solve` gives and takes it. Laying out is then a matter of long loops.
+Packed moments are in Fortran order: entry p of neighbouring laws is contiguous, as in
+`rankfactor.kernels.solve`. The layout then takes only long loops.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rankfactor.typing import Floats, Reals
 
 @dataclass(frozen=True)
 class Rows:
-    """Laws of rows a_i, shape (d, K), as products need them."""
+    """Laws of rows a_i, shape (d, K), laid out for products."""
 
     mean: Reals  # (d, K)
     pairs: Reals  # (d, 2 P): E[a a^T] and Cov(a), packed; without variances (d, P), the former
@@ -61,7 +61,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Columns:
-    """Laws of columns z_n, shape (N, K), as products need them."""
+    """Laws of columns z_n, shape (N, K), laid out for products."""
 
     mean: Reals  # (N, K)
     second: Reals  # (N, P): E[z z^T], packed
@@ -94,7 +94,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class BareColumns:
-    """Laws of columns z_n as they are, for a few rows, which would not repay a layout."""
+    """Laws of columns z_n without a layout, for a few rows."""
 
     mean: Floats  # (N, K)
     cov: Reals  # (N, P)

@@ -1,10 +1,10 @@
-"""Unit-variance normals kept to one side of zero: ``x ~ N(m, 1)`` given that ``s x > 0``.
+"""Unit-variance normals truncated to one side of zero: ``x ~ N(m, 1)`` given that ``s x > 0``.
 
     E[x] = m + s phi(m) / Phi(s m),    log normaliser = log Phi(s m)
 
 With d = -s m and the scaled complementary error function, ``phi(d) / Phi(-d) = sqrt(2/pi) /
-erfcx(d / sqrt 2)`` stays right where phi and Phi both underflow. Its difference from d then still
-loses all digits; far in the tail it is the series ``1/d - 2/d^3 + 10/d^5 - 74/d^7``.
+erfcx(d / sqrt 2)`` stays accurate where phi and Phi both underflow. Its difference from d then
+still loses all digits; far in the tail it is the series ``1/d - 2/d^3 + 10/d^5 - 74/d^7``.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-r"""What every likelihood provides.
+r"""Base classes of the likelihoods.
 
 After augmentation a likelihood is locally Gaussian in the predictor ``w_in = a_i . z_n``:
 
@@ -10,10 +10,10 @@ first updates its own parameters (cut points, noise) and then states each row's 
 
     P_i = sum_n tau_in E[z z^T],      h_i = sum_n rho_in E[z_n].
 
-A likelihood is a frozen dataclass of hyper-parameters; what is learned travels in a `RowArrays`. It
-writes `terms`, sites and bound terms of a tile, and everything else has a default. One whose own
-parameters are updated from sums over samples overrides `statistics`, `update` and `system`; one
-that need not find the bound to find the sites overrides `sites`.
+A likelihood is a frozen dataclass of hyper-parameters; learned parameters are in a `RowArrays`. It
+must define `terms`, sites and bound terms of a tile; everything else has a default. A likelihood
+whose own parameters are updated from sums over samples overrides `statistics`, `update` and
+`system`; one that can compute sites without the bound overrides `sites`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rankfactor.parts import Part
 from rankfactor.typing import Floats, Index, Strings
 
 Statistics = dict[str, Floats]
-_SMALL = 1e-4  # step of a difference in w: rounding and truncation both leave 8 digits
+_SMALL = 1e-4  # step of a finite difference in w: rounding and truncation both leave 8 digits
 
 
 @cache
@@ -51,10 +51,10 @@ class RowArrays:
     Attributes
     ----------
     public_names : dict or None
-        Fields that draws are reported by (ArviZ, draw stores), with their names there; None for
-        every field of numbers with a fraction, by its own name.
+        Fields under which draws are reported (ArviZ, draw stores), with their names there; None for
+        every floating-point field, under its own name.
     pooled : tuple of str
-        Fields of which `pool` takes the mean over draws.
+        Fields averaged over draws by `pool`.
     """
 
     public_names: ClassVar[dict[str, str] | None] = None
@@ -72,7 +72,7 @@ class RowArrays:
         return True
 
     def named(self) -> dict[str, NDArray[Any]]:
-        """What draws are reported by, shape (rows,) or (rows, J); NaN where an entry is unused."""
+        """Reported arrays of a draw, shape (rows,) or (rows, J); NaN for unused entries."""
         names, found = self.public_names, {}
         for one in fields(self):
             values = getattr(self, one.name)
@@ -101,7 +101,7 @@ class RowArrays:
     def draw(self, stream: Stream, first: int = 0) -> Self:
         """One draw of every row's parameters, as laws without variance.
 
-        Row i has the index ``first + i`` in the stream. Parameters that are no laws stay.
+        Row i has the index ``first + i`` in the stream. Parameters that are not distributions stay.
         """
         return self
 
@@ -112,23 +112,23 @@ class RowArrays:
         return replace(draws[-1].copy(), **means)
 
     def copy(self) -> Self:
-        """Parameters with arrays of their own, as a posterior keeps them.
+        """Parameters with separate arrays, as stored in a posterior.
 
-        What only a fit needs (`Likelihood.prepare`) is left out.
+        State that only a fit needs (`Likelihood.prepare`) is left out.
         """
         return type(self)(*(getattr(self, name).copy() for name in self._names))
 
 
 @dataclass(frozen=True)
 class NoParameters(RowArrays):
-    """For likelihoods that learn nothing of their own."""
+    """For likelihoods without learned parameters."""
 
 
 @dataclass(frozen=True)
 class FixedNoise(RowArrays):
-    """For data likelihoods that learn nothing of their own."""
+    """For data likelihoods without learned parameters."""
 
-    variance: Floats  # (d,): what w leaves unexplained
+    variance: Floats  # (d,): variance not explained by w
 
     public_names: ClassVar[dict[str, str] | None] = {}
 
@@ -143,7 +143,7 @@ class Sites(NamedTuple):
     rho: Floats
 
     def without(self, rows: NDArray[np.bool_]) -> Sites:
-        """Sites that say nothing in some rows."""
+        """Sites with zeros in some rows."""
         if not rows.any():
             return self
         kept = ~rows[:, None]
@@ -159,7 +159,7 @@ class Augmented(NamedTuple):
 
 
 class Location(NamedTuple):
-    """How the rows of a view take up a shift of their predictor, each array of shape (rows,).
+    """How the rows of a view absorb a shift of their predictor, each array of shape (rows,).
 
     Adding t_i to the predictor w_in of all samples changes nothing if the row's parameters follow
     (`Likelihood.shifted`) or its intercept is moved against it. Their prior has the log density
@@ -168,7 +168,7 @@ class Location(NamedTuple):
 
     precision: Floats
     pull: Floats
-    by_parameters: NDArray[np.bool_]  # else by the intercept
+    by_parameters: NDArray[np.bool_]  # otherwise by the intercept
 
 
 class AsLabels(NamedTuple):
@@ -193,10 +193,10 @@ class Slopes(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """Some rows and samples as a likelihood sees them.
+    """Some rows and samples, as passed to a likelihood.
 
-    Auxiliary variables take their expectations or, where ``chance`` is given, are drawn; the
-    predictor and the parameters are then certain, and ``var_w`` is not looked at.
+    Auxiliary variables take their expectations or, if ``chance`` is given, are drawn; predictor and
+    parameters are then fixed, and ``var_w`` is ignored.
     """
 
     observed: NDArray[Any]  # (rows, samples), in the form that the likelihood reads
@@ -207,16 +207,16 @@ class Tile(NamedTuple):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Key of the draws, row and sample, as the kernels take them; nothing without draws."""
+        """Key of the draws, row and sample, for the kernels; empty without draws."""
         chance = self.chance
         return () if chance is None else (chance.stream.word, chance.row, chance.sample)
 
 
 @dataclass(frozen=True)
 class Chance:
-    """Where the random numbers of a tile come from.
+    """Source of the random numbers of a tile.
 
-    A number belongs to a row and a sample, so it is the same however the table is cut into tiles.
+    A number belongs to a row and a sample, so it does not depend on the tiling of the table.
     """
 
     stream: Stream
@@ -246,7 +246,7 @@ class Observed(Protocol):
 
     @property
     def block_ends(self) -> tuple[int, ...]:
-        """The row behind the last one of each block; no tile reaches across."""
+        """The row after the last one of each block; no tile crosses it."""
         return (self.shape[0],)
 
     def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
@@ -254,24 +254,24 @@ class Observed(Protocol):
         ...
 
     def content(self, rows: slice) -> bytes:
-        """What tells the observations of some rows from others, for all samples.
+        """Content that identifies the observations of some rows, for all samples.
 
-        Two tables with the same content give the same fit. Observations that hold more than their
-        tiles say add it here.
+        Two tables with the same content give the same fit. Observations with more content than
+        their tiles add it here.
         """
         return np.ascontiguousarray(self.tile(rows, slice(0, self.shape[1]))).tobytes()
 
     def moved(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> Observed:
-        """The same observations, their arrays replaced by what ``keep`` makes of them.
+        """The same observations, with ``keep`` applied to their arrays.
 
-        ``keep`` copies an array to where it is to be held, such as to a file.
+        ``keep`` copies an array to its storage, such as a file.
         """
         return ObservedArray(keep(self.tile(slice(0, self.shape[0]), slice(0, self.shape[1]))))
 
 
 @dataclass(frozen=True)
 class ObservedArray(Observed):
-    """Observations that are held as they are: one-byte codes or signed labels."""
+    """Observations stored as such: one-byte codes or signed labels."""
 
     array: NDArray[Any]  # (rows, samples)
 
@@ -288,7 +288,7 @@ class ObservedArray(Observed):
 
 @dataclass(frozen=True)
 class Mapped(Observed):
-    """Observations seen through a function, which takes the rows and what a tile of them holds."""
+    """Observations transformed by a function of the rows and the content of a tile."""
 
     observed: Observed
     function: Callable[[slice, NDArray[Any]], Floats]
@@ -304,7 +304,7 @@ class Mapped(Observed):
 
 
 class Coding(Protocol):
-    """How a table's values become observations; learned from training data, kept by the model."""
+    """Transform of a table's values to observations, learned from training data."""
 
     @property
     def columns(self) -> NDArray[np.int64]:
@@ -323,7 +323,7 @@ class Likelihood(Part, ABC, Generic[Params]):
     needs_variance: ClassVar[bool] = True  # the sites depend on Var(w)
     has_fixed_sites: ClassVar[bool] = False  # the sites do not depend on w
     has_monotone_bound: ClassVar[bool] = True  # no update lowers the bound
-    # Whether `slopes` cost little more than the sites and say much more: curvatures far below tau.
+    # Whether `slopes` are cheap and informative: curvatures far below tau.
     has_curvature: ClassVar[bool] = False
 
     @property
@@ -351,7 +351,7 @@ class Likelihood(Part, ABC, Generic[Params]):
         return np.full(n_rows, precision)
 
     def prepare(self, observed: Observed, rows: Normal, params: Params) -> Params:
-        """Parameters with what only a fit needs, made where it is not there yet."""
+        """Parameters with the state that only a fit needs, created if missing."""
         return params
 
     def refresh(self, observed: Observed, rows: slice, tile: Tile) -> Params:
@@ -363,13 +363,13 @@ class Likelihood(Part, ABC, Generic[Params]):
         return params
 
     def read(self, observed: Observed, rows: slice, samples: Index, params: Params) -> NDArray[Any]:
-        """What a tile holds of the observations; ``params`` are those of its rows."""
+        """Content of a tile of observations; ``params`` are those of its rows."""
         return observed.tile(rows, samples)
 
     def terms(self, tile: Tile) -> tuple[Sites, Floats]:
         """Sites and bound terms of a tile, each array of shape (rows, samples).
 
-        Not called where both `sites` and `statistics` are overridden.
+        Not called if both `sites` and `statistics` are overridden.
         """
         raise InputError(
             f"{type(self).__name__} is incomplete: define `terms`, or `sites` and `statistics` "
@@ -404,7 +404,7 @@ class Likelihood(Part, ABC, Generic[Params]):
         )
 
     def bound(self, statistics: Statistics, rows: Normal, params: Params) -> float:
-        """E[log likelihood] and its auxiliary variables, at the rows the statistics were made."""
+        """E[log likelihood] and its auxiliary variables, at the rows of the statistics."""
         return float(statistics["bound"].sum())
 
     def update(self, statistics: Statistics, rows: Normal, params: Params) -> Params:
@@ -414,9 +414,9 @@ class Likelihood(Part, ABC, Generic[Params]):
     def draw_params(
         self, statistics: Statistics, rows: Normal, params: Params, stream: Stream, first: int = 0
     ) -> Params:
-        """A draw of the likelihood's own parameters given the rows, in place of `update`.
+        """A draw of the likelihood's own parameters given the rows, instead of `update`.
 
-        Any step that leaves their conditional as it is will do. Row i has the index ``first + i``
+        Any step that leaves their conditional invariant is valid. Row i has the index ``first + i``
         in the stream.
         """
         return self.update(statistics, rows, params).draw(stream, first)
@@ -430,9 +430,9 @@ class Likelihood(Part, ABC, Generic[Params]):
         return 0.0
 
     def location(self, params: Params, n_rows: int) -> Location | None:
-        """How rows take up a shift of their predictor; None if they cannot.
+        """How rows absorb a shift of their predictor; None if they cannot.
 
-        Here by an intercept, where there is one.
+        Here by an intercept, if there is one.
         """
         nothing = np.zeros(n_rows)
         return Location(nothing, nothing, nothing > 0) if self.has_intercept else None
@@ -465,22 +465,22 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
     Attributes
     ----------
     coding, parameters : type
-        What the model keeps to code new samples, and what the likelihood learns.
+        Classes of the coding of new samples and of the learned parameters.
     """
 
     coding: ClassVar[type[Coding]]
     parameters: ClassVar[type[RowArrays]] = FixedNoise
     has_gradient: ClassVar[bool] = True  # `slopes` are those of its bound: predictive training
-    takes_sparse: ClassVar[bool] = False  # a sparse table is coded without being made dense
-    uses_values: ClassVar[bool] = False  # values count, and not their order alone
+    takes_sparse: ClassVar[bool] = False  # a sparse table is coded without densifying
+    uses_values: ClassVar[bool] = False  # uses values, not only their order
     has_auto_margin: ClassVar[bool] = False  # the margin may be "auto" (`for_coding`)
 
     def two_levels(self, params: Params) -> NDArray[np.int64]:
-        """Numbers of the rows that are labels in all but name (`as_labels`): none, by default."""
+        """Indices of the rows equivalent to labels (`as_labels`): none by default."""
         return np.zeros(0, np.int64)
 
     def as_labels(self, params: Params, rows: NDArray[np.int64]) -> AsLabels:
-        """How rows of two levels see their samples."""
+        """Rows of two levels as labels."""
         raise InputError(
             f"{type(self).__name__} has rows of two levels: define `as_labels` (CONTRIBUTING.md)."
         )
@@ -492,7 +492,7 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
         )
 
     def for_coding(self, coding: Any) -> Self:
-        """The likelihood with the defaults that depend on how many features vary."""
+        """The likelihood with defaults that depend on the number of features that vary."""
         return self
 
     def for_blocks(self, blocks: Strings | None) -> Self:
@@ -511,8 +511,8 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
     def learn(self, values: Floats, few: Mapping[int, Floats] | None = None) -> Any:
         """Coding of a training table, shape (samples, features), NaN where missing.
 
-        Where the values are those of some samples only, ``few`` has all values, in increasing
-        order, of the columns that have few; a coding of values that are not ordered ignores it.
+        If the values are those of some samples only, ``few`` has all values, in increasing order,
+        of the columns with few values; a coding of unordered values ignores it.
         """
 
     @abstractmethod
@@ -532,7 +532,7 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
         return cast("Params", FixedNoise(np.ones(len(loadings))))
 
     def noise_variance(self, params: Params) -> Floats:
-        """Variance of what w leaves unexplained, on the scale of w, shape (d,).
+        """Variance not explained by w, on the scale of w, shape (d,).
 
         The inverse of a row's mean site precision; it puts the loadings of features of different
         kinds on a common scale.
@@ -553,14 +553,14 @@ class DataLikelihood(Likelihood[Params], family="data likelihood"):
 class LabelLikelihood(Likelihood[NoParameters], family="label likelihood"):
     """A likelihood for labels: rows of signed weights, +c and -c for the two sides, 0 = missing.
 
-    The Gibbs sampler mixes far better where decisions can be integrated out
+    The Gibbs sampler mixes far better if decisions can be integrated out
     (`rankfactor.engine.label_rows`), for which a likelihood needs a kernel of its evidence.
     """
 
     has_intercept: ClassVar[bool] = True
-    # Whether it is a probability of the labels. The joint posterior of a normalised model is right
-    # as it stands, so its own draws predict; coefficients drawn under a pseudo-likelihood grow
-    # with scores that have seen their labels.
+    # Whether it is a probability of the labels. The joint posterior of a normalised model is
+    # correct, so its own draws predict; coefficients drawn under a pseudo-likelihood grow with
+    # scores that depend on their labels.
     normalised: ClassVar[bool] = False
 
     @abstractmethod
@@ -586,7 +586,7 @@ class LabelLikelihood(Likelihood[NoParameters], family="label likelihood"):
     ) -> Floats:
         """Draws of f from ``N(mean, variance)`` times the likelihood, shape (samples,).
 
-        Called only where there is an `evidence_kind`; no label is missing.
+        Called only if there is an `evidence_kind`; no label is missing.
         """
         raise InputError(f"{type(self).__name__} has no evidence (CONTRIBUTING.md).")
 

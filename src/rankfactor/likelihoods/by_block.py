@@ -1,12 +1,12 @@
-"""A likelihood of its own for each block of features, such as a questionnaire beside proteins.
+"""Separate likelihoods per block of features, such as a questionnaire and proteins.
 
     p(X | A, Z) = prod_b  p_b(X_b | A_b, Z),      X_b the features of block b,
 
 so sites, statistics, parameters and bounds are those of the block's likelihood. The rows of a block
-follow one another in the model, and tiles end where blocks do, so every tile has one likelihood.
+are consecutive in the model, and tiles end where blocks do, so every tile has one likelihood.
 
-Blocks with an intercept (Gaussian) and blocks without one can stand side by side: rows without one
-have it held at zero by a prior of precision `NO_INTERCEPT`.
+Blocks with an intercept (Gaussian) and blocks without one can be combined: rows without one have it
+fixed at zero by a prior of precision `NO_INTERCEPT`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class BlockObserved(Observed):
 
     @cached_property
     def block_ends(self) -> tuple[int, ...]:
-        """The row behind the last one of each block."""
+        """The row after the last one of each block."""
         return tuple(np.cumsum([part.shape[0] for part in self.parts]).tolist())
 
     def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
@@ -82,11 +82,11 @@ class BlockObserved(Observed):
         return tiles[0] if len(tiles) == 1 else np.vstack(tiles)
 
     def moved(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> BlockObserved:
-        """The same observations, their arrays replaced by what ``keep`` makes of them."""
+        """The same observations, with ``keep`` applied to their arrays."""
         return BlockObserved(tuple(part.moved(keep) for part in self.parts))
 
     def content(self, rows: slice) -> bytes:
-        """What tells the observations of some rows from others."""
+        """Content that identifies the observations of some rows."""
         found = _within(self.block_ends, rows)
         return b"".join(self.parts[block].content(local) for block, local in found)
 
@@ -125,7 +125,7 @@ class BlockParams(RowArrays):
     """Parameters of the rows of all blocks."""
 
     parts: tuple[Any, ...]
-    ends: tuple[int, ...]  # the row behind the last one of each block
+    ends: tuple[int, ...]  # the row after the last one of each block
 
     def take(self, rows: Index) -> Any:
         """Parameters of a tile, or copies of all."""
@@ -159,7 +159,7 @@ class BlockParams(RowArrays):
         return replace(draws[-1], parts=tuple(type(one[0]).pool(one) for one in blocks))
 
     def named(self) -> dict[str, NDArray[Any]]:
-        """What draws are reported by, with NaN in the rows of other blocks."""
+        """Reported arrays of a draw, with NaN in the rows of other blocks."""
         whole: dict[str, NDArray[Any]] = {}
         starts = (0, *self.ends[:-1])
         for part, start, end in zip(self.parts, starts, self.ends, strict=True):
@@ -173,7 +173,7 @@ class BlockParams(RowArrays):
         return whole
 
     def copy(self) -> Self:
-        """Parameters with arrays of their own, as a posterior keeps them."""
+        """Parameters with separate arrays, as stored in a posterior."""
         return replace(self, parts=tuple(part.copy() for part in self.parts))
 
 
@@ -201,7 +201,7 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
     parameters: ClassVar[type[RowArrays]] = BlockParams
 
     def _values(self) -> dict[str, Any]:
-        """Names, likelihoods and runs, these in one line: blocks of a table may alternate."""
+        """Names, likelihoods and runs, in one line since blocks of a table may alternate."""
         return {
             "names": list(self.names),
             "parts": [part.to_dict() for part in self.parts],
@@ -271,7 +271,7 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         return replace(self, runs=runs)
 
     def for_coding(self, coding: Any) -> LikelihoodByBlock:
-        """The likelihoods that belong to the features that vary."""
+        """The likelihoods of the features that vary."""
         parts = zip(self.parts, coding.parts, strict=True)
         return replace(self, parts=tuple(part.for_coding(one) for part, one in parts))
 
@@ -302,12 +302,12 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
-        """Whether all blocks code sparse tables as they are."""
+        """Whether all blocks code sparse tables without densifying."""
         return all(part.takes_sparse for part in self.parts)
 
     @property
     def uses_values(self) -> bool:  # type: ignore[override]
-        """Whether values count in any block, and not their order alone."""
+        """Whether any block uses values, not only their order."""
         return any(part.uses_values for part in self.parts)
 
     @property
@@ -378,7 +378,7 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         return BlockParams(tuple(part.start(*given) for part, *given in found), ends)
 
     def noise_variance(self, params: BlockParams) -> Floats:
-        """Variance of what w leaves unexplained, shape (d,)."""
+        """Variance not explained by w, shape (d,)."""
         parts = zip(self.parts, params.parts, strict=True)
         return np.concatenate([part.noise_variance(one) for part, one in parts])
 
@@ -388,7 +388,7 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         return np.repeat(each, np.diff((0, *params.ends)))
 
     def prepare(self, observed: Observed, rows: Normal, params: BlockParams) -> BlockParams:
-        """Parameters with what only a fit needs."""
+        """Parameters with the state that only a fit needs."""
         assert isinstance(observed, BlockObserved)
         starts = (0, *params.ends[:-1])
         parts = [
@@ -407,14 +407,14 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         return replace(tile.params, part=found)
 
     def read(self, observed: Observed, rows: slice, samples: Index, params: Any) -> NDArray[Any]:
-        """What a tile holds of the observations."""
+        """Content of a tile of observations."""
         assert isinstance(observed, BlockObserved)
         block, local = _one(observed.block_ends, rows)
         found = self.parts[block].read(observed.parts[block], local, samples, params.part)
         return np.asarray(found)
 
     def _own(self, tile: Tile) -> Tile:
-        """A tile as the likelihood of its block sees it."""
+        """A tile for the likelihood of its block."""
         return tile._replace(params=tile.params.part)
 
     def terms(self, tile: Tile) -> tuple[Sites, Floats]:
@@ -468,7 +468,7 @@ class LikelihoodByBlock(DataLikelihood[BlockParams]):
         return float(sum(part.params_bound(one) for part, one in parts))
 
     def location(self, params: BlockParams, n_rows: int) -> Location | None:
-        """How the rows of all blocks take up a shift; None if those of any block cannot."""
+        """How the rows of all blocks absorb a shift; None if those of any block cannot."""
         parts = zip(self.parts, params.parts, np.diff((0, *params.ends)), strict=True)
         found = [part.location(one, int(n)) for part, one, n in parts]
         known = [one for one in found if one is not None]

@@ -1,12 +1,11 @@
 """Levels of a feature: the coding that the rank and ordinal likelihoods share.
 
 A feature is cut at observed values c_i1 < ... < c_iJ and enters as ``code = #{j : c_ij < x}``, one
-byte an entry, 255 where missing (`rankfactor.kernels.codes`). A fitted model codes new samples
-against the same cuts: these observed values, in increasing order, are all that it keeps of the
-table.
+byte per entry, 255 where missing (`rankfactor.kernels.codes`). A fitted model codes new samples
+with the same cuts: these observed values, in increasing order, are all that it stores of the table.
 
-A sparse table is coded without being made dense: the entries that it does not store are zeros,
-values like any other, so ties at zero are one level. A stored NaN is a missing value.
+A sparse table is coded without densifying: entries that are not stored are zeros, which are
+ordinary values, so ties at zero are one level. A stored NaN is a missing value.
 """
 
 from collections.abc import Mapping
@@ -43,7 +42,7 @@ class Cuts:
     def learn(cls, values: Any, max_cuts: int, few: Mapping[int, Floats] | None = None) -> Self:
         """Cuts of every feature that varies in an array or a CSC matrix (samples, features).
 
-        ``few`` has all values of some columns, of which the table has those of some samples.
+        ``few`` has all values of some columns, if the table contains only some samples.
         """
         n_samples, n_features = values.shape
         if issparse(values):
@@ -76,8 +75,8 @@ class Cuts:
 def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
     """Cuts of one feature: observed values that have a larger one.
 
-    All of them if there are at most ``max_cuts``, else those nearest to equally spaced quantiles.
-    There are ``n_zeros`` zeros beside the values given.
+    All of them if there are at most ``max_cuts``, otherwise those nearest to equally spaced
+    quantiles. There are ``n_zeros`` further zeros.
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     if n_zeros:
@@ -94,12 +93,12 @@ def choose_cuts(column: Floats, max_cuts: int, n_zeros: int = 0) -> Floats:
 
 
 def cuts_in_use(width: int, n_cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of ``width`` columns a row of so many cuts uses, shape (d, width)."""
+    """Which of ``width`` columns are used by rows with these numbers of cuts, shape (d, width)."""
     return np.asarray(np.arange(width) < n_cuts[:, None])
 
 
 def cut_location(precision: float, points: Floats, n_cuts: NDArray[np.int64]) -> Location:
-    """How cut points (d, J), zero where unused, of a normal prior take up a shift."""
+    """How cut points (d, J), zero where unused, with a normal prior absorb a shift."""
     pull = np.asarray(precision * points.sum(axis=1), np.float64)
     return Location(np.asarray(precision * n_cuts, np.float64), pull, np.ones(len(points), bool))
 
@@ -118,12 +117,12 @@ def mean_noise(count: Floats, weight: Floats) -> Floats:
 
 
 class CutLikelihood(DataLikelihood[Params]):
-    """Base of likelihoods that see a feature through its cuts.
+    """Base of likelihoods that use a feature through its cuts.
 
     Attributes
     ----------
     cuts_field : str
-        The hyper-parameter that says how many cuts a feature has at most.
+        The hyper-parameter with the maximum number of cuts per feature.
     """
 
     coding: ClassVar[type[Cuts]] = Cuts
@@ -132,7 +131,7 @@ class CutLikelihood(DataLikelihood[Params]):
 
     @property
     def most_cuts(self) -> int:
-        """Most cuts of a feature."""
+        """Maximum number of cuts per feature."""
         return int(getattr(self, self.cuts_field))
 
     def __post_init__(self) -> None:
@@ -149,7 +148,7 @@ class CutLikelihood(DataLikelihood[Params]):
         counts = level_counts(codes, self.most_cuts + 1)
         share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         middle = np.cumsum(share, axis=1) - 0.5 * share
-        # A level without training samples lies at its place between the others.
+        # A level without training samples is placed between its neighbours.
         table = ndtri(np.clip(middle, 1e-6, 1 - 1e-6))
         table -= (share * table).sum(axis=1, keepdims=True)
         spread = np.sqrt((share * table**2).sum(axis=1, keepdims=True))

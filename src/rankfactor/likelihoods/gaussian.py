@@ -67,7 +67,7 @@ class Noise(RowArrays):
         return cls.of(mean**2 / variance, mean / variance)
 
     def draw(self, stream: Stream, first: int = 0) -> Noise:
-        """One draw of every precision, beside the law that it comes from."""
+        """One draw of every precision, together with its distribution."""
         drawn = self.law.draw(stream, first)
         return Noise(self.shape, self.rate, drawn, np.log(drawn))
 
@@ -114,7 +114,7 @@ class Standardised(Observed):
         return np.ascontiguousarray(scaled.T, dtype=np.float64)
 
     def moved(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> Standardised:
-        """The same observations, their values replaced by what ``keep`` makes of them."""
+        """The same observations, with ``keep`` applied to their values."""
         by = self.scaling
         values = keep(self.values[:, by.columns])
         return Standardised(values, replace(by, columns=np.arange(len(by.columns))))
@@ -133,7 +133,7 @@ class Scaling:
         """Mean and standard deviation of every feature that varies in a table."""
         n_columns = values.shape[1]
         centre, scale = np.zeros(n_columns), np.zeros(n_columns)
-        for i in range(n_columns):  # a column at a time: no array of the table's size
+        for i in range(n_columns):  # column by column, to avoid an array of the table's size
             column = values[:, i]
             column = column[~np.isnan(column)]
             if column.size and column.min() < column.max():
@@ -151,7 +151,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class StandardisedLikelihood(DataLikelihood[Noise]):
-    """Base of likelihoods of standardised values with a mean and a noise precision a feature."""
+    """Base of likelihoods of standardised values with a mean and a noise precision per feature."""
 
     shape: float = 1e-2
     rate: float = 1e-2
@@ -170,7 +170,7 @@ class StandardisedLikelihood(DataLikelihood[Noise]):
         return Mapped(observed, lambda _, tile: np.nan_to_num(tile, nan=0.0))
 
     def start(self, coding: Scaling, observed: Observed, loadings: Floats) -> Noise:
-        """Noise that the loadings leave of a unit variance."""
+        """Noise precision given unit variance and the loadings."""
         left = np.clip(1.0 - (loadings**2).sum(axis=1), 0.05, 1.0)
         return Noise.of(np.ones(len(loadings)), left)
 
@@ -179,7 +179,7 @@ class StandardisedLikelihood(DataLikelihood[Noise]):
         return np.asarray(1.0 / params.precision)
 
     def residuals(self, statistics: Statistics, rows: Normal) -> Floats:
-        """Sum over samples of E[(x - w)^2], with its weights if there are any, shape (rows,)."""
+        """Sum over samples of E[(x - w)^2], weighted if there are weights, shape (rows,)."""
         return statistics["residuals"]
 
     def update(self, statistics: Statistics, rows: Normal, params: Noise) -> Noise:
@@ -190,7 +190,7 @@ class StandardisedLikelihood(DataLikelihood[Noise]):
         )
 
     def system(self, statistics: Statistics, params: Noise) -> tuple[Floats, Floats]:
-        """Packed precision (rows, P) and shift (rows, K), of statistics for unit precision."""
+        """Packed precision (rows, P) and shift (rows, K), from statistics for unit precision."""
         t = params.precision[:, None]
         return t * statistics["second"], t * statistics["shift"]
 

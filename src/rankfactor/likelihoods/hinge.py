@@ -9,7 +9,7 @@ where E u = 0); site tau = E[1/lam], rho = y (1 + E[1/lam]); the term's whole pa
 -(E[u] + sqrt(E[u^2])). A weight c raises the pseudo-likelihood to the power c, which multiplies
 tau, rho and the bound by c. Gibbs: 1/lam ~ IG(1/(c |u|), 1) and tau = c^2 / lam.
 
-Where f itself is uncertain, f ~ N(m, v), with g = y f, nu = y m and s = sqrt(v), the two sides of
+If f itself is uncertain, f ~ N(m, v), with g = y f, nu = y m and s = sqrt(v), the two sides of
 the hinge integrate to
 
     E[exp(-2 c max(0, 1 - g))] = A + B,    A = Phi(a),    a = (nu - 1) / s,

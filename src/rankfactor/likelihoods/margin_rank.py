@@ -1,38 +1,38 @@
-"""Max-margin rank likelihood: every sample meets every cut.
+"""Max-margin rank likelihood: one hinge for every sample and cut.
 
 Feature i has cuts c_i1 < ... < c_iJ at observed values, each with a latent cut point b_ij, and
 
     L = prod_n prod_j exp(-2 max(0, u_inj)),   u_inj = eps_i - s_inj (w_in - b_ij),
 
-s = +1 where x_in > c_ij and -1 elsewhere. The constraint set is that of the paper's eq. (6),
-w_n < w_n' - eps whenever x_n < x_n'; with one latent point per cut, in place of bounds that move
-with the rows they depend on, all updates are those of one joint density and the bound is monotone
-(the printed updates diverge or collapse).
+s = +1 where x_in > c_ij and -1 elsewhere. The constraint set is that of the paper's eq. (6), w_n <
+w_n' - eps whenever x_n < x_n'. With one latent point per cut, instead of bounds that move with the
+rows they depend on, all updates belong to one joint density and the bound is monotone (the printed
+updates diverge or collapse).
 
 Mean field (`rankfactor.kernels.sites`): E[1/lam] = E[u^2]^(-1/2), and for a cut point under the
 prior b ~ N(0, 1/cut_precision), precision cut_precision + sum_n E[1/lam] and shift sum_n (
 E[1/lam] (w - s eps) - s ).
 
 Dividing w and b by eps_i shows that the margin is a temperature: eps_i J_i is the weight of a
-feature's whole likelihood, since the prior of its loadings is free to take up any scale. So that
-a feature of two levels weighs as much as one of a thousand, eps_i = margin x 32 / J_i: ``margin``
-is the margin of a feature with 32 cuts, and ``max_cuts`` is a matter of resolution only
+feature's whole likelihood, since the prior of its loadings can adapt to any scale. To give a
+feature of two levels the same weight as one of a thousand, eps_i = margin x 32 / J_i: ``margin`` is
+the margin of a feature with 32 cuts, and ``max_cuts`` only sets the resolution
 (docs/notes/decisions.md).
 
-The margin may be inferred, one to a feature, under eps_i ~ Gamma(shape, rate_i) with the mean that
-it would have if it were fixed. Given lam a term of the likelihood is normal in eps, so that
+The margin may be inferred, one per feature, under eps_i ~ Gamma(shape, rate_i) with the mean of the
+fixed margin. Given lam a term of the likelihood is normal in eps, so that
 
     q(eps_i) prop. eps^(shape-1) exp( -T eps^2 / 2 + (h - rate_i) eps ),
     T = sum_nj E[1/lam],    h = sum_nj ( E[1/lam] s (w - b) - 1 ),
 
-and Var(eps) joins the variances in E[u^2]. The paper calls the Gamma prior conjugate; the law is a
-`ModifiedHalfNormal`, for shape 1 a normal kept to eps > 0. Shapes below 1 are refused: their
-density has a pole at 0. A temperature is nothing that a likelihood without a normaliser can tell:
-every factor exp(-2 max(0, u)) rises as eps falls, so only the prior holds the margin up
-(docs/notes/decisions.md).
+and Var(eps) joins the variances in E[u^2]. The paper calls the Gamma prior conjugate; the
+distribution is a `ModifiedHalfNormal`, for shape 1 a normal truncated to eps > 0. Shapes below 1
+are refused: their density has a pole at 0. A likelihood without a normaliser does not identify a
+temperature: every factor exp(-2 max(0, u)) increases as eps decreases, so only the prior keeps the
+margin away from zero (docs/notes/decisions.md).
 
-The data enter through one-byte codes only, so a fitted model codes new samples against its cuts.
-These observed values are all that it keeps of the table.
+The data enter only through one-byte codes, so a fitted model codes new samples with its cuts. These
+observed values are all that it stores of the table.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ from rankfactor.likelihoods.coding import (
 from rankfactor.likelihoods.hinge import Hinge
 from rankfactor.typing import Floats
 
-# Weight of a table of few features, features x margin, and the largest margin for it.
+# Features x margin kept for tables of few features, and the largest margin.
 LEAST_WEIGHT, USUAL, LARGEST = 2.0, 0.05, 0.2
 # The number of cuts at which a feature's margin is `MarginRank.margin` itself.
 REFERENCE_CUTS = 32
@@ -109,7 +109,7 @@ class CutPoints(RowArrays):
     public_names: ClassVar[dict[str, str] | None] = {"mean": "cut_points"}
 
     def __post_init__(self) -> None:
-        """Margins without a law of their own are certain."""
+        """Margins without a distribution are fixed."""
         for name in ("margin_variance", "margin_bound"):
             if getattr(self, name).shape != self.margin.shape:
                 object.__setattr__(self, name, np.zeros(self.margin.shape))
@@ -125,7 +125,7 @@ class CutPoints(RowArrays):
         values = np.array([one.mean for one in draws])
         margins = np.array([one.margin for one in draws])
         noise = np.mean([one.noise for one in draws], axis=0)
-        # A fixed margin is the same in all draws, but their mean may differ from it by rounding.
+        # A fixed margin is equal in all draws, but their mean may differ from it by rounding.
         fixed = (margins == margins[0]).all(axis=0)
         return cls(
             values.mean(axis=0),
@@ -139,8 +139,8 @@ class CutPoints(RowArrays):
     def draw(self, stream: Stream, first: int = 0) -> CutPoints:
         """One draw of every cut point and margin, as laws without variance.
 
-        An uncertain margin is drawn from the Gamma law of its mean and variance, which is good
-        enough for where a chain begins; the chain itself draws from the conditional.
+        An uncertain margin is drawn from the Gamma distribution of its mean and variance, which
+        suffices for the start of a chain; the chain itself draws from the conditional.
         """
         width = self.mean.shape[1]
         law = Normal(self.mean.reshape(-1, 1), self.variance.reshape(-1, 1), np.zeros(0))
@@ -154,11 +154,11 @@ class CutPoints(RowArrays):
 
 
 def margin_for(n_features: int) -> float:
-    """Margin for a table of so many features.
+    """Margin for a table with this number of features.
 
-    What a table says of a sample's scores grows as features x margin, what the prior says is
-    fixed. With few features the prior wins, and factors that tell classes are switched off; so
-    below 40 features the margin rises to keep the product at 2, but not beyond 0.2
+    The information of a table on a sample's scores grows as features x margin, that of the prior is
+    fixed. With few features the prior dominates, and factors that separate classes are switched
+    off; so below 40 features the margin rises to keep the product at 2, but not beyond 0.2
     (docs/notes/decisions.md).
     """
     return min(max(LEAST_WEIGHT / max(n_features, 1), USUAL), LARGEST)
@@ -171,20 +171,21 @@ class MarginRank(CutLikelihood[CutPoints]):
     Attributes
     ----------
     margin : float or "auto"
-        The margin of a feature with 32 cuts; one with J cuts has ``32 / J`` times as much. Where
+        The margin of a feature with 32 cuts; one with J cuts has ``32 / J`` times as much. If
         margins are inferred, their prior mean. "auto" depends on the number of features
         (`margin_for`).
     max_cuts : int
-        Most cuts of a feature, at most 254: a finer or coarser view of the ranks.
+        Maximum number of cuts per feature, up to 254: the resolution of ranks.
     cut_precision : float
         Prior precision of a cut point.
     margin_shape : float or None
-        None keeps the margins fixed; a number of at least 1 infers one to a feature, under a Gamma
-        prior of that shape. Shape 1 says next to nothing; the larger, the nearer to ``margin``.
+        None keeps the margins fixed; a number of at least 1 infers one per feature, under a Gamma
+        prior of that shape. Shape 1 is almost uninformative; larger shapes stay closer to
+        ``margin``.
     double : bool
-        Whether to work in double precision throughout, which takes about three times as long and
-        is for checking: cut points, sums over samples and the encoding of samples are in double
-        precision in any case.
+        Whether to use double precision throughout, which takes about three times as long and is for
+        checking: cut points, sums over samples and the encoding of samples always use double
+        precision.
     """
 
     margin: float | str = USUAL
@@ -223,7 +224,7 @@ class MarginRank(CutLikelihood[CutPoints]):
         return self.margin_shape is None
 
     def for_coding(self, coding: Coding) -> Self:
-        """The likelihood with the margin for so many features, where it is "auto"."""
+        """The likelihood with an "auto" margin resolved for the number of features."""
         if self.margin != "auto":
             return self
         return replace(self, margin=margin_for(len(coding.columns)))
@@ -238,13 +239,13 @@ class MarginRank(CutLikelihood[CutPoints]):
         mean = spread * ndtri(np.clip(below, 1e-3, 1 - 1e-3))
         margin = self._usual_margin(coding.n_cuts)
         noise = np.clip(1.0 - spread[:, 0] ** 2, 0.05, 1.0)
-        # An inferred margin begins at its prior.
+        # An inferred margin starts at its prior.
         shape = np.inf if self.margin_shape is None else self.margin_shape
         n_cuts, variance = coding.n_cuts.copy(), np.full_like(mean, 0.01)
         return CutPoints(mean, variance, n_cuts, margin, noise, margin**2 / shape)
 
     def _usual_margin(self, n_cuts: NDArray[np.int64]) -> Floats:
-        """Fixed margins, or prior means, of features with so many cuts."""
+        """Fixed margins, or prior means, of features with these numbers of cuts."""
         assert not isinstance(self.margin, str)
         return np.asarray(self.margin * REFERENCE_CUTS / n_cuts)
 
@@ -359,11 +360,11 @@ class MarginRank(CutLikelihood[CutPoints]):
         return statistics["second"], shift
 
     def location(self, params: CutPoints, n_rows: int) -> Location:
-        """Cut points take up a shift, under their normal prior."""
+        """Cut points absorb a shift, under their normal prior."""
         return cut_location(self.cut_precision, params.mean, params.n_cuts)
 
     def shifted(self, params: CutPoints, shift: Floats) -> CutPoints:
-        """The cut points in use, all moved alike."""
+        """The cut points in use, shifted."""
         return replace(params, mean=params.mean + shift[:, None] * params.used)
 
     def has_scale(self, params: CutPoints) -> bool:
@@ -408,7 +409,7 @@ class MarginRank(CutLikelihood[CutPoints]):
 
 
 def _given(tile: Tile, *more: Any) -> tuple[Any, ...]:
-    """A tile with its cut points and margins as the kernels take them, in the precision of w."""
+    """A tile with its cut points and margins for the kernels, in the precision of w."""
     params, kind = tile.params, tile.w.dtype
     # A margin's variance adds to that of u just as a cut point's does.
     variance = params.variance + params.margin_variance[:, None]

@@ -1,19 +1,18 @@
-r"""The max-margin rank likelihood as the paper prints it, for comparison only: use `MarginRank`.
+r"""The paper's printed max-margin rank likelihood, for comparison only: use `MarginRank`.
 
     L_i(w_n | others) = exp(-2 max(0, eps + w^l_n - w_n)) exp(-2 max(0, w_n + eps - w^u_n)),
 
-eqs. (6) to (8), w^l being the largest w of lower ranks and w^u the smallest of higher ones
-(``bounds="extremum"``), or those of the next lower and the next higher rank only (``"nearest"``).
-Both bounds are held while rows and scores that they depend on are updated, so the updates are the
-conditionals of no joint density. Samples at an end meet one hinge only, which drives them out, all
-others are drawn together: where many samples share an end, as pixels do, and w is too simple to
-keep the order, sd(w) grows without end (to the thousandfold in a hundred iterations, by extremum
-bounds); elsewhere it collapses.
-There is no evidence to bound: what is reported in the bound's place are the terms
--(E[u] + sqrt(E[u^2])) of the two hinges at the bounds as they stood.
+eqs. (6) to (8), with w^l the largest w of lower ranks and w^u the smallest of higher ones
+(``bounds="extremum"``), or only those of the next lower and the next higher rank (``"nearest"``).
+Both bounds are kept fixed while rows and scores that they depend on are updated, so the updates are
+not the conditionals of any joint density. Samples at an end have only one hinge, which drives them
+outwards, while all others are pulled together: if many samples share an end, as pixels do, and w is
+too simple to keep the order, sd(w) grows without end (a thousandfold in a hundred iterations, with
+extremum bounds); otherwise it collapses. There is no evidence to bound: the reported value consists
+of the terms -(E[u] + sqrt(E[u^2])) of the two hinges at the current bounds.
 
-Errata mended: a sample of the lowest or highest rank keeps its one hinge with its own +1 or -1 (the
-printed ones cancel for the others only); tau is 1/lam^l + 1/lam^u itself, not its inverse; and
+Errata corrected: a sample of the lowest or highest rank keeps its one hinge with its own +1 or -1
+(the printed ones cancel only for the others); tau is 1/lam^l + 1/lam^u itself, not its inverse; and
 E[1/lam] = E[u^2]^(-1/2), the variance of w inside:
 
     tau = E[1/lam^l] + E[1/lam^u],
@@ -21,7 +20,7 @@ E[1/lam] = E[u^2]^(-1/2), the variance of w inside:
 
 Ranks are those of at most 255 levels of a feature (`rankfactor.likelihoods.coding`), each with its
 two bounds, so new samples are coded as for `MarginRank` and only the cuts are kept. Ties, and
-values merged into a level, are free among themselves.
+values merged into a level, have no constraint among themselves.
 """
 
 import warnings
@@ -42,13 +41,13 @@ from rankfactor.likelihoods.hinge import augmented
 from rankfactor.likelihoods.ordinal_probit import start_cut_points
 from rankfactor.typing import Floats
 
-# How many times larger or smaller than at its start sd(w) is when it is reported.
+# Factor of growth or shrinkage of sd(w) at which a warning is given.
 _FAR = 10.0
 
 
 @dataclass(frozen=True)
 class NeighbourBounds(RowArrays):
-    """Bounds of every level, and what is known of sd(w)."""
+    """Bounds of every level, and the history of sd(w)."""
 
     low: Floats  # (d, J + 1), -inf for the lowest level
     high: Floats  # (d, J + 1), inf for the highest level
@@ -71,7 +70,7 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
     bounds : {"extremum", "nearest"}
         Bounds at the extremes of all lower and higher ranks, or of the neighbouring ones.
     table_cuts : int
-        Most cuts of a feature, at most 254; a feature of more levels has neighbours merged.
+        Maximum number of cuts per feature, up to 254; with more levels, neighbours are merged.
     """
 
     margin: float = 0.05
@@ -93,7 +92,7 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
             raise InputError(f"bounds must be 'extremum' or 'nearest', not {self.bounds!r}.")
 
     def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> NeighbourBounds:
-        """Bounds at normal quantiles; the first step puts them where w has them."""
+        """Bounds at normal quantiles; the first step moves them to those of w."""
         h = start_cut_points(coding, observed, loadings)
         low, high = _between_levels(h, h)
         high[np.arange(high.shape[1]) >= coding.n_cuts[:, None]] = np.inf
@@ -105,7 +104,7 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
         return params.noise
 
     def prepare(self, observed: Observed, rows: Normal, params: NeighbourBounds) -> NeighbourBounds:
-        """Warn, once a fit, when the root mean square of w has left its start far behind."""
+        """Warn once per fit if the root mean square of w is far from its start."""
         now, first = (float(np.sqrt(np.mean(x**2))) for x in (params.spread, params.first_spread))
         if first == 0 or params.reported.any() or first / _FAR < now < first * _FAR:
             return params
@@ -164,7 +163,7 @@ class NeighbourRank(CutLikelihood[NeighbourBounds]):
     def update(
         self, statistics: Statistics, rows: Normal, params: NeighbourBounds
     ) -> NeighbourBounds:
-        """The noise; bounds wait for `refresh`."""
+        """The noise; bounds are updated by `refresh`."""
         return replace(params, noise=mean_noise(statistics["count"], statistics["weight"]))
 
 

@@ -4,34 +4,34 @@ r"""Ordinal probit: a latent normal falls between the cut points of the observed
 
 with h_0 = -inf, h_{J+1} = inf and the levels of `rankfactor.likelihoods.coding`. The cut points
 have the prior p(h) prop. N(0, 1/cut_precision) on increasing sequences, and are point estimates in
-mean field; they do the work of an intercept, and the unit noise sets the scale.
+mean field; they replace an intercept, and the unit noise sets the scale.
 
 Mean field: q(w*) is the normal around m = E[w] truncated to its interval; site tau = 1,
 rho = E[w*]; the term's part of the bound is log(Phi(h_c - m) - Phi(h_{c-1} - m)) - Var(w)/2.
 
-**Cut points.** At fixed q(w*) no cut point can move: the interval is the support of q. Nor is there
-a quadratic minorant, since the curvature in an end of an interval of width D is about 1/D^2,
-unbounded (it is below 1 for half-lines only). So q is held in coordinates that move with the cut
-points: within its interval ``w* = (1 - v) h_{c-1} + v h_c`` with v in (0, 1), below all cuts
+**Cut points.** At fixed q(w*) no cut point can move: the interval is the support of q. There is
+also no quadratic minorant, since the curvature in an end of an interval of width D is about 1/D^2,
+unbounded (it is below 1 only for half-lines). So q is expressed in coordinates that move with the
+cut points: within its interval ``w* = (1 - v) h_{c-1} + v h_c`` with v in (0, 1), below all cuts
 ``w* = h_1 - e`` and above all ``w* = h_J + e`` with e > 0. In these the same joint density is
 
     log N(w*(v, h); w, 1) + log(h_c - h_{c-1}),
 
-the last term being the Jacobian of a bounded interval. Write w*_n = o_n + sum_j r_nj h_j, where r
-holds the 1 - v and v or a single 1, and o = -e, e or 0. The expected log density is then
+where the last term is the Jacobian of a bounded interval. Write w*_n = o_n + sum_j r_nj h_j, where
+r contains 1 - v and v or a single 1, and o = -e, e or 0. The expected log density is then
 
     -h^T T h / 2 + h . ( sum_n E[r_n] m_n - sum_n E[r_n o_n] ) + sum_j N_j log(h_{j+1} - h_j),
 
 concave in h, and jointly in h and m, with T = sum_n E[r_n r_n^T] tridiagonal and N_j the number of
 samples between cuts j and j + 1. Its coefficients are sums over samples, so cut points and
-rows are raised in turn without another pass over the data, and every step is an exact ascent of
+rows are updated in turn without another pass over the data, and every step is an exact ascent of
 the bound: P_i = sum_n E[z z^T], shift = sum_n E[o_n] z_n + sum_j h_j sum_n E[r_nj] z_n.
 
 **Gibbs sampling** draws w* and, in the same coordinates, the cut points given v and e: from the
-exponential of the expression above, with the drawn o and r for their expectations
-(`rankfactor.kernels.rank_draws`). A cut point then moves as far as the posterior is wide, about
+exponential of the expression above, with the drawn o and r instead of their expectations
+(`rankfactor.kernels.rank_draws`). A cut point then moves by the width of the posterior, about
 1/sqrt(N); given w* itself, as in Albert and Chib (1993), it would have to stay between two
-neighbours of N points, and move by about 1/N a sweep (Cowles 1996).
+neighbours of N points, and move by about 1/N per sweep (Cowles 1996).
 """
 
 from dataclasses import dataclass
@@ -113,7 +113,7 @@ class OrdinalProbit(LatentNormal[Thresholds]):
     Attributes
     ----------
     max_cuts : int
-        Most cuts of a feature, at most 254; a feature of more levels has neighbours merged.
+        Maximum number of cuts per feature, up to 254; with more levels, neighbours are merged.
     cut_precision : float
         Prior precision of a cut point.
     """
@@ -137,7 +137,7 @@ class OrdinalProbit(LatentNormal[Thresholds]):
         return Thresholds(start_cut_points(coding, observed, loadings), coding.n_cuts.copy())
 
     def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
-        """Sums over samples: what rows and cut points need to be raised in turn."""
+        """Sums over samples, from which rows and cut points are updated in turn."""
         given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts, columns.mean
         names = ("cross", "shift", "diagonal", "beside", "pull", "within", "squares", "bound")
         sums = dict(zip(names, ordinal_sites(*given, *tile.place)[2:], strict=True))
@@ -147,7 +147,7 @@ class OrdinalProbit(LatentNormal[Thresholds]):
     def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
         """Cut points given the rows."""
         diagonal, beside, linear, within = self._target(statistics, rows)
-        within = np.maximum(within, 1.0)  # a level that a part of the table lacks must not close
+        within = np.maximum(within, 1.0)  # a level without samples must not collapse
         h = raise_cut_points(params.h, params.n_cuts, diagonal, beside, linear, within)
         return Thresholds(h, params.n_cuts)
 
@@ -182,11 +182,11 @@ class OrdinalProbit(LatentNormal[Thresholds]):
         return statistics["second"], statistics["shift"] + pull
 
     def location(self, params: Thresholds, n_rows: int) -> Location:
-        """Cut points take up a shift, under their normal prior."""
+        """Cut points absorb a shift, under their normal prior."""
         return cut_location(self.cut_precision, params.h, params.n_cuts)
 
     def shifted(self, params: Thresholds, shift: Floats) -> Thresholds:
-        """The cut points in use, all moved alike."""
+        """The cut points in use, shifted."""
         return Thresholds(params.h + shift[:, None] * params.used, params.n_cuts)
 
     def has_scale(self, params: Thresholds) -> bool:
@@ -229,7 +229,7 @@ def start_cut_points(coding: Cuts, observed: Observed, loadings: Floats) -> Floa
     """Cut points (d, J) at the normal quantiles of w* under the starting loadings."""
     codes = observed.tile(slice(None), slice(None))
     width = coding.values.shape[1]
-    # Half a sample more in every level keeps the quantiles finite and apart.
+    # Adding half a sample to every level keeps the quantiles finite and distinct.
     counts = level_counts(codes, width + 1) + 0.5
     counts[np.arange(width + 1) > coding.n_cuts[:, None]] = 0.0
     below = np.cumsum(counts, axis=1)[:, :width] / counts.sum(axis=1, keepdims=True)

@@ -2,24 +2,24 @@ r"""Ordinary rank likelihood (Hoff 2007): latent normals in the order of the dat
 
     w*_in ~ N(w_in, 1)    subject to    w*_in < w*_in'  whenever  x_in < x_in'
 
-Ties are free among themselves and a missing entry meets no constraint. The site of an observed
-entry is tau = 1, rho = w*_in; the paper's OR models.
+Ties have no constraint among themselves, nor do missing entries. The site of an observed entry is
+tau = 1, rho = w*_in; these are the paper's OR models.
 
 **Gibbs sampling** is exact: feature by feature, every w*_n from N(w_n, 1) between the largest w* of
 the next lower rank and the smallest of the next higher, then a shift and a scale of the feature's
 whole w* (`rankfactor.kernels.rank_draws`). What depends on all samples at once is drawn in
 `refresh`, once a sweep; the scores' step reads the w* of before.
 
-**Variational Bayes** is the paper's: w* takes its mean between bounds at its neighbours' means. By
-itself that crawls, since values move by no more than the distance of two neighbours an iteration:
-on 120 samples sd(w) was still on its way after 4,000. So shift and scale go to their modes, as
-they are drawn above; the same fit is then done in about a hundred. It is no coordinate ascent of
-one bound. What is reported in the bound's place is E[log N(w*; w, 1)] at these means: it settles as
-the fit does, but may fall, and models are not to be compared by it.
+**Variational Bayes** is the paper's: w* takes its mean between bounds at its neighbours' means.
+This alone is slow, since values move at most by the distance of two neighbours per iteration: on
+120 samples sd(w) was still changing after 4,000. So shift and scale go to the modes of the
+distributions above; the same fit then takes about a hundred. It is not a coordinate ascent of one
+bound. The reported value is E[log N(w*; w, 1)] at these means: it converges with the fit, but may
+decrease, and models must not be compared by it.
 
-**New samples** have no place among the training samples' w*. The table of cuts that codes them
-(`rankfactor.likelihoods.coding`) has, at each cut, a boundary h halfway between the w* on its two
-sides, and between these a new sample's w* is an `OrdinalProbit`'s. After a fit training samples are
+**New samples** have no w* among those of the training samples. The cuts that code them
+(`rankfactor.likelihoods.coding`) each have a boundary h halfway between the w* on its two sides,
+and between these a new sample's w* is that of an `OrdinalProbit`. After a fit training samples are
 encoded in the same way, so a posterior needs the cuts, not the table or its w*.
 
 **Memory.** Unlike the other likelihoods this one has state in every entry of the training table: w*
@@ -53,7 +53,7 @@ from rankfactor.typing import Floats, Index
 
 @dataclass(frozen=True)
 class RankedValues(ObservedArray):
-    """Codes of a table, and its values' ranks where they are asked for: by a fit only."""
+    """Codes of a table, and the ranks of its values, which only a fit needs."""
 
     values: Floats  # (samples, all columns), the table itself
     columns: NDArray[np.int64]  # (rows,)
@@ -69,7 +69,7 @@ class RankedValues(ObservedArray):
         return ranks
 
     def content(self, rows: slice) -> bytes:
-        """Codes and ranks: codes alone do not tell tables apart."""
+        """Codes and ranks: codes alone do not identify a table."""
         return super().content(rows) + self.ranks[rows].tobytes()
 
 
@@ -86,10 +86,10 @@ class RankTable(Cuts):
 class Boundaries(Thresholds):
     """Latent boundaries of every row and, during a fit, the training samples' latent values."""
 
-    latent: NDArray[np.float32]  # (d, N), NaN where missing; (d, 0) but during a fit
+    latent: NDArray[np.float32]  # (d, N), NaN where missing; (d, 0) except during a fit
 
     def copy(self) -> Self:
-        """Boundaries of their own, without the training samples' latent values."""
+        """Separate boundaries, without the training samples' latent values."""
         nothing = np.empty((len(self.h), 0), np.float32)
         return type(self)(self.h.copy(), self.n_cuts.copy(), nothing)
 
@@ -101,8 +101,8 @@ class OrdinaryRank(LatentNormal[Boundaries]):
     Attributes
     ----------
     table_cuts : int
-        Most cuts of a feature in the table that codes new samples, at most 254. Training uses
-        all ranks.
+        Maximum number of cuts per feature for coding new samples, up to 254. Training uses all
+        ranks.
     """
 
     table_cuts: int = 64
@@ -122,7 +122,7 @@ class OrdinaryRank(LatentNormal[Boundaries]):
         return Boundaries(h, coding.n_cuts.copy(), np.empty((len(h), 0), np.float32))
 
     def prepare(self, observed: Observed, rows: Normal, params: Boundaries) -> Boundaries:
-        """Latent values at the normal quantiles of the ranks, where there are none yet."""
+        """Latent values at the normal quantiles of the ranks, if there are none yet."""
         assert isinstance(observed, RankedValues)
         if params.latent.shape == observed.shape:
             return params
@@ -142,7 +142,7 @@ class OrdinaryRank(LatentNormal[Boundaries]):
         latent = sweep_ranks(observed.ranks[rows], tile.w, params.latent, *tile.place[:2])
         width = params.h.shape[1]
         top, bottom = level_extremes(observed.array[rows], latent, width + 1)
-        # Halfway between the levels; those past n_cuts do not occur and give no number.
+        # Halfway between the levels; entries past n_cuts are unused.
         used = cuts_in_use(width, params.n_cuts)
         h = 0.5 * np.add(top[:, :-1], bottom[:, 1:], where=used, out=np.zeros(used.shape))
         return Boundaries(h, params.n_cuts, latent)
@@ -150,7 +150,7 @@ class OrdinaryRank(LatentNormal[Boundaries]):
     def read(
         self, observed: Observed, rows: slice, samples: Index, params: Boundaries
     ) -> NDArray[Any]:
-        """Latent values of training samples during a fit, else codes."""
+        """Latent values of training samples during a fit, otherwise codes."""
         if params.latent.shape[1]:
             return params.latent[:, samples]
         return observed.tile(rows, samples)
@@ -164,11 +164,11 @@ class OrdinaryRank(LatentNormal[Boundaries]):
         return Sites(seen.astype(np.float64), rho)
 
     def location(self, params: Boundaries, n_rows: int) -> Location:
-        """Latent values take up a shift, and nothing but w says where they are."""
+        """Latent values absorb a shift, since only w determines their location."""
         return cut_location(0.0, params.h, params.n_cuts)
 
     def shifted(self, params: Boundaries, shift: Floats) -> Boundaries:
-        """Latent values and the boundaries in use, all moved alike."""
+        """Latent values and the boundaries in use, shifted."""
         latent = params.latent + shift[:, None].astype(np.float32)
         return replace(params, h=params.h + shift[:, None] * params.used, latent=latent)
 

@@ -4,19 +4,19 @@ Mean field: f* is a one-sided normal around E[f]; site tau = 1, rho = E[f*]; the
 bound is log Phi(y E[f]) - Var(f)/2. A weight c multiplies tau, rho and the bound: the likelihood is
 ``Phi(y f)^c``, c observations of the same label.
 
-Gibbs, with m the whole number next above c and delta = m - c, writes u = y f and
+Gibbs, with m the smallest integer not below c and delta = m - c, writes u = y f and
 
     Phi(u)^c = Phi(u)^m (1 - Phi(-u))^-delta
              = sum_k  Gamma(delta + k) / (Gamma(delta) k!)  Phi(u)^m Phi(-u)^k.
 
-So k is drawn from its law given f, the negative binomial ``Poisson(g Phi(-u) / Phi(u))`` with
-``g ~ Ga(delta, 1)``, then m values f* on the label's side and k on the other, and the site is
-tau = m + k, rho = their sum. A whole weight has delta = 0 and k = 0.
+So k is drawn from its distribution given f, the negative binomial ``Poisson(g Phi(-u) / Phi(u))``
+with ``g ~ Ga(delta, 1)``, then m values f* on the label's side and k on the other, and the site is
+tau = m + k, rho = their sum. An integer weight has delta = 0 and k = 0.
 
-The mean of k is ``delta Phi(-u) / Phi(u)``: less than one for labels on the right side, 43 delta at
-u = -2, 3e4 delta at u = -4. A chain therefore moves slowly past a sample that is far on the wrong
-side. No other augmentation could do without large tau: mixtures of ``exp(-tau f^2/2 + rho f)`` of
-bounded tau are analytic in all of the complex plane, and Phi^c is not, as Phi has zeros there.
+The mean of k is ``delta Phi(-u) / Phi(u)``: less than one for labels on the correct side, 43 delta
+at u = -2, 3e4 delta at u = -4. A chain therefore moves slowly past a sample that is far on the
+wrong side. No other augmentation can avoid large tau: mixtures of ``exp(-tau f^2/2 + rho f)`` with
+bounded tau are analytic in the whole complex plane, and Phi^c is not, since Phi has zeros there.
 
 Where f itself is uncertain, f ~ N(m, v), a label of weight 1 has the probability
 ``Phi(y m / sqrt(1 + v))``: f* ~ N(m, 1 + v) on the label's side. Other weights have no closed form.
@@ -36,7 +36,7 @@ from rankfactor.laws.truncated_normal import OneSidedNormal
 from rankfactor.likelihoods.base import Chance, LabelLikelihood, Sites
 from rankfactor.typing import Floats
 
-# Odds beyond these (u < -8) would freeze f for good; nothing is lost by such a bound.
+# Larger odds (u < -8) would freeze f; the bound has no effect otherwise.
 _LARGEST_ODDS = 1e15
 
 
@@ -59,7 +59,7 @@ class Probit(LabelLikelihood):
         whole = np.ceil(weight)
 
         def draw(i: int, stream: Stream, first: int) -> Floats:
-            # As many observations of the label as its weight says, each with an f* of its own.
+            # As many observations of the label as its weight, each with its own f*.
             law = OneSidedNormal(f[i], y[i])
             total = np.zeros_like(f[i])
             for q in range(int(whole[i].max(initial=0))):
@@ -75,7 +75,7 @@ class Probit(LabelLikelihood):
         return np.asarray(ndtr(f / np.sqrt(1.0 + var_f)))
 
     def evidence_kind(self, signed: Floats) -> int | None:
-        """The kernel of Phi(y m / sqrt(1 + v)), where all labels weigh 1."""
+        """The kernel of Phi(y m / sqrt(1 + v)), if all labels have weight 1."""
         weight = np.abs(signed)
         return PROBIT if ((weight == 0.0) | (weight == 1.0)).all() else None
 

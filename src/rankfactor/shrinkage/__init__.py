@@ -1,4 +1,4 @@
-"""Shrinkage priors of loadings and coefficients; one with a `name` is known once it is defined."""
+"""Shrinkage priors of loadings and coefficients; a class with a `name` registers itself."""
 
 from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage
 

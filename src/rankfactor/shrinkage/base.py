@@ -1,15 +1,15 @@
-"""What every shrinkage prior provides.
+"""Base classes of the shrinkage priors.
 
 A prior gives the entries of a view's rows independent normals of uncertain scale,
 ``a_ik ~ N(0, xi_ik)``; inference needs E[1/xi] for the rows and updates the scales from E[a^2].
 
 The Gibbs sampler also stretches rows: it multiplies column k by ``sqrt(u_k)``, which changes the
 unit of a factor (`rankfactor.engine.expansion`), or row r by ``sqrt(u_r)``, which changes the scale
-of a decision (`rankfactor.engine.label_rows`). The scales may move along. The prior's part in the
-law of u is its density at the new rows and scales, Jacobian included, which has the form of
-`Stretch` for all priors here.
+of a decision (`rankfactor.engine.label_rows`). The scales may move along. The prior's contribution
+to the density of u is its density at the new rows and scales, including the Jacobian, which has the
+form of `Stretch` for all priors here.
 
-It rotates the factors as well (`rankfactor.engine.axes`), which only the priors notice. They are
+It also rotates the factors (`rankfactor.engine.axes`), which only affects the priors. They are
 compared with the scales of single entries integrated out (`Shrinkage.marginal`), because given
 these scales hardly any rotation would be accepted.
 """
@@ -32,12 +32,12 @@ class Stretch(NamedTuple):
     """``power log u - rate u - inverse / u``: log density of u with respect to du/u."""
 
     power: float
-    rate: Floats  # (K,), or (rows,) where rows are stretched
+    rate: Floats  # (K,), or (rows,) if rows are stretched
     inverse: Floats  # the same shape
 
 
 class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
-    """Base of all shrinkage priors; the learned scales travel in a state of the prior's own.
+    """Base of all shrinkage priors; the learned scales are in a separate state.
 
     Attributes
     ----------
@@ -59,15 +59,15 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
 
     @property
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
-        """The scales that a sampler keeps of every draw, by name, with their dimensions.
+        """The scales stored for every draw, by name, with their dimensions.
 
-        A dimension is ``"row"`` or ``"factor"``, in this order; none of both is a single number.
+        A dimension is ``"row"`` or ``"factor"``, in this order; without both, a single number.
         """
         return {}
 
     @property
     def kept_powers(self) -> dict[str, int]:
-        """The power of a factor's unit by which each of them changes, where rows are in that unit.
+        """The power of a factor's unit by which each of them changes.
 
         Loadings change by the first power, their variances by the second.
         """
@@ -79,7 +79,7 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
 
     @abstractmethod
     def start(self, n_rows: int, n_factors: int) -> Scales:
-        """Scales before anything is known."""
+        """Initial scales."""
 
     @abstractmethod
     def update(self, scales: Scales, squares: Floats, stream: Stream | None = None) -> Scales:
@@ -94,28 +94,28 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
         """E[log p(a, scales)] - E[log q(scales)] at the squares of the last `update`."""
 
     def unit(self, scales: Scales) -> Floats:
-        """Units of E[a^2] in which `profile` takes it, shape (rows, K): here, the precisions."""
+        """Units of E[a^2] for `profile`, shape (rows, K): here the precisions."""
         return self.precision(scales)
 
     def profile(self, ratio: Floats) -> Floats:
         """Largest bound of an entry, up to a constant, at E[a^2] in its `unit`.
 
-        The largest over the laws of the scales that belong to the entry alone, at given laws of all
-        others; here none does. Rotations of the factors raise the sum of these values
+        The maximum over the distributions of the scales that belong to the entry alone, given those
+        of all others; here there are none. Rotations of the factors raise the sum of these values
         (`rankfactor.steps.rotation`).
         """
         return -0.5 * ratio
 
     def marginal_unit(self, scales: Scales) -> Floats:
-        """Units of a^2 in which `marginal` takes it, shape (rows, K); here, the precisions."""
+        """Units of a^2 for `marginal`, shape (rows, K); here the precisions."""
         return self.precision(scales)
 
     def marginal(self, ratio: Floats) -> Floats:
         """Log density of an entry at a^2 in its `marginal_unit`, up to a constant.
 
-        A prior may integrate the scales that belong to the entry alone out of it if its `update`
-        draws these scales from their law given the rows, whatever they were before. Here nothing is
-        integrated out.
+        A prior may integrate out the scales that belong to the entry alone if its `update` draws
+        these scales from their conditional given the rows, independently of their previous values.
+        Here nothing is integrated out.
         """
         return -0.5 * ratio
 
@@ -125,10 +125,10 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
         return 0.0
 
     def stretch(self, scales: Scales, squares: Floats, axis: int = 0) -> Stretch:
-        """Density of u at certain scales and rows, the squares of which are given.
+        """Density of u at fixed scales and rows, given the squares of the rows.
 
-        Axis 0 stretches columns, axis 1 rows. Here the scales stay as they are; a prior that moves
-        its scales with the rows, which allows for longer steps, overrides this and `stretched`
+        Axis 0 stretches columns, axis 1 rows. Here the scales stay unchanged; a prior that moves
+        its scales with the rows, which allows longer steps, overrides this and `stretched`
         together.
         """
         rate = 0.5 * (self.precision(scales) * squares).sum(axis=axis)
@@ -140,13 +140,13 @@ class Shrinkage(Part, ABC, Generic[Scales], family="shrinkage prior"):
 
 
 class ScopedShrinkage(Shrinkage[Scales]):
-    """Base of priors by positive numbers, and by what their scales belong to: factors or rows."""
+    """Base of priors with positive hyper-parameters and a scope: factors or rows."""
 
     scope: str
     scopes: ClassVar[tuple[str, ...]] = ("factor", "row")
 
     def __post_init__(self) -> None:
-        """Refuse a prior that is none."""
+        """Refuse invalid hyper-parameters."""
         kind = type(self).__name__
         for one in fields(self):  # type: ignore[arg-type]
             if one.name != "scope" and getattr(self, one.name) is not None:

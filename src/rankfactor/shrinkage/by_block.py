@@ -1,17 +1,17 @@
-"""A shrinkage prior of each block's own: the rows of a table that come from several sources.
+"""Separate shrinkage per block, for tables from several sources.
 
-Rows fall into blocks, such as transcripts and proteins, and every block has the base prior by
-itself:
+Rows belong to blocks, such as transcripts and proteins, and every block has the base prior
+separately:
 
     p(A, scales) = prod_b  p_base(A_b, scales_b),      A_b the rows of block b.
 
-So what rows share under the base (a factor's phi, alpha or tau) they share within their block only,
-and a factor can be switched off in one block and be in use in another, as in multi-omics factor
+So parameters that rows share under the base (a factor's phi, alpha or tau) are shared only within a
+block, and a factor can be switched off in one block and used in another, as in multi-omics factor
 analysis (Argelaguet et al. 2018). Expectations, draws and bounds are the base's, block by block;
 with one block they are the base's to the last bit.
 
-A factor's unit belongs to all blocks (its scores are theirs together), so what the blocks add to
-its density (`rankfactor.shrinkage.base.Stretch`) is summed.
+A factor's unit belongs to all blocks (its scores are common), so the blocks' contributions to its
+density (`rankfactor.shrinkage.base.Stretch`) are summed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.shrinkage.base import AnyShrinkage, Shrinkage, Stretch
 from rankfactor.typing import Floats
 
-BlockScales = tuple[Any, ...]  # the base's scales, a block's each
+BlockScales = tuple[Any, ...]  # the base's scales, one per block
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
     scales: ClassVar[type] = tuple
 
     def __post_init__(self) -> None:
-        """Refuse blocks that leave numbers out."""
+        """Refuse non-consecutive block numbers."""
         numbers = {block for block, _ in self.runs}
         if not numbers or numbers != set(range(len(numbers))):
             raise InputError("blocks are numbered 0, 1, ..., and each has at least one row.")
@@ -66,7 +66,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         return cls(base, runs)
 
     def _values(self) -> dict[str, Any]:
-        """Base and runs, these in one line: blocks that alternate have a run for every feature."""
+        """Base and runs, in one line since alternating blocks have a run for every feature."""
         runs = " ".join(f"{block}*{length}" for block, length in self.runs)
         return {"base": self.base.to_dict(), "runs": runs}
 
@@ -78,8 +78,8 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         return cls(Shrinkage.from_dict(values["base"]), counts)
 
     def in_words(self) -> str:
-        """What a report says of the base, and that every block has its own."""
-        return f"{self.base.in_words()}, with scales of each block's own"
+        """Words of the base for a report, with separate scales per block."""
+        return f"{self.base.in_words()}, with separate scales for each block"
 
     @property
     def n_blocks(self) -> int:
@@ -88,7 +88,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
 
     @cached_property
     def rows(self) -> tuple[slice | NDArray[np.int64], ...]:
-        """The rows of every block: a slice where they follow one another."""
+        """The rows of every block: a slice if they are consecutive."""
         blocks = np.repeat([block for block, _ in self.runs], [length for _, length in self.runs])
         found: list[slice | NDArray[np.int64]] = []
         for block in range(self.n_blocks):
@@ -104,7 +104,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
 
     @property
     def rotation_invariant(self) -> bool:
-        """Rows of a block are as probable rotated as the base says."""
+        """Whether the base is invariant to rotation."""
         return self.base.rotation_invariant
 
     @property
@@ -119,7 +119,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
 
     @property
     def _kept_names(self) -> Iterator[tuple[str, str]]:
-        """Names of the scales that are kept, and the base's names of them."""
+        """Names of the stored scales, and their names in the base."""
         for own, axes in self.base.kept_dims.items():
             if axes[:1] == ("row",):
                 yield own, own
@@ -138,7 +138,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         return values
 
     def start(self, n_rows: int, n_factors: int) -> BlockScales:
-        """Scales before anything is known."""
+        """Initial scales."""
         if n_rows != self.n_rows:
             raise InputError(f"the blocks have {self.n_rows} rows in all, but there are {n_rows}.")
         lengths = [0] * self.n_blocks
@@ -156,7 +156,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         )
 
     def _stream(self, stream: Stream | None, block: int) -> Stream | None:
-        """Random numbers of a block's own; a single block has the base's."""
+        """Random stream of a block; a single block has the base's."""
         return stream if stream is None or self.n_blocks == 1 else stream.child("view", block)
 
     def precision(self, scales: BlockScales) -> Floats:
@@ -189,7 +189,7 @@ class ShrinkageByBlock(Shrinkage[BlockScales]):
         return self.base.marginal(ratio)
 
     def stretch(self, scales: BlockScales, squares: Floats, axis: int = 0) -> Stretch:
-        """Density of u: every block adds to that of a column, and has rows of its own."""
+        """Density of u: columns sum over blocks, rows belong to one block."""
         parts = [self.base.stretch(one, part, axis) for one, part in self._split(scales, squares)]
         if axis == 1:
             rates, inverses = ([getattr(x, name) for x in parts] for name in ("rate", "inverse"))

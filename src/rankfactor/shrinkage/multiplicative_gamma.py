@@ -1,4 +1,4 @@
-"""Multiplicative gamma process: the further a factor stands in the order, the harder it is shrunk.
+"""Multiplicative gamma process: later factors are shrunk more strongly.
 
 Bhattacharya and Dunson (2011), Biometrika 98:
 
@@ -22,7 +22,7 @@ precision by at most about a2 + d (K - l + 1)/2: a factor next to a strong one i
 as sharply as under the horseshoe.
 
 The order of the factors is part of the prior. Inference starts from principal components in
-falling order and reorders nothing until the fit has ended.
+decreasing order and reorders nothing before the end of the fit.
 """
 
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class MultiplicativeGamma(ScopedShrinkage[MultiplicativeGammaScales]):
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
         """Precisions of the loadings and of the factors.
 
-        A tau is kept, not its deltas: it stays a factor's own when factors change their places.
+        A tau is stored, not its deltas: it stays with its factor when factors are reordered.
         """
         return {"phi": ("row", "factor"), "tau": ("factor",)}
 
@@ -97,7 +97,7 @@ class MultiplicativeGamma(ScopedShrinkage[MultiplicativeGammaScales]):
         return {"phi": scales.phi.mean, "tau": scales.tau}
 
     def start(self, n_rows: int, n_factors: int) -> MultiplicativeGammaScales:
-        """Scales before anything is known: unit means."""
+        """Initial scales: unit means."""
         phi, delta = np.ones((n_rows, n_factors)), np.ones(n_factors)
         return MultiplicativeGammaScales(Gamma(0.5 * self.nu, 0.5 * self.nu * phi), Gamma(1, delta))
 

@@ -8,10 +8,10 @@ Conjugate: with n entries that share an alpha,
 
 ``scope="factor"`` shares alpha down each column, so a factor that explains nothing is switched off
 as a whole (Bishop 1999, Variational principal components); ``scope="row"`` shares it along each
-row, one ridge penalty per label. Entries of a column are all shrunk alike: no sparsity within it.
+row, one ridge penalty per label. All entries of a column are shrunk equally: no sparsity within it.
 
-When a column or a row is stretched, a^2 by u, an alpha of its own changes by 1/u, and of the joint
-density only the law of alpha depends on u: ``u^-shape exp(-rate alpha / u)``.
+When a column or a row is stretched, a^2 by u, its own alpha changes by 1/u, and in the joint
+density only the prior of alpha depends on u: ``u^-shape exp(-rate alpha / u)``.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from rankfactor.typing import Floats
 
 @dataclass(frozen=True)
 class NormalScales:
-    """Law of the precisions, shape (1, K) or (rows, 1), and what they are spread over."""
+    """Law of the precisions, shape (1, K) or (rows, 1), and the shape they broadcast to."""
 
     alpha: Gamma | Point
     size: tuple[int, int]  # rows, K
@@ -51,12 +51,12 @@ class NormalARD(ScopedShrinkage[NormalScales]):
     scope: Literal["factor", "row"] = "factor"
 
     name: ClassVar[str] = "normal"
-    phrase: ClassVar[str] = "normal prior with a precision of each factor's own"
+    phrase: ClassVar[str] = "normal prior with a separate precision for each factor"
     scales: ClassVar[type] = NormalScales
 
     @property
     def rotation_invariant(self) -> bool:
-        """One precision along a row makes the row's prior a sphere."""
+        """Whether one precision is shared along a row, so that the prior is spherical."""
         return self.scope == "row"
 
     @property
@@ -74,7 +74,7 @@ class NormalARD(ScopedShrinkage[NormalScales]):
         return {"alpha": scales.alpha.mean.ravel()}
 
     def start(self, n_rows: int, n_factors: int) -> NormalScales:
-        """Scales before anything is known: unit precision."""
+        """Initial scales: unit precision."""
         one = np.ones((1, n_factors) if self.scope == "factor" else (n_rows, 1))
         return NormalScales(Gamma(one, one), (n_rows, n_factors))
 

@@ -13,22 +13,22 @@ Mean field, n the number of rows that share phi and m the number of phi that sha
 Loadings share phi down each column (``scope="factor"``): a factor that explains nothing has its
 column switched off. Coefficients share it along each row (``scope="row"``), one per label.
 
-**Slab.** The tails of the horseshoe are so heavy that nothing holds a coefficient where the labels
-do not: where the classes can be separated, or where a factor that the table does not need takes the
-labels up. With ``slab`` the prior has a further factor ``exp(-a^2 / (2 slab^2))`` for every entry,
-as if one had seen a value 0 of a with that error: entries much smaller than the slab do not notice
-it, and larger ones are shrunk as by a ridge. It is the regularised horseshoe of Piironen and
-Vehtari (2017, Electronic Journal of Statistics 11) in the form of Nishimura and Suchard (2023,
-Bayesian Analysis 18), in which the laws of the scales given the rows stay what they are.
+**Slab.** The tails of the horseshoe are so heavy that nothing constrains a coefficient if the
+labels do not: if the classes are separable, or if a factor that the table does not need absorbs the
+labels. With ``slab`` the prior has a further factor ``exp(-a^2 / (2 slab^2))`` for every entry,
+like an observation of 0 with that error: entries much smaller than the slab are not affected, and
+larger ones are shrunk as by a ridge. It is the regularised horseshoe of Piironen and Vehtari (2017,
+Electronic Journal of Statistics 11) in the form of Nishimura and Suchard (2023, Bayesian Analysis
+18), in which the distributions of the scales given the rows do not change.
 
 **Gibbs sampling** draws from the same laws. For the horseshoe it draws xi without eta. Given a and
 phi, with x = a^2 / (2 phi), the precision t = phi / xi has the density
 
     exp(-x t) / (1 + t),    t > 0
 
-(`rankfactor.laws.horseshoe`), then eta ~ Exp(xi + phi), phi and top follow. Integrating t out as
-well gives the density of an entry, ``e^x E_1(x) / sqrt(phi)``, which rotations of the factors are
-accepted by (`TPBN.marginal`). For other r and s, xi is drawn given eta.
+(`rankfactor.laws.horseshoe`), then eta ~ Exp(xi + phi), phi and top follow. Integrating out t as
+well gives the density of an entry, ``e^x E_1(x) / sqrt(phi)``, by which rotations of the factors
+are accepted (`TPBN.marginal`). For other r and s, xi is drawn given eta.
 
 When a column or a row is stretched, a^2 and xi by u and eta by 1/u, the laws of a given xi and of
 xi given eta do not depend on u: their densities and the Jacobian cancel. If phi belongs to the
@@ -65,7 +65,7 @@ from rankfactor.laws.point import Point, settle
 from rankfactor.shrinkage.base import ScopedShrinkage, Stretch
 from rankfactor.typing import Floats
 
-# Below this E[a^2] an entry counts as zero; smaller values only push 1/xi out of range.
+# An entry with smaller E[a^2] counts as zero; smaller values only push 1/xi out of range.
 FLOOR = 1e-14
 # Slabs by default. Scores have unit variance, features unit variance or unit noise, decisions a
 # margin or a noise of 1, so that larger entries are hardly ever needed.
@@ -119,7 +119,7 @@ class TPBN(ScopedShrinkage[TPBNScales]):
 
     @property
     def kept_dims(self) -> dict[str, tuple[str, ...]]:
-        """Local variances, and the global rates above them; eta is only what links the two."""
+        """Local variances, and the global rates above them; eta only links the two."""
         top: tuple[str, ...] = () if self.scope == "factor" else ("row",)
         return {"xi": ("row", "factor"), "phi": (self.scope,), "top": top}
 
@@ -134,7 +134,7 @@ class TPBN(ScopedShrinkage[TPBNScales]):
         return {"xi": scales.xi, "phi": phi, "top": top[0] if self.scope == "factor" else top}
 
     def start(self, n_rows: int, n_factors: int) -> TPBNScales:
-        """Scales before anything is known."""
+        """Initial scales."""
         one = np.ones((n_rows, n_factors))
         phi = np.ones((1, n_factors) if self.scope == "factor" else (n_rows, 1))
         top = np.ones((1, 1) if self.scope == "factor" else (n_rows, 1))
@@ -197,14 +197,14 @@ class TPBN(ScopedShrinkage[TPBNScales]):
     def marginal(self, ratio: Floats) -> Floats:
         """Log density of an entry without its scales for the horseshoe, else given them.
 
-        The slab has no part in it (`ridge`).
+        Without the slab (`ridge`).
         """
         if not self.is_horseshoe:
             return super().marginal(ratio)
         return log_exponential_integral(0.5 * ratio)
 
     def stretch(self, scales: TPBNScales, squares: Floats, axis: int = 0) -> Stretch:
-        """Density of u with xi, eta and, where it belongs to the entries alone, phi moved along."""
+        """Density of u with xi, eta and, if it belongs to the entries alone, phi moved along."""
         slab = 0.5 * self.ridge * squares.sum(axis=axis)
         if axis == self._axis:
             rate = (scales.top.mean * scales.phi.mean).ravel()

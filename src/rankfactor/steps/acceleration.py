@@ -1,15 +1,14 @@
 """Fewer steps to a fixed point: Anderson acceleration, and momentum.
 
-Anderson acceleration is for many small vectors side by side.
+Anderson acceleration works on many small vectors in parallel.
 
 For x <- g(x) with residuals f = g(x) - x, the next point is not g(x) but the combination of the
 last m + 1 of them whose residuals, combined alike, are smallest:
 
     x' = g_k - sum_a c_a (g_{a+1} - g_a),     c = argmin | f_k - sum_a c_a (f_{a+1} - f_a) |
 
-It has the same fixed point, and needs no derivative. Every vector has coefficients of its own, so
-its path does not depend on which others are worked on with it. A vector whose residual has grown
-takes the plain step g.
+It has the same fixed point, and needs no derivative. Every vector has its own coefficients, so its
+path does not depend on the others. A vector whose residual has grown takes the plain step g.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ from rankfactor.typing import Floats, Index
 WINDOW = 3  # differences that are combined; 2 to 8 need about as many steps
 _RIDGE = 1e-8  # of the trace: differences become parallel near the fixed point
 _GROWTH = 4.0  # of a squared residual: noise of the path, not divergence, stays below
-# Most of the last move that a step goes on with; 0.8 to 0.98 need about as many iterations.
+# Largest momentum; 0.8 to 0.98 need about as many iterations.
 MOMENTUM = 0.95
-ROUNDING = 1e-9  # a fall of the ELBO by less, of itself, is none
+ROUNDING = 1e-9  # a smaller relative fall of the ELBO is rounding
 
 
 def nesterov(step: int) -> float:
-    """How much of the last move to go on with after a step, counted from 1."""
+    """Momentum after a step, counted from 1."""
     return (step - 1) / (step + 2)
 
 
 class Momentum:
-    """Carry means on in the direction they went, as Nesterov does.
+    """Extrapolate means in the direction they moved (Nesterov momentum).
 
-    After a step they are moved by a part (`nesterov`) of the difference between what it gave and
-    what the step before it gave. Where an update by blocks creeps, its steps being small parts
-    of a long way in one direction, that adds up to the whole of it. Steps as they are never lower
-    the ELBO; carried on they may, and then the count of steps begins anew (O'Donoghue and Candes
-    2015) and they are carried half as far at most.
+    After a step they are moved by a part (`nesterov`) of the difference between its result and that
+    of the step before. If block updates are slow, with small steps in a constant direction, this
+    adds up to the whole distance. Plain steps never lower the ELBO; extrapolated ones may, and then
+    the count of steps restarts (O'Donoghue and Candes 2015) and the extrapolation is at most half
+    as long.
     """
 
     def __init__(self) -> None:
@@ -49,14 +48,14 @@ class Momentum:
         self._given: list[Floats] = []
 
     def carry(self, means: Sequence[Floats], elbo: float) -> None:
-        """Move means that a step has just given, in place.
+        """Extrapolate the means after a step, in place.
 
         Parameters
         ----------
         means : sequence of array
             The same ones every time.
         elbo : float
-            Before the step.
+            ELBO before the step.
         """
         if elbo < self._last - ROUNDING * abs(elbo):
             self._most, self._age = 0.5 * self._most, 0
@@ -70,18 +69,18 @@ class Momentum:
         self._given = given
 
     def memory(self) -> dict[str, Any]:
-        """How far the first of the means is carried: what a checkpoint keeps."""
+        """Extrapolation of the first of the means, as stored in a checkpoint."""
         first = self._given[0].copy() if self._given else None
         return {"most": self._most, "age": self._age, "last": self._last, "given": first}
 
     def recall(self, memory: dict[str, Any], *others: Floats) -> None:
-        """Go on as before with the first of the means; the ``others`` have not moved yet."""
+        """Resume with the first of the means; the ``others`` have not moved yet."""
         self._most, self._age, self._last = memory["most"], memory["age"], memory["last"]
         first = memory["given"]
         self._given = [] if first is None else [first.copy(), *(mean.copy() for mean in others)]
 
     def turn(self, matrix: Floats) -> None:
-        """Go on with means whose first columns were multiplied by a matrix (K, K)."""
+        """Continue with means whose first columns were multiplied by a matrix (K, K)."""
         k = len(matrix)
         for mean in self._given:
             mean[:, :k] = mean[:, :k] @ matrix
@@ -103,7 +102,7 @@ class Anderson:
         self._count = 0
 
     def propose(self, x: Floats, g: Floats) -> Floats:
-        """Where to go from ``x`` (n, K), given ``g`` = g(x)."""
+        """Next point after ``x`` (n, K), given ``g`` = g(x)."""
         kept = min(self._count, WINDOW)
         for values, new in ((self._points, g), (self._residuals, g - x)):
             values[1:] = values[:-1].copy()
@@ -124,7 +123,7 @@ class Anderson:
         return np.asarray(g - np.einsum("na,ank->nk", c, change))
 
     def keep(self, some: Index) -> None:
-        """Go on with some of the vectors only."""
+        """Continue with some of the vectors."""
         self._points = self._points[:, some]
         self._residuals = self._residuals[:, some]
         self._smallest = self._smallest[some]

@@ -2,19 +2,18 @@ r"""Scores at the fixed point of the local step: the encoder of new samples.
 
 The local step (`rankfactor.steps.score`) maximises a quadratic that touches the bound from
 below, of precision P_n. Where the bound is much flatter than that, its curvature H_n far below P_n,
-the step is safe but short: of the way that is left, samples of handwritten digits went 3 % a step.
-So where a likelihood knows its curvature, the means go by Newton's method instead,
+the step is safe but short: samples of handwritten digits covered 3 % of the remaining distance per
+step. So if a likelihood provides its curvature, the means are updated by Newton's method instead,
 
     m <- m + H_n^-1 g_n,     g_n = h_n - P_n m,     H_n = P_0n + sum_i k_in E[a_i a_i^T],
 
-and the covariances to P_n^-1 as before: the fixed point is the same. At fixed variances the bound
-is concave in m, so along a step its slope g . step only falls, and a slope that has become
-negative tells of a step too far. If it is steeper than half of what it was at the beginning,
-the step is shortened to where the line through both slopes is zero. Variances follow the means, so
-near the end steps shrink by a nearly constant factor r, often a negative one; a step is multiplied
-by 1 / (1 - r), where such a series ends (Aitken), which saves a third of the steps with 5,000
-features. H_n has the loadings' variances weighed by k in place of tau, which makes no difference to
-the fixed point.
+and the covariances become P_n^-1 as before: the fixed point is the same. At fixed variances the
+bound is concave in m, so along a step its slope g . step only decreases, and a negative slope shows
+that the step was too long. If it is steeper than half the initial slope, the step is shortened to
+where the line through both slopes is zero. Variances follow the means, so near the end steps shrink
+by a nearly constant factor r, often a negative one; a step is multiplied by 1 / (1 - r), the limit
+of such a series (Aitken), which saves a third of the steps with 5,000 features. H_n weights the
+loadings' variances by k instead of tau, which does not change the fixed point.
 
 Other likelihoods take the plain steps, combined by Anderson's method
 (`rankfactor.steps.acceleration`).
@@ -22,8 +21,8 @@ Other likelihoods take the plain steps, combined by Anderson's method
 A sample's scores must not depend on the samples encoded with it. A matrix product rounds a column
 differently according to its position and to the number of columns, in ways that vary between
 processors. In single precision such differences survive the remaining steps and reach 1e-6 of a
-score, and more where they change the step at which a sample stops. So encoding is in double
-precision whatever that of the fit: differences stay near 1e-14, far below ``tol``.
+score, and more if they change the step at which a sample stops. So encoding is in double
+precision regardless of that of the fit: differences stay near 1e-14, far below ``tol``.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Index, Reals
 
 TOL, STEPS = 1e-4, 200  # in units of a score, whose prior standard deviation is 1
-BACK = 0.5  # slope behind a maximum, of that before it, from which a step was too far
-SHORTER = 0.1, 0.7  # least and most that is kept of a step that was too far
-# A step so short is not questioned: variances move as well, so that its first slope means less.
+BACK = 0.5  # ratio of the slope after to that before a maximum above which a step was too long
+SHORTER = 0.1, 0.7  # smallest and largest part kept of a step that was too long
+# Steps shorter than this are accepted without a line search: variances move as well.
 SMALL = 0.1
-RATIOS = -1.0, 0.5  # of a Newton step to the one before: least and most that is extrapolated
+RATIOS = -1.0, 0.5  # ratios of successive Newton steps that are extrapolated
 
 
 class Newton:
-    """Newton's method for ``n`` concave functions side by side, of ``order`` variables each.
+    """Newton's method for ``n`` concave functions in parallel, of ``order`` variables each.
 
-    Each has a line search of its own, so its path does not depend on the others.
+    Each has its own line search, so its path does not depend on the others.
     """
 
     def __init__(self, n: int, order: int) -> None:
@@ -66,7 +65,7 @@ class Newton:
         self._last = np.zeros((n, order))  # Newton steps before
 
     def propose(self, x: Floats, gradient: Floats, curvature: Floats) -> tuple[Floats, Floats]:
-        """Where to go from ``x`` (n, K).
+        """Next points after ``x`` (n, K).
 
         Parameters
         ----------
@@ -78,7 +77,7 @@ class Newton:
         -------
         points : array, shape (n, K)
         moves : array, shape (n,)
-            The largest change of a variable; infinite where the last step was too far.
+            The largest change of a variable; infinite if the last step was too long.
         """
         newton = solve_packed(curvature, gradient)[0]
         slope = np.einsum("nk,nk->n", gradient, self._step)
@@ -97,21 +96,21 @@ class Newton:
         return points, np.where(too_far, np.inf, np.abs(newton).max(axis=1))
 
     def _gain(self, newton: Reals) -> Floats:
-        """How far to go along the Newton steps, by those before (Aitken), shape (n,)."""
+        """Factors of the Newton steps from those before (Aitken), shape (n,)."""
         length = np.einsum("nk,nk->n", self._last, self._last)
         along = np.einsum("nk,nk->n", newton, self._last)
         ratio = along / np.where(length > 0, length, 1.0)
         return np.asarray(1.0 / (1.0 - np.clip(ratio, *RATIOS)))
 
     def keep(self, some: Index) -> None:
-        """Go on with some of the functions only."""
+        """Continue with some of the functions."""
         self._last = self._last[some]
         self._begin, self._step = self._begin[some], self._step[some]
         self._slope, self._length = self._slope[some], self._length[some]
 
 
 def lay_out(views: Sequence[ObservedView]) -> list[Rows]:
-    """The rows of every view in double precision, as `encode` takes them."""
+    """The rows of every view in double precision, for `encode`."""
     return [item.rows(kind=np.float64) for item in views]
 
 
@@ -128,10 +127,10 @@ def encode(
 ) -> Normal:
     """Scores of the samples, from the prior to the fixed point of `update_scores`.
 
-    A sample stops by itself once a step would move no score by more than ``tol``, so its result
-    does not depend on which others are worked on with it. A mixture's responsibilities are taken at
-    the scores of the step before; at the first step a sample may belong anywhere. ``rows`` are what
-    `lay_out` gives, for callers that encode several blocks; ``start`` are scores to begin with.
+    A sample stops once a step would move no score by more than ``tol``, so its result does not
+    depend on the others. A mixture's responsibilities are computed at the scores of the step
+    before; at the first step a sample may belong to any component. ``rows`` come from `lay_out`,
+    for callers that encode several blocks; ``start`` are initial scores.
     """
     index = np.arange(samples.start, samples.stop) if isinstance(samples, slice) else samples
     n = len(index)
@@ -149,7 +148,7 @@ def encode(
         if isinstance(path, Newton):
             plain, gradient, curvature = _ascent(views, near, old, index[active], rows)
             points, moves = path.propose(old.mean, gradient, curvature)
-            # A step that is too short to be checked is as good as its target.
+            # A step that is too short to be checked counts as arrived.
             plain.mean[moves <= tol] = points[moves <= tol]
         else:
             plain = update_scores(views, near, old, index[active], rows=rows)
@@ -179,7 +178,7 @@ def _ascent(
     samples: NDArray[np.int64],
     rows: Sequence[Rows],
 ) -> tuple[Normal, Floats, Floats]:
-    """What `update_scores` gives, the bound's gradient (n, K) and its curvature (n, P)."""
+    """Result of `update_scores`, the bound's gradient (n, K) and its curvature (n, P)."""
     precision, shift = prior.natural(*z.mean.shape)
     curvature = precision.copy()
     for item, laid_out in zip(views, rows, strict=True):
@@ -201,8 +200,8 @@ def encode_samples(
 ) -> Normal:
     """Label-free scores of all samples of ``data``, shape (N, K), with covariances of ``kind``.
 
-    ``prior`` is that of the fit; it can be left out where there is nothing to learn of it. Scores
-    in other coordinates than their prior's are found in the prior's, whose unit the tolerance has.
+    ``prior`` is that of the fit; it can be omitted if it has no learned state. Scores in other
+    coordinates than their prior's are computed in the prior's, in which the tolerance is defined.
     """
     n = data.observed.shape[1]
     now = model.latent if prior is None else prior

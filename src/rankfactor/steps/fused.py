@@ -7,8 +7,8 @@ scores, and the scores given lam and the new rows. Each step maximises the bound
 as it is. The steps of `rankfactor.steps.score` and `rankfactor.steps.row` evaluate lam
 twice and take the variances of w twice, which is most of their work.
 
-A tile of features is done with all samples at hand: w, sites, rows, and what the new rows say of
-the scores. Only the latter, N x (P + K) numbers, is summed over the tiles.
+A tile of features is processed with all samples at once: w, sites, rows, and the contribution of
+the new rows to the scores. Only the latter, N x (P + K) numbers, is summed over the tiles.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ def update_fused(
     Parameters
     ----------
     views : sequence of ObservedView
-        The table, whose likelihood augments, then the labels, if there are any; their rows stay.
+        The table, whose likelihood augments, then the labels, if any; their rows stay.
     prior : ScorePrior
         Of all samples.
     z : Normal
         Scores of all samples.
     pool : Workers
     block : int
-        Samples whose scores are found together.
+        Samples whose scores are computed together.
     after : callable
-        Given a block's prior, its new scores and its samples, what its prior is to be.
+        Returns the new prior of a block from its prior, its new scores and its samples.
 
     Returns
     -------
     bound : float
         E[log likelihood] of table and labels before the update.
     priors : list of ScorePrior
-        What ``after`` gave, block by block.
+        Results of ``after``, block by block.
     """
     label_rows = [item.rows() for item in views[1:]]
     bound, second, first = update_rows(views[0], z, pool)
@@ -93,7 +93,7 @@ def update_fused(
 def label_sums(
     item: ObservedView, rows: Rows, z: Normal, samples: slice, stream: Stream | None = None
 ) -> tuple[Reals, Reals, float]:
-    """What the labels add to precision and shift of some samples, and their E[log likelihood]."""
+    """Contribution of the labels to precision and shift of samples, and E[log likelihood]."""
     likelihood, everything = item.view.likelihood, slice(0, len(rows.mean))
     assert isinstance(likelihood, LabelLikelihood)
     f, var_f = multiply(rows, item.columns(z, stream is None), stream is None)
@@ -112,14 +112,14 @@ def update_rows(
 ) -> tuple[float, Floats, Floats]:
     """Update parameters and rows of the table's view, in place; with a stream, draw them.
 
-    Rows that are ``left_out`` (d,) are updated, but do not count in what is said of the scores.
+    Rows that are ``left_out`` (d,) are updated, but do not contribute to the scores.
 
     Returns
     -------
     bound : float
         E[log likelihood] before.
     precision, shift : array, shape (N, P) and (N, K)
-        What the new rows say of the scores.
+        Contribution of the new rows to the scores.
     """
     view, state, certain = item.view, item.state, stream is not None
     likelihood, prior = view.likelihood, row_prior(item)
@@ -151,7 +151,7 @@ def update_rows(
         bound += part
         precision += second
         shift += first
-        del second, first  # N x P numbers, which would stay while the next are found
+        del second, first  # N x P numbers, which would stay in memory during the next step
     return bound, precision, shift
 
 

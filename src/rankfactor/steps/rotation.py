@@ -1,9 +1,9 @@
-r"""Rotation step: the axes of the factors that the shrinkage priors find most probable.
+r"""Rotation step: axes of the factors that maximise the shrinkage priors.
 
 For orthogonal R the predictors ``w = A z`` are those of ``A R`` and ``R^T z``, and a standard
-normal (or a spherical mixture's) law of z does not change. Of the ELBO only the shrinkage priors'
-part does. Coordinate ascent, rows given scores and scores given rows, cannot rotate: both hold each
-other in place. So the axes are rotated outright, in one plane of two factors after another
+normal (or a spherical mixture's) distribution of z does not change. In the ELBO only the shrinkage
+priors' part changes. Coordinate ascent, rows given scores and scores given rows, cannot rotate:
+each fixes the other. So the axes are rotated directly, in one plane of two factors after another
 (Jacobi's method). With S = E[a a^T] of every row, an angle t changes the sum of
 
     g( unit_ik E[a_ik^2] ) + g( unit_il E[a_il^2] )
@@ -11,8 +11,8 @@ other in place. So the axes are rotated outright, in one plane of two factors af
 over the rows of all views, where g is the largest bound of an entry over the scales that belong to
 it alone, at given laws of the scales that entries share (`rankfactor.shrinkage.base.Shrinkage`,
 `profile`). Every rotation that raises the sum raises the ELBO once these scales are at their
-optimum. They are brought there by updates of the prior, which are ascent steps themselves; a
-rotation after which the ELBO is not larger is given up, so that it never falls by one.
+optimum. They are moved there by updates of the prior, which are ascent steps themselves; a rotation
+that does not raise the ELBO is rejected, so the ELBO never decreases.
 
 Parameter expansion reaches the same axes in expectation maximisation (Rockova and George 2016,
 Journal of the American Statistical Association 111).
@@ -38,10 +38,10 @@ from rankfactor.steps.score import ObservedView
 from rankfactor.typing import Floats
 
 ANGLES = np.linspace(-0.5, 0.5, 13)[1:] * np.pi  # tried in every plane
-STILL = 5  # of these, no rotation
+STILL = 5  # index of the zero angle
 FINER, FINER_ROUNDS = np.array([-0.6, -0.2, 0.2, 0.6]), 3  # then around the best of them
 SETTLE = 10  # updates of the scales at rotated rows
-LEAST_GAIN = 1.0  # of the ELBO for which a plane is rotated: less is within the noise of the axes
+LEAST_GAIN = 1.0  # smallest gain in ELBO for a rotation; less is within the noise of the axes
 VARIMAX_STEPS, VARIMAX_TOL = 200, 1e-6
 
 
@@ -61,7 +61,7 @@ def varimax(loadings: Floats) -> Floats:
 
 
 class _Side(NamedTuple):
-    """A view's rows as rotations see them."""
+    """A view's rows, as used by rotations."""
 
     second: Floats  # (P, rows): E[a a^T], packed
     place: NDArray[np.int64]  # (order, order): where the pairs are
@@ -123,7 +123,7 @@ def _values(side: _Side, k: int, m: int, angles: Floats) -> Any:
 
 
 def turned_scales(item: ObservedView, squares: Floats) -> tuple[Any, float]:
-    """Scales brought up to rows with other squares (rows, K), and the prior's bound there."""
+    """Scales updated to rows with other squares (rows, K), and the prior's bound there."""
     prior, scales = item.view.shrinkage, item.state.scales
     for _ in range(SETTLE):
         scales = prior.update(scales, squares)

@@ -1,9 +1,9 @@
 """Row step: rows, likelihood parameters and scales of a view given the factor scores.
 
 Statistics are additive over blocks of samples; features are independent given the statistics, so
-the step goes tile by tile. Within a tile: the likelihood's own parameters, the rows, the
-parameters again (they cost nothing once the statistics are there); then the scales of the whole
-view. The Gibbs sampler draws the scales at the end of a sweep, after its moves.
+the step proceeds tile by tile. Within a tile: the likelihood's own parameters, the rows, the
+parameters again (cheap once the statistics are known); then the scales of the whole view. The Gibbs
+sampler draws the scales at the end of a sweep, after its moves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rankfactor.typing import Floats
 def laid_out_scores(
     item: ObservedView, z: Normal, block: int = BLOCK, variance: bool = True
 ) -> list[AnyColumns]:
-    """What the rows multiply, block of samples by block."""
+    """Scores laid out for products with rows, by blocks of samples."""
     return [item.columns(z.take(samples), variance) for samples in slices(len(z.mean), block)]
 
 
@@ -73,9 +73,9 @@ def update_view(
         Scores.
     pool : Workers
     block : int
-        Samples worked on together.
+        Samples processed together.
     stream : Stream, optional
-        Draws in place of conditionals.
+        Draw instead of taking expectations.
     columns : sequence of columns, optional
         The scores laid out (`laid_out_scores`), for repeated calls with the same scores.
 
@@ -145,7 +145,7 @@ def conditional_rows(
     Parameters
     ----------
     precision : array, shape (rows, P)
-        Packed, what the data add; overwritten.
+        Contribution of the data, packed; overwritten.
     shift : array, shape (rows, K)
     prior : array, shape (rows, K)
         Prior precision of every entry.

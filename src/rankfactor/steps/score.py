@@ -3,11 +3,11 @@
     P_n = P_0n + sum_i tau_in E[a_i a_i^T]
     h_n = h_0n + sum_i ( rho_in E[a_i] - tau_in E[a_i c_i] )
 
-over the rows of all views, c_i being a row's intercept where it has one, P_0n and h_0n those of the
-prior: I and 0, or what a mixture's component says. Samples are independent
+over the rows of all views, with c_i a row's intercept if it has one, and P_0n and h_0n those of the
+prior: I and 0, or those of a mixture's component. Samples are independent
 given the rows, so this is also a step of the encoder of new samples, which has no labels' view
 (`rankfactor.steps.encode`).
-Features go tile by tile; no array of the size of the table is made.
+Features are processed tile by tile; no array of the size of the table is allocated.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from rankfactor.model import View, ViewState
 from rankfactor.steps.workers import slices
 from rankfactor.typing import Floats, Index, Reals
 
-BLOCK = 256  # samples worked on together
-# Features worked on together: at least, and at most where samples are few.
+BLOCK = 256  # samples processed together
+# Features processed together: minimum, and maximum if samples are few.
 TILE, LONGEST_TILE = 128, 1024
 
 
 def tile_length(n_samples: int) -> int:
-    """Features of a tile of so many samples; tiles have about as many entries whatever the table.
+    """Features per tile for a number of samples; tiles have about the same number of entries.
 
-    Products of a few samples with 128 features take less time than calling them does.
+    Products of a few samples with 128 features take less time than their function calls.
     """
     return max(TILE, min(LONGEST_TILE, TILE * BLOCK // max(n_samples, 1)))
 
@@ -68,7 +68,7 @@ class ObservedView:
     state: ViewState
 
     def columns(self, z: Normal, variance: bool = True, kind: Any = None) -> AnyColumns:
-        """What the rows multiply: the scores, with a constant where rows have an intercept.
+        """The scores for products with rows, with a constant if rows have an intercept.
 
         ``kind`` is their precision, by default the likelihood's.
         """
@@ -80,13 +80,13 @@ class ObservedView:
         return Columns.of(law, kind, variance and likelihood.needs_variance)
 
     def rows(self, variance: bool = True, kind: Any = None) -> Rows:
-        """The rows as they are now, laid out for products; ``kind`` as in `columns`."""
+        """The current rows, laid out for products; ``kind`` as in `columns`."""
         likelihood = self.view.likelihood
         kind = likelihood.dtype if kind is None else kind
         return Rows.of(self.state.rows, kind, variance and likelihood.needs_variance)
 
     def tiles(self, length: int) -> list[slice]:
-        """Rows worked on together: at most so many, and none across the end of a block."""
+        """Rows processed together: up to a number, and not across the end of a block."""
         starts = (0, *self.observed.block_ends[:-1])
         return [
             slice(start + tile.start, start + tile.stop)
@@ -102,7 +102,7 @@ class ObservedView:
         samples: Index,
         chance: Chance | None = None,
     ) -> Tile:
-        """The tile of these rows at some samples; with ``chance`` all is certain."""
+        """The tile of these rows at some samples; with ``chance`` everything is fixed."""
         likelihood, params = self.view.likelihood, self.state.params.take(where)
         w, var_w = multiply(rows, columns, chance is None and likelihood.needs_variance)
         observed = likelihood.read(self.observed, where, samples, params)
@@ -130,14 +130,14 @@ class ObservedView:
 
 
 class Sums(NamedTuple):
-    """What a view's rows add to some samples.
+    """Contribution of a view's rows to some samples.
 
     Attributes
     ----------
     precision : array, shape (n, P)
     shift : array, shape (n, K)
     curvature : array, shape (n, P)
-        Minus the second derivative of the view's bound in the scores' means; zero if not asked for.
+        Minus the second derivative of the view's bound in the scores' means; zero if not requested.
     """
 
     precision: Floats

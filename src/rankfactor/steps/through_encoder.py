@@ -2,12 +2,12 @@ r"""Rows, then scores, in one pass over the table: a step of predictive training
 
 `rankfactor.engine.predictive` has the mathematics. For a tile of features and all samples:
 
-1. Sites, push and curvature k at the rows and scores that the step begins with. They give the
+1. Sites, push and curvature k at the rows and scores before the step. They give the
    gradient of the labels' bound in the rows,
 
        G_i = sum_n ( push_in r_n - k_in (a_i . r_n) z_n ),
 
-   the likelihood's parameters and the rows' conditional, towards which the rows go.
+   the likelihood's parameters and the rows' conditional, towards which the rows move.
 2. The same at the new rows and parameters. Variances of w, which are most of the work, stay.
    Summed over the tiles they give one Newton step of the scores,
 
@@ -15,7 +15,7 @@ r"""Rows, then scores, in one pass over the table: a step of predictive training
 
    and the covariances P_n^-1, as in `rankfactor.steps.encode`.
 
-H_n serves the next step's responses r_n = H_n^-1 q_n, too.
+H_n is also used for the next step's responses r_n = H_n^-1 q_n.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from rankfactor.steps.score import (
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Reals
 
-ENTRIES = 2**17  # of a tile: its sums over rows, N x P numbers each, cost as much as a few rows do
-FARTHEST = 1.0  # that a score moves in one step, in units of its prior standard deviation
+ENTRIES = 2**17  # of a tile: its sums over rows, N x P numbers each, cost as much as a few rows
+FARTHEST = 1.0  # largest move of a score in one step, in prior standard deviations
 
 
 def settle_scores(item: ObservedView, prior: ScorePrior, z: Normal, pool: Workers) -> Floats:
-    """Move all scores by one Newton step at the rows as they are, in place; H_n, as below."""
+    """Move all scores by one Newton step at the current rows, in place; return H_n, as below."""
     rows, size, n = item.rows(), packed_size(z.order), len(z.mean)
     total = Sums(np.zeros((size, n)).T, np.zeros(z.mean.shape), np.zeros((size, n)).T)
 
@@ -111,9 +111,9 @@ def step_rows(
     item : ObservedView
     z : Normal, shape (N, K)
     response : array, shape (N, K)
-        r_n, the labels' weight included.
+        r_n, including the labels' weight.
     step : float
-        Share of the way to the conditional that the rows' means go.
+        Step of the rows' means, as a share of the way to the conditional.
     pool : Workers
 
     Returns
@@ -121,7 +121,7 @@ def step_rows(
     bound : float
         E[log likelihood] before.
     added : Sums
-        What the new rows add to the scores' precision, shift and curvature.
+        Contribution of the new rows to the scores' precision, shift and curvature.
     """
     view, state, n = item.view, item.state, len(z.mean)
     likelihood, prior, intercept = view.likelihood, row_prior(item), view.has_intercept
@@ -133,7 +133,7 @@ def step_rows(
         old = Rows.of(law, likelihood.dtype, likelihood.needs_variance)
         seen = item.look(tile, old, columns, everyone)
         gradient = loading_gradient(old, columns, item.slopes(seen), pull)
-        var_w = seen.var_w.copy()  # its place may be used again
+        var_w = seen.var_w.copy()  # its buffer may be reused
         found = _conditional(item, seen, law, columns)
         shift = found.shift + gradient.astype(found.shift.dtype)
         rows = conditional_rows(found.precision, shift, prior[tile], None, tile.start)

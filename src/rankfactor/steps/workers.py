@@ -1,9 +1,8 @@
 """One pool of threads for everything.
 
-Work is split by blocks of samples or tiles of features that do not depend on one another; BLAS
-stays at one thread inside them. The answer is therefore the same, to the last bit, for any number
-of threads, and no more cores are used than asked for. Small tables need no threads: to wake one
-takes as long as their work.
+Work is split into independent blocks of samples or tiles of features; BLAS uses one thread inside
+them. Results are therefore identical to the last bit for any number of threads, and no more cores
+are used than requested. Small tables use no threads: waking one takes as long as their work.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from rankfactor.typing import Floats
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Entries of a table below which work runs where it is called. Two threads take 0.1 ms to answer, an
+# Tables with fewer entries run in the calling thread. Two threads take 0.1 ms to respond, an
 # iteration of variational Bayes 0.2 ms for every 1,000 entries.
 SMALL = 2**14
 
@@ -41,17 +40,17 @@ class Workers:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """``[function(item) for item in items]``."""
         items = list(items)
-        # A single item is not worth the time that another thread takes to wake up.
+        # A single item is not worth waking another thread.
         if self._pool is None or len(items) < 2:
             return [function(item) for item in items]
         return list(self._pool.map(function, items))
 
     def stream(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """``function(item)`` in the order of the items, a few of them held at a time."""
+        """``function(item)`` in the order of the items, a few of them in memory at a time."""
         for some in slices(len(items), self.count):
             results = self.map(function, items[some])
             while results:
-                yield results.pop(0)  # none is kept once it is handed on
+                yield results.pop(0)  # released once handed over
 
     def sum(self, function: Callable[[Item], Floats], items: Sequence[Item]) -> Floats:
         """Sum of ``function(item)``, added in the order of the items."""
@@ -65,9 +64,9 @@ class Workers:
 
 @contextmanager
 def workers(n_threads: int | None, entries: float = math.inf) -> Iterator[Workers]:
-    """Threads for the length of a fit or a prediction; None uses every core there is.
+    """Threads for the duration of a fit or a prediction; None uses every core.
 
-    A table of fewer than `SMALL` entries has none but the one that calls.
+    A table of fewer than `SMALL` entries uses only the calling thread.
     """
     count = 1 if entries < SMALL else thread_count(n_threads)
     with threadpool_limits(limits=1, user_api="blas"):
@@ -79,7 +78,7 @@ def workers(n_threads: int | None, entries: float = math.inf) -> Iterator[Worker
 
 
 def thread_count(n_threads: int | None) -> int:
-    """The number asked for; None is every core there is."""
+    """The requested number; None means every core."""
     if n_threads is not None:
         return n_threads
     from joblib import cpu_count  # takes a sixth of a second to import

@@ -1,1 +1,1 @@
-"""Fits to tables of many samples, in shards that threads or a cluster work on."""
+"""Fits to tables of many samples, in shards processed by threads or a cluster."""

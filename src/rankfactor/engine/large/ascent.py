@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def shared_of(fit: Fit) -> Shared:
-    """What shards need of a fit, as it is now."""
+    """The part of a fit that shards need, in its current state."""
     labels = fit.labels
     shared = Shared(
         fit.data.view,
@@ -51,14 +51,14 @@ def ascend_shards(
     Parameters
     ----------
     fit : Fit
-        Where rows, parameters and scales begin: a fit to some of the samples. Its own scores stay
-        behind; those of the shards must be near the fixed point of its rows.
+        Initial rows, parameters and scales: a fit to some of the samples. Its own scores are not
+        used; those of the shards must be near the fixed point of its rows.
     shards : Shards
     settings : Settings
     progress : callable, optional
         Called after every iteration.
     checkpoint : PassCheckpoint, optional
-        Where to write to; the fit is where it was left.
+        Destination; the fit is at its last written state.
     """
     k, momentum, previous, change = fit.z.order, Momentum(), -np.inf, np.nan
     next_turn, wait, turn = FIRST_TURN, TURN_EVERY, None
@@ -94,7 +94,7 @@ def ascend_shards(
             change,
             settings.tol,
             counted(fit.n_iter - begun, "pass", "passes"),
-            "raise max_iter, or raise tol if that change is small enough for you",
+            "raise max_iter, or raise tol if that change is acceptable",
         )
         if checkpoint is not None:
             checkpoint.finish(fit, number=fit.n_iter - begun)

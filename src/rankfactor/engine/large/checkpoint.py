@@ -1,4 +1,4 @@
-"""Checkpoint of the passes over all samples: what is shared is written, scores are found again."""
+"""Checkpoint of the passes over all samples: shared state is written, scores are recomputed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PassCheckpoint:
             self._file = folder.stage("passes", kinds)
 
     def resume(self, fit: Fit) -> Tree:
-        """Bring what is shared to where it was, in place; the rest of what was written, or {}."""
+        """Restore the shared state in place; return the rest of the checkpoint, or {}."""
         found = None if self._file is None else self._file.load()
         if found is None or self._file is None:
             return {}
@@ -38,7 +38,7 @@ class PassCheckpoint:
         return found
 
     def keep(self, fit: Fit, **more: Any) -> None:
-        """Note a complete pass, and write it if that is due."""
+        """Record a complete pass, and write it if due."""
         if self._file is not None:
             self._file.keep({**point_of(fit), **more, "ended": False})
 

@@ -1,18 +1,18 @@
 """Shards on the workers of a Dask cluster.
 
-Every worker holds its shards for the length of a fit. A pass sends each worker the arguments of a
-step, once, and one task a thread; the task takes its shards one after another and returns sums.
-More than a few sums are added on the workers over a tree. What travels in a pass therefore does not
+Every worker keeps its shards during a fit. A pass sends each worker the arguments of a step once,
+and one task per thread; the task processes its shards one after another and returns sums. More than
+a few sums are added on the workers in a tree. The data transferred in a pass therefore does not
 depend on the number of samples.
 
 Shard n belongs to thread n modulo the number of threads: consecutive shards are on different
-workers, so a table that is read in order is coded by all of them, and results that are wanted in
-order (`DaskShards.stream`) come from all of them while few are held.
+workers, so a table that is read in order is coded by all of them, and results that are needed in
+order (`DaskShards.stream`) come from all of them while few are in memory.
 
-**A worker that dies** takes its shards with it. Their numbers go to the threads that have fewest,
-which build them again: codes from the table, scores at the rows that the last pass had. Only these
-shards do their part of the pass again. Scores are a fixed point of the rows, so the fit goes on as
-if they had not been lost, up to the tolerance of that fixed point.
+**If a worker dies**, its shards are lost. Their numbers are assigned to the threads with the fewest
+shards, which build them again: codes from the table, scores at the rows of the last pass. Only
+these shards repeat their part of the pass. Scores are a fixed point of the rows, so the fit
+continues as if they had not been lost, up to the tolerance of that fixed point.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
 
-REPLACED = 5.0  # seconds that a worker that died has to be replaced, before others take its shards
+REPLACED = 5.0  # seconds to replace a dead worker before others take its shards
 PATIENCE = 60.0  # seconds that a fit waits for a worker if none is left
 DEATHS = 3  # workers that may die in one pass
 ATTEMPTS = 20  # to do a pass
-FAN_IN = 4  # sums that are added up by one task, or at the client if there are no more
-AHEAD = 3  # shards a thread that are under way when results are wanted in order
+FAN_IN = 4  # sums added by one task, or at the client if there are no more
+AHEAD = 3  # shards per thread in progress when results are needed in order
 
 Slot = tuple[str, int]  # address of a worker, and one of its threads
 
 
 @dataclass(frozen=True)
 class Moved:
-    """What one pass took.
+    """Transfer and time of one pass.
 
     Attributes
     ----------
@@ -72,9 +72,9 @@ class Moved:
     sent : int
         Bytes of the arguments, times workers.
     received : int
-        Bytes of the sums, those between workers included; 0 for results that are not sums.
+        Bytes of the sums, including those between workers; 0 for results that are not sums.
     seconds : float
-        How long it took.
+        Duration.
     """
 
     step: str
@@ -85,7 +85,7 @@ class Moved:
 
 @dataclass
 class _Job:
-    """Shards that one task takes."""
+    """Shards of one task."""
 
     slot: Slot
     numbers: list[int]
@@ -93,7 +93,7 @@ class _Job:
 
 
 class DaskPlacement:
-    """Shards on the workers of a cluster; a context, at whose end the workers let go of them.
+    """Shards on the workers of a cluster; a context manager that releases them at its end.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ class DaskPlacement:
         Where the values come from.
     client : distributed.Client
     memory : int, optional
-        Bytes of codes and scores that a worker holds in memory; beyond, they lie in scratch files.
-        By default half of what the worker may use.
+        Bytes of codes and scores that a worker keeps in memory; above it they are kept in scratch
+        files. By default half of the worker's limit.
     scratch : str, optional
-        Folder of these files on the workers; by default that for temporary files.
+        Folder of these files on the workers; by default the temporary folder.
 
     Attributes
     ----------
     shards : list of DaskShards
-        What was placed.
+        Placed shards.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class DaskShards(Shards):
     Attributes
     ----------
     moved : list of Moved
-        What every pass moved.
+        Transfer of every pass.
     rebuilt : int
         Shards that were built again because their worker died.
     """
@@ -190,7 +190,7 @@ class DaskShards(Shards):
         self._persist(lambda: self._build(range(len(self._rows))))
 
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
-        """The sums of what the step returns."""
+        """Sums of the step's results."""
         return self._totals(add_up, step, arguments).values()
 
     def run(self, step: Step, *arguments: Any) -> None:
@@ -198,7 +198,7 @@ class DaskShards(Shards):
         self._totals(go_over, step, arguments)
 
     def _totals(self, task: Step, step: Step, arguments: tuple[Any, ...]) -> Totals:
-        """The sums of what a task returns that takes all shards of a thread."""
+        """Sums of the results of a task that processes all shards of a thread."""
         call, packed = self._begin(step, arguments)
         arguments_there = self._link.sender(packed)
         by_slot: dict[Slot, list[int]] = {}
@@ -249,7 +249,7 @@ class DaskShards(Shards):
         self._end(step, arguments, len(packed), 0)
 
     def close(self) -> None:
-        """Let the workers let go of all shards."""
+        """Release all shards on the workers."""
         self._link.drop(list(self._stores.values()))
         self._stores, self._owners = {}, {}
 
@@ -262,7 +262,7 @@ class DaskShards(Shards):
         return Call(step, self._begun, self._done), _packed(arguments)
 
     def _end(self, step: Step, arguments: tuple[Any, ...], size: int, received: int) -> None:
-        """Note what a pass that is over has left."""
+        """Record a finished pass."""
         self._done = self._begun
         for one in arguments:
             if isinstance(one, Shared):
@@ -284,7 +284,7 @@ class DaskShards(Shards):
         wanted: Sequence[_Job],
         task_of: Callable[[_Job], tuple[Any, ...]],
     ) -> None:
-        """Submit the jobs that are not under way, and wait for those that are wanted."""
+        """Submit the jobs that are not in progress, and wait for those that are needed."""
         for job in jobs:
             if job.future is None or job.future.status in LOST:
                 task, *arguments = task_of(job)
@@ -293,9 +293,9 @@ class DaskShards(Shards):
         self._check(wanted)
 
     def _reduced(self, jobs: Sequence[_Job]) -> tuple[Any, int]:
-        """The sums of all jobs, and the bytes of those that travelled."""
+        """The sums of all jobs, and the bytes transferred."""
         futures, travelled = [job.future for job in jobs], 0
-        # Many sums would all go through the one link of the scheduler and the client.
+        # Many sums would all pass through the single link of scheduler and client.
         while len(jobs) > FAN_IN and len(futures) > 1:
             travelled += len(futures)
             futures = [
@@ -312,7 +312,7 @@ class DaskShards(Shards):
     # Where shards are.
 
     def _mended(self, found: Any, jobs: Sequence[_Job]) -> Any:
-        """What was found, unless it is that workers lack shards: these are made good first."""
+        """The result; if workers lack shards, these are rebuilt first."""
         if not isinstance(found, Lacking):
             return found
         lacking = {*found.missing, *found.stale}
@@ -328,7 +328,7 @@ class DaskShards(Shards):
         raise LostError
 
     def _refresh(self, numbers: Sequence[int]) -> None:
-        """Find scores as they were after the last pass."""
+        """Compute scores as they were after the last pass."""
         rows = None if self._followed is None else self._link.sender(self._followed)
         by_slot: dict[Slot, list[int]] = {}
         for number in numbers:
@@ -350,7 +350,7 @@ class DaskShards(Shards):
                 if source.is_here:
                     given = self._sent(given, slot[0])
                 arguments = self._store(slot[0]), number, rows.start, given, *labels
-                # What is read is coded before more is read.
+                # Code the values before reading more.
                 future = link.submit(slot[0], build_shard, *arguments, priority=10)
                 jobs.append(_Job(slot, [number], future))
                 if source.is_here and len(jobs) > most:
@@ -385,7 +385,7 @@ class DaskShards(Shards):
         return self._stores[address]
 
     def _reassign(self, jobs: MutableSequence[_Job]) -> None:
-        """Give jobs of workers that are gone to the present owners of their shards, in place."""
+        """Reassign jobs of lost workers to the current owners of their shards, in place."""
         for job in list(jobs):
             owners: dict[Slot, list[int]] = {}
             for number in job.numbers:
@@ -398,7 +398,7 @@ class DaskShards(Shards):
             jobs.extend(_Job(slot, numbers) for slot, numbers in others)
 
     def _persist(self, attempt: Callable[[], Any]) -> Any:
-        """The result of an attempt, which is made again after a loss."""
+        """The result of an attempt, repeated after a loss."""
         deaths = 0
         for _ in range(ATTEMPTS):
             try:
@@ -411,7 +411,7 @@ class DaskShards(Shards):
                 if deaths > DEATHS:
                     break
                 self._deal()
-            except Exception as problem:  # as many kinds as there are ways to lose a scheduler
+            except Exception as problem:  # losing a scheduler raises many kinds of errors
                 self._link.check(problem)
                 raise
         raise InputError(
@@ -420,7 +420,7 @@ class DaskShards(Shards):
         )
 
     def _deal(self) -> None:
-        """Give shards that no living worker has to the threads with fewest."""
+        """Assign shards without a living worker to the threads with the fewest shards."""
         threads, begun = self._link.threads(), time.monotonic()
         while len(threads) < max(self._n_workers, 1):
             if time.monotonic() - begun > (REPLACED if threads else PATIENCE):

@@ -1,4 +1,4 @@
-"""`connect`: a client of a Dask cluster whose workers can do what a fit asks of them."""
+"""`connect`: a client of a Dask cluster with suitable workers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from rankfactor.errors import InputError, listed
 
 TIMEOUT = 10  # seconds to reach a scheduler
-NECESSARY = "Python", "rankfactor"  # whose versions must agree
-WELCOME = "numpy", "numba"  # whose versions should
+NECESSARY = "Python", "rankfactor"  # versions must agree
+WELCOME = "numpy", "numba"  # versions should agree
 
 
 def dask_package(name: str) -> Any:
@@ -30,7 +30,7 @@ def dask_package(name: str) -> Any:
 
 @contextmanager
 def connect(cluster: Any) -> Iterator[Any]:
-    """A client of a cluster, for the length of a block.
+    """A client of a cluster, for the duration of a block.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def connect(cluster: Any) -> Iterator[Any]:
     Raises
     ------
     InputError
-        If there is no such cluster, it has no workers, or its versions are others.
+        If there is no such cluster, it has no workers, or its versions differ.
     """
     distributed = dask_package("distributed")
     with ExitStack() as open_ones:
@@ -74,7 +74,7 @@ def connect(cluster: Any) -> Iterator[Any]:
 
 
 def current_client() -> Any:
-    """The client of this process that Dask takes by default; None without one."""
+    """Dask's default client of this process; None without one."""
     try:
         return dask_package("distributed").default_client()
     except (InputError, ValueError):
@@ -85,7 +85,7 @@ def current_client() -> Any:
 def jobs_on(client: Any) -> Iterator[int]:
     """Let joblib run the jobs of a block on a cluster, such as folds and half-samples.
 
-    Gives the ``n_jobs`` that uses every thread of the cluster.
+    Yields the ``n_jobs`` that uses every thread of the cluster.
     """
     import joblib
 
@@ -98,7 +98,7 @@ def mapped(
 ) -> Iterator[Any]:
     """``function(shared, item)`` of every item on a cluster, in order, a few of them at a time.
 
-    Items are read as workers become free, so that they need not fit into memory.
+    Items are read as workers become free, so they may exceed memory.
     """
     everywhere = client.scatter(shared, broadcast=True, hash=False)
     ahead = 2 * max(1, sum(client.nthreads().values()))
@@ -121,7 +121,7 @@ def _reached(distributed: Any, address: str) -> Any:
     where = urlsplit(address)
     try:
         if where.scheme in ("tcp", "tls"):
-            # A client that found nobody goes on trying for a while when it is closed.
+            # A client without a connection keeps trying for a while when it is closed.
             socket.create_connection((where.hostname, where.port or 8786), TIMEOUT).close()
         return distributed.Client(address, timeout=TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, asyncio.CancelledError) as problem:
@@ -131,7 +131,7 @@ def _reached(distributed: Any, address: str) -> Any:
 
 
 def check_versions(client: Any) -> None:
-    """Refuse workers with another rankfactor or Python; warn of another NumPy or Numba."""
+    """Refuse workers with a different rankfactor or Python; warn of a different NumPy or Numba."""
     address = client.scheduler.address
     own, found = _versions()(), client.run(_versions())
     if not found:
@@ -190,7 +190,7 @@ def _versions() -> Callable[[], dict[str, Any]]:
 
 
 def _minor(name: str, versions: Mapping[str, Any]) -> Any:
-    """What has to agree of a version: major and minor number of Python, all of others."""
+    """The part of a version that must agree: major and minor for Python, all for others."""
     version = versions[name]
     return version.split(".")[:2] if name == "Python" else version
 

@@ -1,14 +1,15 @@
-"""The fit to a table of many samples, which need not be in memory at once.
+"""The fit to a table of many samples, which may exceed memory.
 
 1. The coding is learned from a seeded sample of the rows, and from all values of features that have
-   few. The fit begins with the first `CORE` samples of that sample, in memory, as any other
+   few. The fit starts with the first `CORE` samples of that sample, in memory, like any other
    (`rankfactor.engine.fit`).
-2. All samples are coded, shard by shard, and their scores are found.
+2. All samples are coded, shard by shard, and their scores are computed.
 3. Rows, parameters and coefficients are fitted to all samples: by variational Bayes
    (`rankfactor.engine.large.ascent`) or predictive training (`rankfactor.engine.large.training`).
-4. Classifiers are fitted to the label-free scores of all samples. The labels of some samples, in no
-   part of the fit until then, calibrate the probabilities.
-5. Standard form, explained variance, quartiles and effects are found on the sampled rows: with
+4. Classifiers are fitted to the label-free scores of all samples. The labels of some samples, held
+out
+   from the fit until then, calibrate the probabilities.
+5. Standard form, explained variance, quartiles and effects are computed on the sampled rows: with
    16,384 of them, a correlation has a standard error below 0.008.
 """
 
@@ -56,16 +57,16 @@ from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers, Strings
 
 SAMPLE = 16384  # rows from which the coding is learned, and on which a fit is described
-CORE = 4096  # of them, those that a fit begins with
+CORE = 4096  # of them, those that initialise a fit
 WITHHELD = 2048  # samples whose labels calibrate probabilities
-# Of predictive training over all samples, which begins with the last step of the core's: that one
-# has been shortened until nothing more was gained from few samples.
+# For predictive training over all samples, relative to the last step of the core: that one was
+# shortened until few samples gave no further gain.
 LEAST_STEP = 0.0125
 
 
 @dataclass
 class LargeTable:
-    """A table of many samples, as a plan makes it.
+    """A table of many samples, as transformed by a plan.
 
     Attributes
     ----------
@@ -73,13 +74,13 @@ class LargeTable:
     sampled : int array, shape (m,)
         Numbers of some rows, in random order.
     values : array or sparse matrix, shape (m, D)
-        What the model sees of these rows.
+        Values of these rows that the model sees.
     given : DataFrame, array or sparse matrix
         The same rows as given.
     few : dict of array
         All values of the columns that have few, by number of the column.
     sample_names : str array, shape (n_samples,), or None
-        None where the samples are not kept by the posterior.
+        None if the posterior does not keep the samples.
     """
 
     n_samples: int
@@ -90,12 +91,12 @@ class LargeTable:
     sample_names: Strings | None
 
     def forget(self) -> None:
-        """Let go of the sampled rows, which a fit needs at its beginning only."""
+        """Release the sampled rows, which a fit needs only at its start."""
         self.values = self.given = None
 
 
 def why_not_large(model: Model, settings: FitSettings) -> str | None:
-    """What keeps a model from a fit by shards, and what to do; None if nothing does."""
+    """Reason why a model cannot be fitted by shards, with advice; None if it can."""
     if settings.gibbs is not None:
         return "Gibbs sampling needs the table in memory: use engine='vb'."
     if model.data.has_refresh:
@@ -166,7 +167,7 @@ def fit_large(
         names = plan.names[coding.columns].tolist()
         begin.open_files(names, n_samples=table.n_samples)
         with warnings.catch_warnings():
-            # What counts is how the fit to all samples ends.
+            # The end of the fit to all samples decides.
             warnings.simplefilter("ignore", convergence_warning())
             begin, result = begin.or_joint(begin.ascend())
         signed = np.zeros((0, table.n_samples)) if labels is None else labels.signed
@@ -223,7 +224,7 @@ def fit_large(
 def withhold(table: LargeTable, groups: Integers | None) -> NDArray[np.bool_]:
     """Samples whose labels only calibrate, shape (N,): the last of the sampled rows.
 
-    With groups (N,), all samples of their groups; at most a tenth of the groups are withheld.
+    With groups (N,), all samples of their groups; at most a tenth of the groups is held out.
     """
     withheld, last = np.zeros(table.n_samples, bool), table.sampled[-WITHHELD:]
     if groups is None:
@@ -258,7 +259,7 @@ def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | No
     predictive, checkpoint = begin.predictive, PassCheckpoint(begin.stages, begin.model, result)
     found = checkpoint.resume(result)
     trains = predictive is not None and classifier is not None and predictive.label_weight > 0
-    # Without scores of all samples there is nothing to keep.
+    # Without scores of all samples there is no fit to keep.
     with begin.ctrl_c.holding():
         shards.run(find_scores, shared_of(result))
         if trains and not begin.ctrl_c.came and not found.get("ended"):
@@ -308,7 +309,7 @@ def _classify(
 def _scales(
     model: Model, labels: Labels, samples: Integers, mean: Floats, variance: Floats
 ) -> Floats:
-    """Scale of every task at which the labels of some samples are most probable."""
+    """Scale of every task that maximises the likelihood of the held-out labels."""
     assert model.label is not None
     scale, stop = np.ones(len(labels.tasks)), 0
     for number, task in enumerate(labels.tasks):
@@ -324,7 +325,7 @@ def _scales(
 
 
 def _from_prior(posterior: Posterior) -> Floats:
-    """What scores in the coordinates of their prior are multiplied by, shape (K, K)."""
+    """Matrix that transforms scores from the coordinates of their prior, shape (K, K)."""
     if not isinstance(posterior.prior, InBasis):
         return np.eye(posterior.n_factors)
     return np.asarray(np.linalg.inv(posterior.prior.basis), np.float64)
@@ -333,7 +334,7 @@ def _from_prior(posterior: Posterior) -> Floats:
 def _without_samples(
     posterior: Posterior, table: LargeTable, classifiers: Classifiers | None
 ) -> Posterior:
-    """The posterior without training samples, which knows how many there were."""
+    """The posterior without training samples, with their number."""
     bare = posterior.without_training_samples()
     assert bare.left_out is not None
     counts = () if classifiers is None else _counts(classifiers.tasks, classifiers.class_index)
@@ -342,7 +343,7 @@ def _without_samples(
 
 
 def _counts(tasks: tuple[Task, ...], class_index: Integers) -> tuple[Integers, ...]:
-    """Samples in every class of a task, then those whose class is not known."""
+    """Samples in every class of a task, then those of unknown class."""
     return tuple(
         np.append(
             np.bincount(column[column >= 0], minlength=len(task.classes)), (column < 0).sum()

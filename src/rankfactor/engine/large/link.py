@@ -1,8 +1,8 @@
 """The link from a fit to the workers of a Dask cluster, any of which may die.
 
-`distributed` moves a task whose worker died to another one. Ours are bound to the worker that has
-their shards, so they would wait for ever: `Link.wait` asks the scheduler twice a second which
-workers live, and raises `LostError` when one that matters does not.
+`distributed` moves a task whose worker died to another one. Our tasks are bound to the worker that
+has their shards, so they would wait for ever: `Link.wait` asks the scheduler twice a second which
+workers live, and raises `LostError` if a needed one does not.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from rankfactor.errors import InputError
 
 logger = logging.getLogger(__name__)
 
-POLL = 0.5  # seconds between looks at which workers are alive
-PAUSED = 60  # looks between reports of workers that wait for memory
-SMALL = 2**16  # bytes of arguments that travel with a task
-LOST = ("cancelled", "lost")  # states of a future that nothing comes of any more
+POLL = 0.5  # seconds between checks of which workers are alive
+PAUSED = 60  # checks between reports of workers that wait for memory
+SMALL = 2**16  # bytes of arguments sent with a task
+LOST = ("cancelled", "lost")  # final states of a future without a result
 CANCELLED = (concurrent.futures.CancelledError, asyncio.CancelledError)
 UNREACHABLE = (OSError, TimeoutError, *CANCELLED)
 
 
 class LostError(Exception):
-    """Something on a worker is not there any more; what needs it has to be done again."""
+    """Data on a worker were lost; dependent work must be repeated."""
 
 
 class Link:
-    """What a fit asks of a client.
+    """Operations of a fit on a client.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Link:
             raise
 
     def check(self, problem: Exception) -> None:
-        """Say so if the client has lost the scheduler, which is then what a problem comes from."""
+        """Raise an error if the client has lost the scheduler, the cause of other errors."""
         if self.client.status != "running":
             raise self._away() from problem
 
@@ -71,7 +71,7 @@ class Link:
         return self.client.submit(task, *arguments, **options)
 
     def sender(self, packed: bytes) -> Callable[[], Any]:
-        """From bytes to what tasks take as an argument; many bytes go once to every worker."""
+        """Bytes as an argument of tasks; large ones are sent once to every worker."""
         if len(packed) <= SMALL:
             return lambda: packed
         there: Any = None
@@ -112,12 +112,12 @@ class Link:
                 self._report_paused(addresses)
         problem = waiting.exception()
         if isinstance(problem, (KeyError, *UNREACHABLE)):
-            time.sleep(POLL)  # for the scheduler to take note of a worker that died
+            time.sleep(POLL)  # for the scheduler to notice a dead worker
             raise LostError from problem
         return waiting.result()
 
     def _report_paused(self, addresses: Collection[str]) -> None:
-        """Say which workers take no tasks, which would look as if nothing happened."""
+        """Report workers that accept no tasks, since the fit would seem to hang."""
         known = self.client.scheduler_info()["workers"]
         paused = [one for one in addresses if known.get(one, {}).get("status") == "paused"]
         if paused:
@@ -126,7 +126,7 @@ class Link:
             )
 
     def settle(self, futures: Sequence[Any], addresses: Collection[str]) -> None:
-        """Wait for futures to end, well or with an error."""
+        """Wait for futures to end, with a result or an error."""
         import distributed
 
         def ended() -> None:
@@ -138,7 +138,7 @@ class Link:
             raise LostError
 
     def raise_problem(self, problem: BaseException, address: str) -> None:
-        """Raise what a task on a worker raised, in words that help."""
+        """Raise the error of a task on a worker with a helpful message."""
         from distributed import KilledWorker
 
         if isinstance(problem, (KilledWorker, *CANCELLED)):
@@ -153,7 +153,7 @@ class Link:
         raise problem
 
     def drop(self, futures: Collection[Any]) -> None:
-        """Cancel futures that are under way, and let workers let go of the results of others."""
+        """Cancel futures in progress, and release the results of others."""
         some = [future for future in futures if future is not None]
         under_way = [future for future in some if future.status == "pending"]
         with suppress(Exception):  # the cluster may be gone

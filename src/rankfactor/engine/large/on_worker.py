@@ -1,10 +1,10 @@
-"""What a worker of a cluster holds and does: the shards of a fit, and steps on them.
+"""Shards of a fit on a cluster worker, and steps on them.
 
-Every worker has one `Store` for a fit. It is the result of a task, so the worker lets go of it when
-the client does, also if the client dies. The client names shards by number and says which pass
-their scores must come from. A worker that lacks a shard, because it has just joined or has been
-restarted, or that has its scores from another pass, answers `Lacking` before it does anything.
-The client then has the shards built or their scores found again: see
+Every worker has one `Store` per fit. It is the result of a task, so the worker releases it when the
+client does, also if the client dies. The client names shards by number and states which pass their
+scores must come from. A worker that lacks a shard, because it has just joined or was restarted, or
+that has scores from another pass, returns `Lacking` before doing anything. The client then has the
+shards rebuilt or their scores recomputed: see
 `rankfactor.engine.large.cluster`.
 """
 
@@ -27,7 +27,7 @@ from rankfactor.errors import InputError
 from rankfactor.likelihoods import Coding
 from rankfactor.storage.scratch import Scratch
 
-NEVER = -1  # pass that scores come from which have not been found
+NEVER = -1  # pass number of scores that were not computed
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,22 @@ class Lacking:
 
 
 class AbandonedError(Exception):
-    """A pass that the client no longer waits for."""
+    """Raised in a pass that the client no longer waits for."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a worker makes shards of values.
+    """Settings for making shards from values.
 
     Attributes
     ----------
     coding : Coding
     n_factors : int
     make : callable or None
-        From what a source gives for a shard to values; None if it gives codes.
+        Transform of a source's output to values; None if it yields codes.
     memory : int or None
-        Bytes that the shards of a worker may take in memory; beyond, they lie in scratch files.
+        Bytes that the shards of a worker may take in memory; above it, they are kept in scratch
+        files.
     scratch : str or None
         Folder of these files on the worker.
     """
@@ -88,7 +89,7 @@ class Store:
         self.scratch = None if inside else Scratch(recipe.scratch)
 
     def __reduce__(self) -> NoReturn:
-        # Dask would move a store to disk when memory is short, and with it the shards in use.
+        # Dask would move a store to disk when memory is short, with the shards in use.
         raise TypeError("shards stay where they are.")
 
     def __del__(self) -> None:
@@ -96,14 +97,14 @@ class Store:
 
 
 def open_store(recipe: bytes, n_samples: int) -> Store:
-    """A store without shards, for about so many samples."""
+    """A store without shards, for about this many samples."""
     return Store(pickle.loads(recipe), n_samples)
 
 
 def build_shard(
     store: Store, number: int, first: int, given: Any, signed: Any, withheld: Any
 ) -> None:
-    """Code the values of a shard, or take them as coded, and keep the shard without scores."""
+    """Code the values of a shard unless already coded, and store the shard without scores."""
     recipe, scratch = store.recipe, store.scratch
     observed = given
     if recipe.make is not None:
@@ -124,16 +125,16 @@ def build_shard(
 
 
 def refresh_scores(store: Store, numbers: Sequence[int], version: int, rows: bytes | None) -> None:
-    """Find the scores of shards again, at the rows of the pass ``version``.
+    """Recompute the scores of shards, at the rows of the pass ``version``.
 
-    Scores of a pass follow those of the pass before. What they would have been differs from what
-    is found here by less than a fit changes in its last passes.
+    Scores of a pass follow those of the pass before. The difference to those found here is smaller
+    than the change of a fit in its last passes.
     """
     shared: Shared | None = None if rows is None else pickle.loads(rows)
     for number in numbers:
         held = store.held.get(number)
         if held is None:
-            return  # the pass itself says so
+            return  # the pass itself reports it
         with held.lock:
             size = held.shard.size
             held.shard.z = empty_scores(size, store.recipe.n_factors, store.scratch)
@@ -153,12 +154,12 @@ class Call:
     version: int
 
     def begin(self, store: Store, numbers: Sequence[int]) -> Lacking:
-        """Shards that are not there or not ready; if all are, end passes before this one."""
+        """Shards that are missing or not ready; if none, end earlier passes."""
         missing = [one for one in numbers if one not in store.held]
         stale = [
             one
             for one in numbers
-            # Scores that are found from the prior on need none before.
+            # Scores computed from the prior need no earlier ones.
             if self.step is not find_scores
             and one in store.held
             and store.held[one].version != self.version
@@ -182,7 +183,7 @@ class Call:
 
 
 def add_up(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) -> Totals | Lacking:
-    """Sums of what a step returns over shards."""
+    """Sums of a step's results over shards."""
     if lacking := call.begin(store, numbers):
         return lacking
     given, totals = pickle.loads(arguments), Totals()
@@ -202,7 +203,7 @@ def go_over(store: Store, call: Call, arguments: bytes, numbers: Sequence[int]) 
 
 
 def apply(store: Store, call: Call, arguments: bytes, number: int) -> Any:
-    """What a step returns at one shard."""
+    """Result of a step at one shard."""
     if lacking := call.begin(store, [number]):
         return lacking
     return call.at(store, number, pickle.loads(arguments))

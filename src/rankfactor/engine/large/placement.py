@@ -1,4 +1,4 @@
-"""Where the shards of a table are: in memory, or in scratch files."""
+"""Placement of the shards of a table: in memory, or in scratch files."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class LocalPlacement:
     chunks : callable
         ``chunks(rows)`` yields the number of the first row and the values of consecutive chunks.
     memory : int or None
-        Bytes that codes and scores may take in memory; beyond, they lie in scratch files.
+        Bytes that codes and scores may take in memory; above it, they are kept in scratch files.
     scratch : str or None
         Folder of these files.
     stage : callable or None
-        Told of coding and of every later step how many samples are done.
+        Called with the number of samples done, for coding and every later step.
     """
 
     chunks: Chunks
@@ -75,7 +75,7 @@ class LocalPlacement:
 
 
 def bytes_per_sample(coding: Coding, n_factors: int) -> int:
-    """Bytes that codes and scores of a sample take."""
+    """Bytes of codes and scores per sample."""
     return len(coding.columns) + 8 * (n_factors + 1) + 4 * packed_size(n_factors)
 
 
@@ -87,7 +87,7 @@ def empty_scores(n: int, n_factors: int, scratch: Scratch | None = None) -> Norm
 
 
 def release(shard: Shard) -> None:
-    """Let go of the memory that mirrors a shard's files."""
+    """Release the memory that maps a shard's files."""
     for array in (shard.z.mean, shard.z.cov, shard.z.log_det, *_arrays(shard.observed)):
         let_go(array)
 

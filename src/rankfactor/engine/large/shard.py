@@ -1,15 +1,15 @@
-r"""Shards: samples that are worked on together, with their scores.
+r"""Shards: samples that are processed together, with their scores.
 
-A table of many samples is divided into shards of `SHARD` consecutive samples. A pass over the table
-gives every shard what is shared (rows, parameters, coefficients), moves the scores of its samples
-and sums statistics over them; the sums of all shards update what is shared. These are the same
-steps as for a table that is held whole (`rankfactor.steps.score`, `rankfactor.steps.row`), in
-another order: no array has a row for every sample of the table but the codes and the scores, which
-may lie in files (`rankfactor.storage.scratch`).
+A table of many samples is split into shards of `SHARD` consecutive samples. A pass over the table
+gives every shard the shared state (rows, parameters, coefficients), updates the scores of its
+samples and sums statistics over them; the sums of all shards update the shared state. These are the
+same steps as for a table in memory (`rankfactor.steps.score`, `rankfactor.steps.row`), in another
+order: only the codes and the scores have a row for every sample of the table, and these may be in
+files (`rankfactor.storage.scratch`).
 
-Which samples are in a shard depends on their numbers alone, and statistics are summed so that their
-order does not matter (`rankfactor.engine.large.totals`). Threads, workers and chunks of a file
-therefore do not change the result.
+The samples of a shard depend only on their numbers, and statistics are summed so that their order
+does not matter (`rankfactor.engine.large.totals`). Threads, workers and chunks of a file therefore
+do not change the result.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from rankfactor.typing import Floats
 
 SHARD = 2048  # samples
 PRIOR = StandardNormal()
-FIRST_STEPS = 5  # updates of the scores of samples that were not seen before
-_HERE = Workers()  # shards are shared out among threads, so one works on its own
+FIRST_STEPS = 5  # updates of the scores of new samples
+_HERE = Workers()  # shards are distributed among threads, so each uses one thread
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Shard:
     signed : array, shape (R, n)
         Signed weights of the labels, 0 where unknown; R is 0 without labels.
     withheld : bool array, shape (n,)
-        Samples whose labels calibrate probabilities, and must not be seen before.
+        Samples whose labels are held out to calibrate probabilities.
     z : Normal, shape (n, K)
     """
 
@@ -69,7 +69,7 @@ class Shard:
         return len(self.withheld)
 
     def labels(self, withhold: bool = True) -> ObservedArray:
-        """Signed weights, those that are withheld as unknown."""
+        """Signed weights, with held-out labels as unknown."""
         return ObservedArray(np.where(self.withheld, 0.0, self.signed) if withhold else self.signed)
 
     def turn(self, matrix: Floats | None) -> None:
@@ -80,7 +80,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Shared:
-    """What all shards see: the table's view and, in a joint fit, that of the labels."""
+    """State shared by all shards: the table's view and, in a joint fit, the labels' view."""
 
     view: View
     state: ViewState
@@ -109,12 +109,12 @@ class Shared:
 
 
 def tiles_of(item: ObservedView) -> list[slice]:
-    """The rows of a view that are worked on together, the same in every shard."""
+    """The rows of a view that are processed together, the same in every shard."""
     return item.tiles(tile_length(BLOCK))
 
 
 def find_scores(shard: Shard, shared: Shared) -> None:
-    """Scores of samples that were not seen before, from the prior on; labels are not looked at."""
+    """Scores of new samples, starting from the prior, without labels."""
     views = [shared.data(shard)]
     rows = [item.rows() for item in views]
     for samples in slices(shard.size, BLOCK):
@@ -178,28 +178,28 @@ def train_shard(
 
 
 def settle_shard(shard: Shard, shared: Shared, steps: int) -> dict[str, Any]:
-    """Bring label-free scores to the rows by some Newton steps; their moments."""
+    """Update label-free scores to the rows by some Newton steps; return their moments."""
     for _ in range(steps):
         settle_scores(shared.data(shard), PRIOR, shard.z, _HERE)
     return moments(shard.z)
 
 
 def label_statistics(shard: Shard, view: View, state: ViewState, withhold: bool) -> dict[str, Any]:
-    """Statistics of the labels' view; ``withhold`` leaves out labels that calibrate."""
+    """Statistics of the labels' view; ``withhold`` leaves out held-out labels."""
     return view_statistics(ObservedView(view, shard.labels(withhold), state), shard.z, 1)
 
 
 def decide_withheld(shard: Shard, classifier: Classifier) -> tuple[Any, Floats, Floats]:
-    """Samples whose labels are withheld, mean and variance of their decisions (n, R)."""
+    """Samples with held-out labels, and mean and variance of their decisions (n, R)."""
     some = np.flatnonzero(shard.withheld)
     mean, variance = classifier.decide(shard.z.take(some))
     return shard.first + some, mean, variance
 
 
 def final_scores(shard: Shard, shared: Shared, matrix: Floats) -> Normal:
-    """Label-free scores as a new sample would get them, times a matrix (K, K).
+    """Label-free scores as for new samples, times a matrix (K, K).
 
-    They begin at the scores as they are, which are near, and take their place.
+    They start at the current scores, which are close, and replace them.
     """
     data, k = shared.data(shard), shard.z.order
     rows = lay_out([data])
@@ -215,7 +215,7 @@ GRADIENT = "gradient"
 
 
 def named(view: int, place: int, statistics: Statistics) -> dict[str, Floats]:
-    """Statistics of a tile under names that tell views and tiles apart."""
+    """Statistics of a tile under names that identify view and tile."""
     return {f"{view}/{place}/{name}": values for name, values in statistics.items()}
 
 

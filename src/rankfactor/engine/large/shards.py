@@ -1,8 +1,8 @@
 """All shards of a table, wherever they are: in the memory of this process, in files, on a cluster.
 
-A step is a function of a shard. `Shards.sum` adds up what it returns for every shard,
-`Shards.stream` yields it. Functions may change a shard's scores; they are module-level ones, so
-that a cluster can name them.
+A step is a function of a shard. `Shards.sum` adds up its results over all shards, `Shards.stream`
+yields them. Functions may change a shard's scores; they are module-level functions, so that a
+cluster can pickle them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rankfactor.steps.workers import Workers
 from rankfactor.typing import Floats
 
 Step = Callable[..., Any]
-Stage = Callable[[str, int, int], None]  # what is done, for how many samples, of how many
-# What a user is told that a step does.
+Stage = Callable[[str, int, int], None]  # step, samples done, total
+# Description of a step for users.
 _NAMES = {
     "find_scores": "Finding scores",
     "ascend_shard": "Pass over all samples",
@@ -33,7 +33,7 @@ _NAMES = {
 
 
 def stage_of(progress: Any) -> Stage | None:
-    """The method ``stage`` of a progress function, which is told how far long steps are.
+    """The method ``stage`` of a progress function, which reports the progress of long steps.
 
     It is called from several threads, one at a time.
     """
@@ -59,11 +59,11 @@ class Shards(ABC):
 
     @abstractmethod
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
-        """The sums, by name, of what the step returns."""
+        """Sums, by name, of the step's results."""
 
 
 class LocalShards(Shards):
-    """Shards in this process, shared out among its threads.
+    """Shards in this process, distributed among its threads.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class LocalShards(Shards):
     whole : Normal, optional
         The scores of all samples, of which those of the shards are parts.
     release : callable, optional
-        Called after each step of a shard, such as to let go of memory that mirrors files.
+        Called after each step of a shard, for example to release memory that maps files.
     stage : callable, optional
-        Told of every step how many samples are done.
+        Called with the number of samples done in every step.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class LocalShards(Shards):
         return self._pool.stream(self._call(step, arguments), self.shards)
 
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
-        """The sums of what the step returns; every thread adds up those of its shards."""
+        """Sums of the step's results; every thread adds up those of its shards."""
         call = self._call(step, arguments)
 
         def add_up(shards: Sequence[Shard]) -> Totals:

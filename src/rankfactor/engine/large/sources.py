@@ -1,10 +1,10 @@
-"""Where the workers of a cluster get the values of their shards from.
+"""Sources of the values of shards on the workers of a cluster.
 
-| source | who reads | what travels to a worker |
+| source | who reads | what is sent to a worker |
 |---|---|---|
-| `SentRows`: a table that is read in order | the client, which codes it | codes, one byte a value |
-| `ReadRows`: a file that every worker can read | the worker | nothing |
-| `DaskRows`: a Dask array or dataframe | any worker, by Dask | values between workers |
+| `SentRows`: a table that is read in order | the client, which codes it | codes, one byte per value
+| | `ReadRows`: a file that every worker can read | the worker | nothing | | `DaskRows`: a Dask
+array or dataframe | any worker, by Dask | values between workers |
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Source(Protocol):
 
     @property
     def is_here(self) -> bool:
-        """Whether the client has what it gives, so that it should give a little at a time."""
+        """Whether the client holds the values, so that it should send a few at a time."""
         ...
 
     @property
     def make(self) -> Callable[[Any], Any] | None:
-        """Makes values on a worker of what is given; None if codes are given."""
+        """Transform on a worker from what is sent to values; None if codes are sent."""
         ...
 
     def give(
@@ -71,8 +71,8 @@ class ReadRows:
     Attributes
     ----------
     read : callable
-        ``read(first, stop)`` gives consecutive rows. It is pickled, so it names files by paths
-        that hold on all workers.
+        ``read(first, stop)`` returns consecutive rows. It is pickled, so it names files by paths
+        that are valid on all workers.
     prepare : callable
         From rows as given to values in the features of the model.
     """
@@ -119,7 +119,7 @@ class DaskRows:
         lazy = [self._stream.lazy_rows(one * SHARD, (one + 1) * SHARD) for one in numbers]
         futures = client.compute(lazy)[::-1]
         for number in numbers:
-            yield number, futures.pop()  # none is held once it is handed on
+            yield number, futures.pop()  # released once handed over
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class ArrayRows:
     path: str
 
     def __call__(self, first: int, stop: int) -> Any:
-        """Rows as an array of their own."""
+        """Rows as a separate array."""
         stream = open_stream(self.path)
         assert isinstance(stream, ArrayStream)
         return stream.rows(first, stop)
@@ -138,7 +138,7 @@ class ArrayRows:
 def source_of(
     stream: TableStream, prepare: Callable[[Any], Any], chunks: Chunks, client: Any
 ) -> Source:
-    """How workers get the values of a table at least cost.
+    """Cheapest source of a table's values for the workers.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def source_of(
     prepare : callable
         From rows as given to values in the features of the model; it is pickled.
     chunks : callable
-        ``chunks(rows)`` gives first rows and values of consecutive chunks at the client.
+        ``chunks(rows)`` yields first rows and values of consecutive chunks at the client.
     client : distributed.Client
     """
     if isinstance(stream, DaskStream):

@@ -1,13 +1,13 @@
 r"""Sums of arrays that do not depend on the order of their terms.
 
 Rounding makes ``(a + b) + c`` differ from ``a + (b + c)``, so a fit would depend on how samples are
-divided among workers. A total is kept as a high and a low part, and every addition is exact
+distributed among workers. A total is kept as a high and a low part, and every addition is exact
 (Knuth's two-sum):
 
     s = fl(a + b),     b' = s - a,     e = (a - (s - b')) + (b - b'),     s + e = a + b.
 
 The low part collects the errors e; its own rounding is 1e-16 of them, or 1e-32 of the total.
-Two orders of the same terms therefore round to the same double, but for ties of that size.
+Two orders of the same terms therefore round to the same double, except for ties of that size.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Totals:
             self._add(name, np.array(term, np.float64))
 
     def merge(self, other: Totals) -> None:
-        """Add the sums of others."""
+        """Add other sums."""
         for name, high in other._high.items():
             self._add(name, high)
             self._low[name] = self._low[name] + other._low[name]
@@ -54,5 +54,5 @@ class Totals:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of both parts, which is what travels between workers."""
+        """Bytes of both parts, as sent between workers."""
         return 2 * sum(high.nbytes for high in self._high.values())

@@ -1,15 +1,15 @@
 r"""Predictive training over shards, and the classifiers of their scores.
 
 `rankfactor.engine.predictive` has the objective J and the gradient. Here a step is one pass over
-the table: every shard moves its scores by a Newton step to the rows as they are, finds the
-responses r_n of its samples to the labels' pull, and sums statistics and gradient at these; the
-sums move the rows by
+the table: every shard moves its scores by a Newton step to the current rows, computes the responses
+r_n of its samples to the labels' force, and sums statistics and gradient at these; the sums move
+the rows by
 
     a_i <- a_i + step ( P_i^-1 (h_i + weight G_i) - a_i ),
 
 and the coefficients by their own conditional. J is that of the rows before and the scores within
-the pass. Rows that lowered J are taken back and their step is halved; scores follow within the
-next pass. Training begins at a fit to some of the samples, so few steps remain.
+the pass. Rows that lowered J are reset and their step is halved; scores follow within the next
+pass. Training starts from a fit to some of the samples, so few steps remain.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 
 def with_labels(shared: Shared, model: Model, classifier: Linear) -> Shared:
-    """What shards see, with a classifier's rows as the labels' view."""
+    """State shared by shards, with a classifier's rows as the labels' view."""
     state = ViewState(classifier.rows, NoParameters(), None)
     return replace(shared, label_view=model.label_view, label_state=state)
 
@@ -71,24 +71,24 @@ def train_shards(
     progress: Progress | None,
     checkpoint: PassCheckpoint | None = None,
 ) -> Linear:
-    """Ascend J, in place; the classifier where it ends.
+    """Ascend J, in place; return the final classifier.
 
     Parameters
     ----------
     model : Model
     fit : Fit
-        Where rows, parameters and scales begin; without labels.
+        Initial rows, parameters and scales, without labels.
     shards : Shards
         Their scores must be near the fixed point of the rows.
     classifier : Linear
-        Where the coefficients begin.
+        Initial coefficients.
     settings : Predictive
     first_step : float
-        Share of the way to the target that the first step goes.
+        Size of the first step, as a share of the way to the target.
     progress : callable, optional
         Called after every step.
     checkpoint : PassCheckpoint, optional
-        Where to write to; the fit is where it was left.
+        Destination; the fit is at its last written state.
     """
     data, k, step = fit.data, model.n_factors, first_step
     weight = settings.label_weight * data.observed.shape[0]
@@ -119,7 +119,7 @@ def train_shards(
             if gain < 0:
                 data.state, labels.state = kept[0].copy(), kept[1].copy()
                 step, best = SHRINKAGE * step, -np.inf
-                # Scores that lag behind the rows flatter J.
+                # J is too high for scores that lag behind the rows.
                 shards.sum(settle_shard, shared_of(fit), SCORE_STEPS)
             else:
                 if np.isfinite(gain):
@@ -138,7 +138,7 @@ def train_shards(
                 checkpoint.keep(fit, number=number + 1, step=step, classifier=now)
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
         if idle == PATIENCE:
-            flat = f"the objective has not risen by tol={settings.tol:g} of itself in {idle} steps"
+            flat = f"the objective has not risen by a relative tol={settings.tol:g} in {idle} steps"
             fit.convergence = Convergence(CONVERGED, done(number + 1), flat)
         if checkpoint is not None:
             now = Linear(labels.state.rows, labels.state.scales)
@@ -172,7 +172,7 @@ def _step_rows(item: ObservedView, found: dict[str, Floats], step: float) -> flo
 def fit_linear_shards(model: Model, shards: Shards, start: Linear, withhold: bool) -> Linear:
     """Linear classifiers of the shards' scores, as `rankfactor.classifiers.linear.fit_linear`.
 
-    ``withhold`` leaves out labels that calibrate.
+    ``withhold`` leaves out held-out labels.
     """
     item, k = _label_item(model, start), model.n_factors
     previous, momentum = -np.inf, Momentum()
