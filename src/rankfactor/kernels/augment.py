@@ -1,7 +1,8 @@
 """The max-margin rank likelihood given w: all 1/lam, then the cut points, then the sites.
 
-The formulas are those of `rankfactor.kernels.sites`. Here all samples of a feature are at hand, so
-that 1/lam, evaluated (or drawn) once at the old cut points, serves the update of the cut points
+The formulas are those of `rankfactor.kernels.sites`. Here all samples of a feature are available,
+so that 1/lam, evaluated (or drawn) once at the old cut points, is used for the update of the cut
+points
 
     b_j ~ N(m, 1/P),    P = cut_precision + sum_n 1/lam_nj,
     P m = sum_n ( (w_n - s_nj eps) / lam_nj - s_nj ),
@@ -18,18 +19,18 @@ from rankfactor.kernels.noise import fill_noise_rows, inverse_gaussian_from
 from rankfactor.kernels.rng import derive
 from rankfactor.kernels.sites import FAST, TINY
 
-# Sums run in working precision over so many samples, in double precision over these parts.
+# Sums are in working precision within blocks of this many samples, in double precision over blocks.
 PART = 512
-# Samples come in whole vectors, so that no loop has an end that is done one by one.
+# Samples are padded to whole vectors, so that no loop has a scalar remainder.
 VECTOR = 16
-NOISE = 4096  # so many numbers of noise at once, or those of one cut: enough to stay in the cache
+NOISE = 4096  # random numbers made at once, or those of one cut: few enough to stay in the cache
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def margin_rank_augment(  # type: ignore[no-untyped-def]
     codes, w, var_w, b, var_b, n_cuts, eps, cut_precision, noise=None, key=None, row=0
 ):
-    """Sites of a tile of features, for all samples; they take the place of ``w`` and ``var_w``.
+    """Sites of a tile of features, for all samples; they overwrite ``w`` and ``var_w``.
 
     With a ``key`` 1/lam and, by the standard normals ``noise`` (t, J), the cut points are drawn.
 
@@ -50,19 +51,19 @@ def margin_rank_augment(  # type: ignore[no-untyped-def]
     variance[:, :] = 1.0 / cut_precision
     count, bound = np.zeros(t, np.int64), np.zeros(t)
     tally = np.zeros(MISSING + 1, np.int64)
-    # One feature's numbers, made up to whole vectors by samples that are missing.
+    # Buffers of one feature, padded to whole vectors with missing samples.
     width = -(-n // VECTOR) * VECTOR
     x, v = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
     v[:] = 1
     level, seen = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
     total_tau, total_rho = np.zeros(width, w.dtype), np.zeros(width, w.dtype)
     inv_lam = np.empty((b.shape[1], width), w.dtype)
-    # Cuts whose noise is made at once.
+    # Cuts whose random numbers are made at once.
     together = 0 if key is None else max(1, min(NOISE // max(width, 1), b.shape[1]))
     y = np.empty((together, width), np.float32)
     chance = np.empty(y.shape, np.float32)
     for i in range(t):
-        # Loops, not slices and np.bincount: with these, compiling takes three times as long.
+        # Loops instead of slices and np.bincount, which take three times as long to compile.
         tally[:] = 0
         for m in range(n):
             x[m], level[m], seen[m] = w[i, m], codes[i, m], codes[i, m] != MISSING
@@ -72,7 +73,7 @@ def margin_rank_augment(  # type: ignore[no-untyped-def]
                 v[m] = var_w[i, m]
         present = n - tally[MISSING]
         count[i] = present
-        over = present  # samples above the cut; all are at first
+        over = present  # samples above the cut; initially all
         total_tau[:] = 0
         for j in range(n_cuts[i]):
             spread = var_b[i, j] + number(TINY)
@@ -89,8 +90,8 @@ def margin_rank_augment(  # type: ignore[no-untyped-def]
                 code, here = level[part], seen[part]
                 if key is not None:
                     a, c = y[j % together, part], chance[j % together, part]
-                # Few arrays, unit stride and selects in place of branches: this loop is what a
-                # fit spends its time in, and has to become vector instructions.
+                # Few arrays, unit stride and selects instead of branches: a fit spends most of its
+                # time in this loop, which must be vectorised.
                 for m in range(len(at)):
                     up = code[m] > place
                     r = at[m] - (above if up else below)

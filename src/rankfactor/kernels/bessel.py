@@ -6,9 +6,9 @@ For x <= 2, with t = x^2 / 4, L = log(x / 2) and the digamma function psi, the a
     K_0(x)   = sum_k (psi(k+1) - L) t^k / k!^2
     x K_1(x) = 1 + 2 t sum_k (L - (psi(k+1) + psi(k+2)) / 2) t^k / (k! (k+1)!)
 
-of which twelve terms do: the first that is left out is below 1e-16 of either. For x > 2 the
-Chebyshev series in s = 4/x - 1 of sqrt(x) exp(x) K_0(x) and of the same with K_1, as Moshier's
-Cephes has them. The ratio K_1 / K_0 has relative errors below 2e-15 for x from 1e-300 to 1e300.
+of which twelve terms suffice: the first omitted term is below 1e-16 of either. For x > 2, Chebyshev
+series in s = 4/x - 1 of sqrt(x) exp(x) K_0(x) and of the same with K_1, as in Moshier's Cephes. The
+ratio K_1 / K_0 has relative errors below 2e-15 for x from 1e-300 to 1e300.
 
 For the law ``x^(-1) exp(-(a x + b / x) / 2)`` and omega = sqrt(a) sqrt(b), which is in range
 wherever a and b are,
@@ -16,8 +16,8 @@ wherever a and b are,
     E[x] = sqrt(b/a) K_1(omega) / K_0(omega),    E[1/x] = sqrt(a/b) K_1(omega) / K_0(omega),
 
 in one pass. The horseshoe's own omega tends to stay below 2: with E[eta] = 1 / (E[xi] + E[phi]) it
-obeys omega K_1(omega) / K_0(omega) < 2 once its updates have settled, so omega < 1.56. The series
-is what has to be fast.
+obeys omega K_1(omega) / K_0(omega) < 2 once its updates have converged, so omega < 1.56. So mainly
+the series has to be fast.
 """
 
 import math
@@ -96,8 +96,8 @@ def _far(x):  # type: ignore[no-untyped-def]
     return _chebyshev(_FAR_0, s), _chebyshev(_FAR_1, s)
 
 
-# The series is taken of all elements, since a loop with a branch in it is three times slower; where
-# x > 2 (or is 0 or no number) what it gave is then replaced.
+# The series is evaluated for all elements, since a loop with a branch is three times slower; where
+# x > 2 (or is 0 or NaN) its result is then replaced.
 
 
 @njit(**STRICT)
@@ -141,7 +141,7 @@ def _fill_log_k0(a, b, out):  # type: ignore[no-untyped-def]
 
 
 def order_zero_moments(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """E[x] and E[1/x] of generalised inverse Gaussian laws of order 0; NaN where no law is.
+    """E[x] and E[1/x] of generalised inverse Gaussian laws of order 0; NaN for invalid parameters.
 
     ``a`` and ``b`` broadcast.
     """

@@ -17,7 +17,7 @@ MAX_CUTS = 254
 _TILE = 64  # columns read together: a row-major table is walked without missing the cache
 
 
-@njit(nogil=True, forceinline=True)  # a call costs half more
+@njit(nogil=True, forceinline=True)  # a call costs 50 % more
 def _code(x, cuts, n_cuts, i):  # type: ignore[no-untyped-def]
     """Code of x as feature i."""
     if np.isnan(x):
@@ -36,7 +36,7 @@ def _code(x, cuts, n_cuts, i):  # type: ignore[no-untyped-def]
 def code_values(values, columns, cuts, n_cuts, out):  # type: ignore[no-untyped-def]
     """Write the codes of some columns (d,) of a table (N, D) to ``out`` (d, N).
 
-    ``cuts`` (d, J) increase within a row; only the first ``n_cuts[i]`` count.
+    ``cuts`` (d, J) increase within a row; only the first ``n_cuts[i]`` are used.
     """
     n_samples = values.shape[0]
     for first in range(0, len(columns), _TILE):

@@ -2,14 +2,14 @@
 
 Poisson(rate): below a rate of 10, uniforms are multiplied until they fall under ``exp(-rate)``;
 above, PTRS, the transformed rejection of Hoermann (1993, Insurance: Mathematics and Economics 12),
-both exact. Beyond ``LARGE_RATE`` the logarithms of PTRS have no digits left for a single count; the
-normal that is then rounded is within ``0.07 / sqrt(rate)``, less than 1e-6, of the law.
+both exact. Above ``LARGE_RATE`` the logarithms of PTRS cannot resolve a single count; the
+rounded normal used then has an error below ``0.07 / sqrt(rate)``, less than 1e-6.
 
-A sum of k draws of N(m, 1) on one side of zero is made of k draws up to ``LONGEST``. Beyond, it is
+A sum of k draws of N(m, 1) on one side of zero uses k draws up to ``LONGEST``. Above, it is
 the normal of the same mean and variance, which differs from the law of the sum by about
-``0.07 skewness / sqrt(k)`` (the first term of Edgeworth's series). Counts as long as that occur
-only where the side has all but some ten parts in 10^5 of the mass, so that hardly anything is cut
-off: the skewness is 0.02 at most there, and the difference below 5e-6.
+``0.07 skewness / sqrt(k)`` (the first term of Edgeworth's series). Such large counts occur only if
+the side has all but about ten parts in 10^5 of the mass, so that hardly anything is cut off: the
+skewness is then at most 0.02, and the difference below 5e-6.
 """
 
 import math
@@ -38,7 +38,7 @@ def poisson(rate, key):  # type: ignore[no-untyped-def]
             count += 1
     if rate > LARGE_RATE:
         return max(np.round(rate + np.sqrt(rate) * normal(key, 0)), 0.0)
-    # The letters and constants are Hoermann's.
+    # Hoermann's notation and constants.
     b = 0.931 + 2.53 * np.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inv_alpha = 1.1239 + 1.1328 / (b - 3.4)

@@ -1,9 +1,9 @@
-"""Distinct values of the columns of a table, found row by row, as long as they are few.
+"""Distinct values of the columns of a table, collected row by row while they are few.
 
-Of every column a sorted list of at most L values is kept. A value is looked up by bisection and
-inserted if it is new; a column with more than L values is given up at once, so that only columns
-with few values cost more than a comparison. Whole numbers from 0 to 255 that were met before are
-known by a flag, without bisection. Missing values (NaN) are counted beside.
+For every column a sorted list of at most L values is kept. A value is looked up by bisection and
+inserted if it is new; a column with more than L values is abandoned at once, so that only columns
+with few values cost more than a comparison. Integers from 0 to 255 that occurred before are
+recognised by a flag, without bisection. Missing values (NaN) are counted separately.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-GIVEN_UP = -1  # in place of the number of values
+GIVEN_UP = -1  # instead of the number of values
 FLAGS = 256
 _ROWS = 32  # of a block, whose cells and whose list of values stay in the fastest cache
 
 
 @njit(cache=True, nogil=True)
 def _note_value(value, levels, count, flags):  # type: ignore[no-untyped-def]
-    """Enter a value into the sorted list of a column; its new length, or that it is given up."""
+    """Enter a value into the sorted list of a column; return its new length, or GIVEN_UP."""
     if 0.0 <= value < FLAGS:
         whole = np.int64(value)
         if value == whole:

@@ -43,7 +43,7 @@ def log_evidence(kind, signed, m, v):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def hinge_sides(nu, c, v):  # type: ignore[no-untyped-def]
-    """Logs of A and B: where the hinge is quiet, and where it is not."""
+    """Logs of A and B: the parts where the hinge is inactive and active."""
     s = math.sqrt(v)
     below = 2.0 * c * (nu - 1.0 + c * v) + log_lower((1.0 - nu - 2.0 * c * v) / s)
     return log_lower((nu - 1.0) / s), below

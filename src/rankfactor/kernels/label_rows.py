@@ -18,7 +18,7 @@ NEWTON_STEPS = 6
 SHORT = 0.02  # change of a decision by a Newton step that is the last
 ROOM = 1.3  # variance of the normal approximation, relative to that of the last Newton step
 TINY = 1e-12  # least variance of a decision
-LONGEST = 5.0  # change of a decision by one Newton step
+LONGEST = 5.0  # largest change of a decision in one Newton step
 _FAST = {"reassoc", "contract", "nsz"}
 
 

@@ -1,16 +1,16 @@
-"""Rows of lanes as vectors of the processor: the innermost step of many systems side by side.
+"""Rows of lanes as vectors of the processor: the innermost step of many systems in parallel.
 
 An array of lanes has one row for every number of a small system and one column for every system, as
 many as go into ``WIDTH`` bytes. Cholesky factors, their inverses and the products of these need
 
     out[c] = (out[c] - sum_t left[a + t] * right[b + t]) * scale[s]
 
-and nothing else, whole rows at a time: `reduce_row`. Besides, the compiler is told where the widest
-vectors of a processor pay: `wide_vectors`. Both are written in the compiler's own language
+and nothing else, on whole rows: `reduce_row`. In addition, `wide_vectors` tells the compiler where
+the widest vectors of a processor pay off. Both are written in the compiler's own language
 (`rankfactor.kernels.llvm_lanes`), since a loop over lanes reads and writes ``out[c]`` in every
-term. Where numba no longer allows that, or ``RANKFACTOR_PLAIN_LANES`` is set, plain twins take
-their place: the same numbers, more slowly. Set ``NUMBA_CACHE_DIR``, too, when you set that
-variable: what numba keeps of compiled kernels does not depend on it.
+term. If numba no longer allows that, or ``RANKFACTOR_PLAIN_LANES`` is set, plain versions are used:
+the same numbers, more slowly. When you set that variable, also set ``NUMBA_CACHE_DIR``: numba's
+cache of compiled kernels does not depend on it.
 """
 
 import os
@@ -21,7 +21,7 @@ from numba import njit
 
 # Bytes of a row of lanes: half or twice as many are slower by a quarter to a half.
 WIDTH = 128
-# The fast ones are known to work here; elsewhere they are probed first, which takes 0.3 s.
+# The fast versions are known to work here; elsewhere they are tested first, which takes 0.3 s.
 KNOWN_NUMBA = "0.68."
 
 

@@ -1,7 +1,7 @@
 """`rankfactor.kernels.lanes` in the compiler's own language, where a row of lanes is one value.
 
-The sum over t then stays in registers: K x K systems, K = 20, take 0.37 us each in place of 1.0. It
-is written through numba's internals, which may change; the plain twins do the same without them.
+The sum over t then stays in registers: K x K systems, K = 20, take 0.37 us each instead of 1.0. It
+uses numba's internals, which may change; the plain versions do the same without them.
 """
 
 from typing import Any
@@ -51,12 +51,12 @@ def _reduce_row(typing, out, c, left, a, right, b, count, scale, s):  # type: ig
 def _wide_vectors(typing):  # type: ignore[no-untyped-def]
     """Ask for vectors of 512 bits in the loops of the function that calls this, if there are such.
 
-    By default the compiler stays at 256. Long polynomials gain: shaping noise takes 0.65 ns in
-    place of 1.0. Results are the same, since those who call this are compiled without `fastmath`.
+    By default the compiler stays at 256. Long polynomials gain: shaping noise takes 0.65 ns instead
+    of 1.0. Results are the same, since callers are compiled without `fastmath`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        # llvmlite itself has names for attributes without a value only. It is a hint, no more.
+        # llvmlite only supports attributes without a value. It is only a hint.
         if isinstance(builder.function.attributes, set):
             set.add(builder.function.attributes, '"prefer-vector-width"="512"')
         return context.get_dummy_value()

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-# Said even though it is the default: numba hands the flags of a caller down to functions that state
-# none, and then caches what it compiled.
+# Stated although it is the default: numba passes the flags of a caller to functions that state
+# none, and then caches the result.
 STRICT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
-# Of what only compiled code calls: a cache of its own would make numba emit it a second time.
+# For functions called only by compiled code: with a separate cache numba would emit them twice.
 INLINE: dict[str, Any] = {**STRICT, "cache": False, "forceinline": True}
 
 
 def coefficients(text: str, kind: Any = float) -> tuple[Any, ...]:
-    """The numbers of a table, as compiled code takes them."""
+    """The numbers of a table, for compiled code."""
     return tuple(kind(number) for number in text.split())
 
 

@@ -1,4 +1,4 @@
-"""Random numbers by the array, for the sampler's innermost loops.
+"""Arrays of random numbers, for the sampler's innermost loops.
 
 Element e of a key's noise is a pure function of (key, e): blocks, tiles and threads do not matter.
 `rankfactor.kernels.rng` makes numbers one at a time; here the loops become vector instructions.
@@ -27,15 +27,14 @@ small they are. None is ever 0, and s is never 1; y ends at 22.9, beyond which t
 The draw: see `rankfactor.kernels.samplers` for the roots 1/T and T/u^2. The second is taken with
 probability u / (u + T), written so that s decides by its fine end: for small u the second root is
 rare and large, and carries the mean. In float32 a draw is off by a few units of 1e-7 of itself.
-It cannot be seen in a million draws while that is far below the law's own spread, u^(-1/2) of the
-mean: for u up to about 1e8.
+This is not visible in a million draws as long as it is far below the spread of the distribution,
+u^(-1/2) of the mean: for u up to about 1e8.
 
 Normals: sqrt(2 R) (cos t, sin t) in float64, 63 bits for R and 62 for the angle; up to 9.4 sigma.
 Exponentials: two such R of a block of words; from 5e-20 to 44.4.
 
-Nothing here is compiled with `fastmath`: sums, products, quotients and roots are then those of IEEE
-754, and the scalar code of a loop's remainder, the vector code and another machine give the same
-bits.
+Nothing here is compiled with `fastmath`: sums, products, quotients and roots then follow IEEE 754,
+and the scalar remainder of a loop, the vector code and other machines give the same bits.
 """
 
 from typing import Any
@@ -53,7 +52,7 @@ _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 _ZERO, _BIT, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
-# Third word of the counter: keeps the purposes apart where they share a key.
+# Third word of the counter: separates the purposes that share a key.
 _FOR_DRAWS, _FOR_NORMALS, _FOR_EXPONENTIALS = np.uint64(0), np.uint64(1), np.uint64(2)
 
 _HALF, _ONE = np.float32(0.5), np.float32(1.0)

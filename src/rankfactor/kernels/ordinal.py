@@ -36,7 +36,7 @@ _FAR = 6.0  # beyond it the continued fraction is exact to rounding
 _TERMS = 40
 _NARROW, _FLAT = 2.0, 10.0  # quadrature is exact to rounding up to this D and this l D
 _STEPS = 50
-_SMALL = 1e-18  # squared Newton decrement at which a row's cut points have arrived
+_SMALL = 1e-18  # squared Newton decrement at which a row's cut points have converged
 
 
 @njit(cache=True, nogil=True)
@@ -212,7 +212,7 @@ def raise_cut_points(h, n_cuts, diagonal, beside, linear, within):  # type: igno
 
     with T tridiagonal (``diagonal``, ``beside``). The weights ``within`` are whole numbers, so -Q
     is self-concordant: a Newton step divided by 1 + lam, lam the Newton decrement, stays ordered
-    and raises Q (Nesterov and Nemirovskii 1994); no step has to be tried.
+    and raises Q (Nesterov and Nemirovskii 1994); no line search is needed.
     """
     t, width = h.shape
     out = h.copy()

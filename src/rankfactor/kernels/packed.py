@@ -78,7 +78,7 @@ def pack(full: Floats) -> Floats:
 
 
 def packed_transform(matrix: Floats) -> Floats:
-    """What packed rows of matrices C are multiplied by to give ``F^T C F``, shape (P, P).
+    """Matrix that maps packed rows of matrices C to ``F^T C F``, shape (P, P).
 
     ``F`` is the matrix given, shape (K, K).
     """
@@ -129,8 +129,8 @@ def times(packed: Floats, x: Floats) -> Floats:
 def add_outer_columns(mean, cov, second):  # type: ignore[no-untyped-def]
     """`add_outer` of laws side by side: means (K, n), packed covariances and second moments (P, n).
 
-    Laws without variance have None for their covariances. Every step is one on n neighbouring
-    numbers and becomes vector instructions.
+    Laws without variance have None for their covariances. Every step works on n contiguous numbers
+    and is vectorised.
     """
     order, n = mean.shape
     p = 0

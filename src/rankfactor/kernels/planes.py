@@ -1,4 +1,4 @@
-"""Rotations of factors in one plane: what a prior gains by an angle, and the rotation itself.
+"""Rotations of factors in one plane: the gain of a prior by an angle, and the rotation itself.
 
 Rotating columns k and l of a row ``a`` by an angle t changes three of its second moments,
 
@@ -6,10 +6,10 @@ Rotating columns k and l of a row ``a`` by an angle t changes three of its secon
 
 with c = cos t, s = sin t and S = E[a a^T]. A prior gives every entry a value ``g(unit E[a^2])``,
 whose function g is tabulated: `TABLE_SIZE` points, 32 for each power of two. The table
-is read by the bits of a number, exponent and leading digits being the place and the others the
-weight of the next place, so that no logarithm is taken; between points g is linear.
+is indexed by the bits of a number, exponent and leading digits giving the position and the others
+the weight of the next position, so that no logarithm is needed; between points g is linear.
 
-A sampler that rotates certain rows needs the densities themselves: its table has 512 points for
+A sampler that rotates fixed rows needs the densities themselves: its table has 512 points for
 each power of two, so that interpolation is off by less than 5e-7.
 """
 

@@ -13,16 +13,16 @@ long as the first width, here 1/sqrt(p), does not depend on the place that is mo
 
 T tridiagonal. Three kinds of moves along straight lines, each a Gibbs step: all cut points together
 (no gap changes, so t is normal and drawn exactly); all from the j-th on (one gap changes); the
-j-th alone (two change). The first two carry what moves one at a time would take as many sweeps for
-as the gaps are narrow.
+j-th alone (two change). The first two make large moves for which single moves would take many
+sweeps if the gaps are narrow.
 
-**Ranked values.** w*_n ~ N(w_n, 1) in the order of the data, ties free among themselves. Rank group
-by rank group, from below, every value is drawn between the largest of the group below and the
-smallest of the one above, or takes its expectation there. Among many distinct values that moves
-each by little more than the distance of two neighbours, so two steps for a whole feature follow,
-which no order stands against: all values shifted, and all multiplied, r = |w*| given their
-direction having the density r^(n-1) exp(-r^2/2 + r w . w*/|w*|). Both are Gibbs steps or, where
-expectations are taken, go to the mode.
+**Ranked values.** w*_n ~ N(w_n, 1) in the order of the data, without constraints among ties. Rank
+group by rank group, from below, every value is drawn between the largest of the group below and the
+smallest of the one above, or takes its expectation there. With many distinct values this moves each
+by little more than the distance of two neighbours, so two steps for the whole feature follow, which
+preserve the order: all values shifted, and all multiplied, where r = |w*| given their direction has
+the density r^(n-1) exp(-r^2/2 + r w . w*/|w*|). Both are Gibbs steps or, for expectations, go to
+the mode.
 """
 
 import math
@@ -112,7 +112,7 @@ def draw_cut_points(h, n_cuts, diagonal, beside, linear, within, key, first):  #
             else:
                 gap = place[j] - place[j - 1]
                 step = slice_step(force, weight[j], within[i, j - 1], gap, 0.0, np.inf, chance)
-                # Of no account but where a gap is at the limit of what numbers can hold.
+                # Matters only if a gap is at the limit of floating-point numbers.
                 if not place[j] + step > place[j - 1]:
                     step = 0.0
             for m in range(j, last):

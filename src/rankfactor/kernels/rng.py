@@ -1,7 +1,7 @@
-"""Random numbers by counting: number c of item i of a stream is a pure function of (stream, i, c).
+"""Counter-based random numbers: number c of item i is a pure function of (stream, i, c).
 
-Nothing is carried from one draw to the next, so results depend neither on the number of threads
-nor on how features and samples are cut into tiles. Three functions do the work:
+There is no state between draws, so results depend neither on the number of threads
+nor on the tiling of features and samples. Three functions are used:
 
     mix(x)             64-bit finaliser: Stafford's variant 13 of MurmurHash3's, as used by
                        SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom
@@ -180,11 +180,11 @@ class Stream:
 
     @property
     def word(self) -> np.uint64:
-        """The key as compiled code should get it: an ``int`` would be typed by its size."""
+        """The key for compiled code: the type of an ``int`` would depend on its size."""
         return np.uint64(self.key)
 
     def child(self, *labels: int | np.integer | str) -> Stream:
-        """Stream of its own for a purpose, as in ``stream.child("rows", sweep, view)``.
+        """Separate stream for a purpose, as in ``stream.child("rows", sweep, view)``.
 
         ``child(a, b)`` is ``child(a).child(b)``.
         """

@@ -1,8 +1,8 @@
-"""Exact draws from the laws of the Gibbs sampler.
+"""Exact draws from the distributions of the Gibbs sampler.
 
-Scalar functions take the parameters and an item's key and use the item's words 0, 1, ... as they
-need them; array drivers give element i the key ``derive(key, first + i)``. Parameters that are not
-those of a law give NaN: a rejection loop would otherwise not end.
+Scalar functions take the parameters and an item's key and use the item's words 0, 1, ... as needed;
+array drivers give element i the key ``derive(key, first + i)``. Invalid parameters give NaN: a
+rejection loop would otherwise not end.
 
 Gamma(shape, rate): Marsaglia and Tsang (2000). For shape < 1, ``x(shape) = x(shape + 1)
 U^(1/shape)``, in logarithms, since the power underflows long before the product with 1/rate does.
@@ -46,13 +46,13 @@ from rankfactor.kernels.noise import fill_exponential
 from rankfactor.kernels.rng import Stream, derive, normal, uniform
 from rankfactor.typing import Floats
 
-# Positive draws stay within these, so that they and their reciprocals are positive and finite.
+# Positive draws are clipped to these, so that they and their reciprocals are positive and finite.
 SMALLEST, LARGEST = 1e-300, 1e300
 # cosh 1 - 1, e - 2 and 1/e: what psi(1) and psi(-1) are made of.
 _COSH_1, _EXP_1, _EXP_MINUS_1 = np.cosh(1.0) - 1.0, np.exp(1.0) - 2.0, np.exp(-1.0)
-# An interval that encloses the mode is wide from here on: both ways then accept about alike.
+# Intervals around the mode are wide above this: both methods then accept about equally often.
 _WIDE = 3.0
-# A pivot this small beside its variance is rounding: the direction has no variance of its own.
+# A pivot this small relative to its variance is rounding error.
 _NO_PIVOT = 1e-14
 
 

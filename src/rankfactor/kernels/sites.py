@@ -11,9 +11,9 @@ sign s = +1 above the cut, -1 below:
 Missing entries (code 255) have weight zero rather than a branch, so that the loop over samples can
 become vector instructions.
 
-The Gibbs sampler draws 1/lam ~ IG(1/|u|, 1) in place of its expectation, at certain w and b. That
-is the one branch of the loop; it is decided when the kernel is compiled, by whether there is a
-``key``. The bound is then the log pseudo-likelihood itself, -2 sum_j max(0, u_j).
+The Gibbs sampler draws 1/lam ~ IG(1/|u|, 1) instead of its expectation, at fixed w and b. This is
+the only branch of the loop, decided at compile time by whether there is a ``key``. The bound is
+then the log pseudo-likelihood itself, -2 sum_j max(0, u_j).
 
 All kernels of this likelihood take a tile of t features by n samples: ``codes`` (uint8), ``w`` and
 ``var_w`` of shape (t, n); ``b`` and ``var_b`` (t, J), of which the first ``n_cuts`` (t,) of a row
@@ -28,9 +28,9 @@ At fixed variances, v_j = var_w + var_b_j, an entry's bound has the derivatives 
 and tau bounds the curvature from above: it is that of the quadratic that lies below the bound and
 touches it.
 
-An uncertain margin adds its variance to that of every u, as a cut point does: ``var_b`` is then the
-sum of both. What its update needs besides, `margin_sums` takes from the 1/lam that were kept, so
-that a fixed margin costs nothing more.
+An uncertain margin adds its variance to that of every u, like a cut point: ``var_b`` is then the
+sum of both. `margin_sums` computes the further sums for its update from the stored 1/lam, so that a
+fixed margin has no extra cost.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.noise import fill_noise, inverse_gaussian_from
 from rankfactor.kernels.rng import derive
 
-# Keeps 1/lam finite where the predictor is certain and sits exactly on the margin.
+# Keeps 1/lam finite where the predictor is fixed and exactly on the margin.
 TINY = 1e-10
 # Reassociation lets the sum of the bound run in vector lanes; no NaN or infinity is assumed away.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -85,8 +85,8 @@ def margin_rank_sites(  # type: ignore[no-untyped-def]
             total, net, loss = number(0), number(0), number(0)
             if key is not None:
                 fill_noise(derive(derive(key, row + i), j), sample, y, chance)
-            # Few arrays, unit stride and selects in place of branches: this loop is what a fit
-            # spends its time in, and has to become vector instructions.
+            # Few arrays, unit stride and selects instead of branches: a fit spends most of its time
+            # in this loop, which must be vectorised.
             for m in range(n):
                 up = level[m] > place
                 target = above if up else below
@@ -114,7 +114,7 @@ def margin_rank_sites(  # type: ignore[no-untyped-def]
             rho[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
         if inv_lam is not None:
             tally = np.bincount(codes[i], minlength=MISSING + 1)
-            over = n - tally[MISSING]  # samples above the cut; all are at first
+            over = n - tally[MISSING]  # samples above the cut; initially all
             for j in range(n_cuts[i]):
                 over -= tally[j]
                 signed[i, j] += 2 * over - (n - tally[MISSING])

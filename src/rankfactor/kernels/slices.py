@@ -1,12 +1,12 @@
-r"""Slice sampling (Neal 2003): draws from densities that can be evaluated and nothing more.
+r"""Slice sampling (Neal 2003): draws from densities that can only be evaluated.
 
-Given where a variable is, a level is drawn below the density there, and the variable is drawn from
-the part of the line where the density is above that level: an interval is placed at random
-around the present value, widened until both ends are below the level, and shrunk towards the value
-at every draw that falls below it. All of this leaves the density as it is. On a circle the interval
-is the whole circle at first (Murray, Adams and MacKay 2010).
+Given the current value of a variable, a level is drawn below the density there, and the variable is
+drawn from the part of the line where the density is above that level: an interval is placed at
+random around the current value, widened until both ends are below the level, and shrunk towards the
+value at every draw that falls below it. This leaves the density invariant. On a circle the initial
+interval is the whole circle (Murray, Adams and MacKay 2010).
 
-Here are the densities that a sweep draws from most often, each in one loop without Python:
+This module has the densities that a sweep uses most often, each in one compiled loop:
 
 - of t = log u, u the square of a scale,
   ``power t - rate u - inverse / u + slope sqrt(u) + sum_n log evidence_n(sqrt(u) m_n, u v_n)``;

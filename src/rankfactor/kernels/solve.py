@@ -6,7 +6,7 @@ precision P (K x K) and a shift h. By Cholesky, P = L L^T; then V = L^-1, and V^
 A draw of N(P^-1 h, P^-1) needs no inverse: for standard normal e, ``x = L^-T (L^-1 h + e)`` has the
 mean L^-T L^-1 h = P^-1 h and the covariance L^-T L^-1 = P^-1, at a third of the work.
 
-Many systems are laid side by side in lanes, and every step is one on a whole row of lanes
+Systems are laid out in parallel lanes, and every step works on a whole row of lanes
 (`rankfactor.kernels.lanes`). L is packed by its rows and V by its columns, so that all sums run
 over neighbouring rows of lanes:
 
@@ -14,9 +14,9 @@ over neighbouring rows of lanes:
     V_ij = -(sum_{j<=t<i} L_it V_tj) / L_ii
     (V^T V)_km = sum_{t>=m} V_tk V_tm,    k <= m
 
-A lane's work is the same whatever is in the others, and so is its result.
+The result of a lane does not depend on the others.
 
-What only compiled code calls is put into its callers (``inline``), and so not compiled twice.
+Functions called only by compiled code are inlined, so that they are not compiled twice.
 """
 
 import numpy as np
@@ -25,11 +25,11 @@ from numba import njit
 from rankfactor.kernels.lanes import WIDTH, reduce_row
 from rankfactor.typing import Floats, Reals
 
-_LOGS = 4  # pivots under one logarithm: their product stays in range
+_LOGS = 4  # pivots per logarithm: their product stays in range
 
 
 def lanes_of(systems: Reals) -> int:
-    """How many of some systems, given as rows, are laid side by side."""
+    """Number of systems laid out in parallel."""
     return WIDTH // systems.itemsize
 
 
@@ -135,9 +135,9 @@ def solve_packed(precision: Reals, shift: Reals) -> tuple[Reals, Reals, Floats]:
     order, where entry p of neighbouring systems is in neighbouring places; the covariances are in
     that order. The log determinant is NaN where a matrix is not positive definite.
 
-    All is in the precision of what is given. Cholesky's errors do not depend on the units of the
-    unknowns, and within them the systems of a fit are well conditioned: single precision leaves six
-    digits.
+    All computations are in the precision of the input. Cholesky's errors do not depend on the units
+    of the unknowns, and apart from units the systems of a fit are well conditioned: single
+    precision leaves six digits.
     """
     given = np.ascontiguousarray(precision.T), np.ascontiguousarray(shift)
     mean, cov, log_det = _solve(*given, lanes_of(shift))
@@ -180,7 +180,7 @@ def _draw(precision, shift, noise, lanes):  # type: ignore[no-untyped-def]
 def draw_packed(precision: Reals, shift: Reals, noise: Reals) -> Reals:
     """Draws (n, K) from the laws of `solve_packed`, by standard normal noise (n, K).
 
-    A row whose matrix is not positive definite begins with a number that is not finite.
+    A row whose matrix is not positive definite begins with a non-finite number.
     """
     columns = np.ascontiguousarray(precision.T)
     given = np.ascontiguousarray(shift), np.ascontiguousarray(noise)
