@@ -47,11 +47,11 @@ def test_groups_stay_together_where_the_label_weight_is_chosen(seen, wrap):
 
 def test_groups_that_leave_nothing_to_choose_by(seen):
     data = simulate(n=60, d=8)
-    with pytest.raises(InputError, match="there are 2 groups only: set a number"):
+    with pytest.raises(InputError, match="there are only 2 groups: set a number"):
         auto().fit(data.X, data.y, groups=np.arange(60) % 2)
     # Every class in a group of its own: no part has both.
     own = np.where(data.y == data.y[0], 0, 1 + np.arange(60) % 2)
-    with pytest.warns(UserWarning, match="nothing to choose by: 3 is taken"):
+    with pytest.warns(UserWarning, match="cannot choose: using 3"):
         model = auto().fit(data.X, data.y, groups=own)
     assert (model.label_weight_, seen) == (3.0, [])
 
