@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.faults.children import End, Fault, WarmProcess
-from tests.faults.commands import COMMANDS, copy, hidden
+from tests.faults.children import SOURCE, End, Fault, WarmProcess
+from tests.faults.commands import COMMANDS, copy, hidden, prepare
 from tests.faults.conftest import FEWER, MOMENTS, Prepared
 
 from rankfactor import load_model
@@ -113,3 +117,29 @@ def test_sigterm_is_ctrl_c(
             figures["the fit is kept" if kept else "nothing was written"] += 1
             load_model(Path(one.work, "model.rankfactor"))
         resume(one, warm, str(fault))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_no_process_is_left(number: int, tmp_path: Path) -> None:
+    """Folds side by side are fitted in processes, which end with the one that started them."""
+    psutil = pytest.importorskip("psutil")
+    prepare(tmp_path)
+    given = ["cv", "table.csv", "--labels", "status", "--models", "L-SVM", "--repeats", "400"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "rankfactor.cli", *given, "--n-jobs", "2", "--out", "cv"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), "OPENBLAS_NUM_THREADS": "1"},
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+    while not (tmp_path / "cv/folds/fit-0005.zip").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    children = psutil.Process(run.pid).children(recursive=True)
+    assert len(children) >= 2
+    run.send_signal(number)
+    assert run.wait(60) == (130 if number == signal.SIGTERM else -number)
+    _, alive = psutil.wait_procs(children, timeout=30)
+    for one in alive:
+        one.kill()
+    assert not alive

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
+from threading import Thread
 from typing import Any, TypeVar
 
 import joblib
@@ -38,11 +41,32 @@ def run(
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     with interrupts() as came:
         with deaf():
-            outcomes = parallel(joblib.delayed(function)(*job) for job in jobs)
+            task = joblib.delayed(_in_worker)
+            outcomes = parallel(task(os.getpid(), function, *job) for job in jobs)
         for outcome in outcomes:
             if came():
                 raise KeyboardInterrupt
             yield outcome
+
+
+_watching: list[int] = []  # in a process that was started for jobs: by which one
+
+
+def _in_worker(starter: int, function: Callable[..., Outcome], *job: Any) -> Outcome:
+    """Do a job, in a process that ends with the one that started it.
+
+    One that is killed by ``kill -9`` cannot end its workers, which would wait for minutes.
+    """
+    if os.getppid() == starter and not _watching:
+        _watching.append(starter)
+        Thread(target=_end_with, args=(starter,), daemon=True).start()
+    return function(*job)
+
+
+def _end_with(starter: int) -> None:
+    while os.getppid() == starter:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def seeded(estimator: Any, seed: int) -> Any:
