@@ -254,7 +254,7 @@ BAD = {
     ),
     "linear": (
         {"experts": "per_component", "model": "R-L-BSVM"},
-        "is for nonlinear models: set model to G-NL-BSVM or R-NL-BSVM",
+        r"is for nonlinear models: set model to G-NL-BSVM \(gaussian-nonlinear\) or R-NL-BSVM",
     ),
     "predictive": (
         {"experts": "per_component", "training": "predictive"},
