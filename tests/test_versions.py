@@ -37,3 +37,16 @@ def test_one_line_per_package(capsys):
 def test_absent_packages_are_named(monkeypatch):
     monkeypatch.setattr("rankfactor.versions.OPTIONAL", ("no-such-package",))
     assert versions()["no-such-package"] == "not installed"
+
+
+def test_the_version_is_the_same_everywhere():
+    root = Path(__file__).parents[1]
+    cited = re.search(r"^version: (.+)$", (root / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert cited is not None
+    assert cited[1] == rankfactor.__version__
+    released = re.findall(
+        r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$",
+        (root / "CHANGELOG.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    assert released[0] == rankfactor.__version__
