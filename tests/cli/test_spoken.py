@@ -22,7 +22,7 @@ from rankfactor.evaluation import cross_validate
 # Arguments that no option sets.
 WITHOUT = {
     *("blocks", "views", "progress", "store", "memory", "block", "checkpoint_every", "align"),
-    *("path", "text_columns", "sample_names", "table", "labels", "X", "y"),
+    *("path", "text_columns", "sample_names", "table", "labels", "X", "y", "folder", "resume"),
 }
 
 
