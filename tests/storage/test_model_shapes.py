@@ -53,6 +53,8 @@ def changed(name: str, tmp_path: Path, **arrays: np.ndarray) -> Path:
         ("linear", "classes_0", np.array("ill")),
         ("linear", "probability_scale", np.ones(5)),
         ("linear", "coding__n_cuts__inner", np.ones(5)),
+        ("linear", "scores__mean__inner", np.ones(5)),
+        ("gibbs", "draws__classifiers__cov__inner", np.ones(5)),
         ("gibbs", "draws__chosen", np.array([0, 2**40])),
         ("gibbs", "draws__params__mean", np.zeros((6, 6, 4))),
         ("gibbs", "draws__loadings", np.zeros((6, 6), np.float32)),

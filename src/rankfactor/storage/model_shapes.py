@@ -64,7 +64,8 @@ def check_arrays(arrays: Arrays, n_factors: int, n_tasks: int) -> None:
     ``arrays`` have the names of the members. Those that a file does not have are not missed here.
     """
     for name, array in arrays.items():
-        last = name.rpartition(".")[2]
+        *outer, last = name.split(".")
+        _check(not {"mean", "cov", "log_det"} & set(outer), name, array)  # arrays, not groups
         _check(last not in _INTEGERS or array.dtype.kind in "iu", name, array)
         plain = array.dtype.kind in "fiub" or name.startswith("classes_") or last in _TEXT
         _check(plain, name, array)
