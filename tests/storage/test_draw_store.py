@@ -290,3 +290,14 @@ def test_a_store_that_cannot_be_begun_leaves_nothing(tmp_path, monkeypatch):
             patch.setattr(name, full)
             with pytest.raises(InputError, match=r"draws.zarr cannot be written to \(No space"):
                 call()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"zarr_format": 3, "node_type": "x"}'])
+def test_a_damaged_array_is_told(tmp_path, text):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "draws.zarr", mode="w", zarr_format=3)
+    group.create_array("count", shape=(1,), dtype="int64", fill_value=0)
+    group.attrs.update({"format": "rankfactor draws 1", "features": []})
+    (tmp_path / "draws.zarr" / "count" / "zarr.json").write_text(text)
+    with pytest.raises(InputError, match=r"draws\.zarr is damaged"):
+        open_draws(tmp_path / "draws.zarr")
