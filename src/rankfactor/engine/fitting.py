@@ -155,7 +155,7 @@ class Fitting:
         warnings.warn(
             f"the factors explain less than {LEAST_SHARE:.1%} of the table, so they were fitted "
             "jointly with the labels (training='bayes'). In counts that are nearly all zero, "
-            "model='OR-L-BSVM' (ordinary ranks) and likelihood='ordinal_probit' find factors that "
+            "model='ordinary-rank' and likelihood='ordinal_probit' find factors that "
             "max-margin ranks miss.",
             UserWarning,
             stacklevel=5,
