@@ -15,7 +15,7 @@ for name, requirements in extras.items():
     if name not in ("all", "dev", "docs"):
         asked += requirements
 for one in asked:
-    found = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)", one)
+    found = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)(?:,<[\w.]+)?", one)
     if found is None:
         sys.exit(f"pyproject.toml: {one!r} does not name a lowest version.")
     sys.stdout.write(f"{found[1]}=={found[2]}\n")
