@@ -47,6 +47,10 @@ def test_nothing_is_unpickled_or_evaluated(path: Path) -> None:
             [ast.alias(node.module or "")] if isinstance(node, ast.ImportFrom) else node.names
         )
     }
+    if name == "kernels/cache.py":  # names the error of numba's own cache
+        used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert {one for one in used if one.startswith("pickle.")} == {"pickle.UnpicklingError"}
+        imported -= {"pickle"}
     assert not imported & PICKLERS or name in CLUSTER
     for function, call in calls(tree):
         last = function.rpartition(".")[2]

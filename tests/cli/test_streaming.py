@@ -162,7 +162,8 @@ def test_interrupted(out: str, large: pd.DataFrame, monkeypatch: pytest.MonkeyPa
     decide, seen = Posterior.decide, []
 
     def interrupted(self: Posterior, values: Any, pool: Any) -> Any:
-        seen.append(len(values))
+        if len(values) > 1:  # a model that is opened predicts one empty sample
+            seen.append(len(values))
         if len(seen) == 2:
             raise KeyboardInterrupt
         return decide(self, values, pool)

@@ -174,7 +174,7 @@ def _read_arrays(path: Path) -> Arrays:
     with foreign_reader(path, f"is not an archive without pickles; {advice}."):
         with path.open("rb") as file:
             if file.read(6) == np.lib.format.MAGIC_PREFIX:
-                raise InputError(f"{path} holds one array, not an archive of them; {advice}.")
+                raise InputError(f"{path} contains one array, not an archive of them; {advice}.")
         with zipfile.ZipFile(path) as archive:
             check_zip(path, archive)
             return {

@@ -55,7 +55,7 @@ class FitFolder:
         if not file.exists():
             return False
         check_same(
-            f"the folder {self.path} holds {self.holds}", "folder", _read(file), plain(problem)
+            f"the folder {self.path} contains {self.holds}", "folder", _read(file), plain(problem)
         )
         return True
 

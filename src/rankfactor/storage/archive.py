@@ -181,7 +181,7 @@ def _opened(path: Path, form: Format) -> zipfile.ZipFile:
             raise InputError(
                 f"{path} is damaged, its end is missing or broken: {form.remedy}."
             ) from problem
-        raise InputError(f"{path} is no {form.name}.") from problem
+        raise InputError(f"{path} is not a {form.name}.") from problem
     try:
         check_zip(path, archive)
     except InputError:
@@ -201,7 +201,7 @@ def _header(
     except _UNREADABLE as problem:
         raise form.damaged(path, problem) from problem
     if not isinstance(header, dict) or header.get("format") != form.name:
-        raise InputError(f"{path} is no {form.name}.")
+        raise InputError(f"{path} is not a {form.name}.")
     version = str(header.get("library"))
     writer = f"written by rankfactor {version}; this is rankfactor {__version__}"
     install = "install the version that wrote it, or a newer one"

@@ -68,10 +68,10 @@ def _opened(path: Path, mode: str) -> Any:
     try:
         group = zarr.open_group(path, mode=mode)
     except Exception as problem:  # as many kinds as there are files to damage
-        raise InputError(f"{path} is no group of draws: choose another path.") from problem
+        raise InputError(f"{path} is not a group of draws: choose another path.") from problem
     with _whole(path):
         if group.attrs.get("format") != FORMAT:
-            raise InputError(f"{path} holds no draws of rankfactor: choose another path.")
+            raise InputError(f"{path} contains no draws of rankfactor: choose another path.")
         return group
 
 
@@ -131,7 +131,7 @@ class DrawStore:
                 )
                 group.attrs.update({"problem": problem, **names, "format": FORMAT})
         self.group = _opened(self.path, mode="r+")
-        check_same(f"{path} holds draws", "path", self.group.attrs["problem"], problem)
+        check_same(f"{path} contains draws", "path", self.group.attrs["problem"], problem)
         self.records = [ChainRecord(self, number) for number in range(n_chains)]
 
     def finish(self, matrix: Floats, rows: Sequence[str] | None = None) -> None:

@@ -45,6 +45,8 @@ def check_form(found: Any, like: Any, name: str, n_samples: int) -> None:
         else:
             _check_array(found, like, name)
     else:
+        if np.ndim(found) == 0 and isinstance(found, np.ndarray | np.generic):
+            found = found.item()  # numbers of a tuple are written as arrays
         same = type(found) is type(like) or {type(found), type(like)} <= {int, float}
         _check(same, name)
 
