@@ -65,7 +65,7 @@ def test_another_table_or_other_labels_are_refused() -> None:
 
     frame.assign(a=frame["a"] + 0.001).to_csv("other.csv")
     refused("a different table, or different columns", table="other.csv")
-    refused("another table", "--exclude", "e")
+    refused("a different table", "--exclude", "e")
     frame.iloc[:-2].to_csv("fewer.csv")
     refused(f"different samples ({N - 2} there, {N} in the model)", table="fewer.csv")
     refused(
@@ -100,13 +100,15 @@ def test_a_chosen_number_of_factors_is_compared_by_what_it_was_chosen_from() -> 
 
 
 def forget(model: bool) -> None:
-    """Make the model file or the folder one of an older version."""
+    """Make the model file or the folder one of an older version, and files ones to edit."""
+    path = Path("rankfactor-cv/result.json")
+    kept = json.loads(path.read_text("utf-8"))
+    del kept["files"]
     if not model:
-        path = Path("rankfactor-cv/result.json")
-        kept = json.loads(path.read_text("utf-8"))
         for name in ("data", "library", "folds_done", "folds_planned", "models", "convergence"):
             del kept[name]
-        path.write_text(json.dumps(kept), "utf-8")
+    path.write_text(json.dumps(kept), "utf-8")
+    if not model:
         return
     with zipfile.ZipFile("model.rankfactor") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
