@@ -188,6 +188,7 @@ def results(folder: str) -> list[Any]:
     return [frame.drop(columns="seconds", errors="ignore") for frame in frames]
 
 
+@pytest.mark.slow
 def test_resume_computes_the_rest_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("cv", "table.csv", *LABELS, "--folds", "3", *QUICK, "--models", "G-L-BSVM,L-SVM")
     works(*arguments, "--out", "whole")

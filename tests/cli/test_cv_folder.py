@@ -36,6 +36,7 @@ def page(*more: str) -> str:
     return read.__wrapped__(Path("report.html")).text
 
 
+@pytest.mark.slow
 def test_the_report_says_what_was_cross_validated() -> None:
     fit_it()
     validate("--repeats", "2", "--groups", "labels.csv:patient")
@@ -76,6 +77,7 @@ def test_another_table_or_other_labels_are_refused() -> None:
     refused("different labels 'status'", labels=("--labels", "swapped.csv:status"))
 
 
+@pytest.mark.slow
 def test_settings_that_differ_are_flagged() -> None:
     fit_it("--max-cuts", "8")
     validate("--n-factors", "3")
@@ -181,6 +183,7 @@ def test_the_model_has_the_fingerprint_of_its_table() -> None:
     fails("has no summary.csv", *REPORT)
 
 
+@pytest.mark.slow
 def test_files_of_two_runs_are_refused() -> None:
     fit_it()
     validate()

@@ -93,6 +93,7 @@ def same_model(*arguments: str, memory: tuple[str, ...] = SMALL) -> tuple[Any, A
     return told[0], told[1]
 
 
+@pytest.mark.slow
 def test_labels_groups_and_covariates_of_another_file(table: pd.DataFrame) -> None:
     table.assign(sex=np.where(np.arange(ROWS) % 2, "f", "m"), note=table.index).to_csv("large.csv")
     whole, parts = same_model(

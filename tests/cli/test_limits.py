@@ -74,6 +74,7 @@ def test_new_samples_lie_beyond_every_cut() -> None:
 
 
 @pytest.mark.usefixtures("limited")
+@pytest.mark.slow
 def test_what_needs_numbers_refuses() -> None:
     sentence = "the column 'a' has cells beyond a limit of detection"
     fails(sentence, "fit", "limited.csv", *LABELS, "--model", "G-L-BSVM", *QUICK)

@@ -231,6 +231,7 @@ def test_ctrl_c_in_a_fit_with_stability_keeps_the_model(
     assert result.stdout.splitlines()[-1] == "Model: model.rankfactor"
 
 
+@pytest.mark.slow
 def test_the_report_of_a_folder() -> None:
     works("fit", "table.csv", *LABELS, *QUICK)
     works(*RUN)
@@ -240,6 +241,7 @@ def test_the_report_of_a_folder() -> None:
     fails("which is the input", *REPORT, "--out", f"{OUT}/result.json", "--force")
 
 
+@pytest.mark.slow
 def test_a_folder_of_another_model_is_refused() -> None:
     works("fit", "table.csv", *LABELS, *QUICK)
     fails("has no result.json: give the folder that `rankfactor stability` wrote", *REPORT)

@@ -71,6 +71,7 @@ def test_lines_of_a_sample_stand_together(large: pd.DataFrame) -> None:
     assert found["class"].tolist() == ["well", "x", "y", "z"] * ROWS
 
 
+@pytest.mark.slow
 def test_arrays_and_annotated(large: pd.DataFrame) -> None:
     anndata = pytest.importorskip("anndata")
     table = pd.read_csv("table.csv", index_col="sample")

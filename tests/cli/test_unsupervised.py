@@ -51,6 +51,7 @@ def test_what_is_written(model: str) -> None:
         assert word not in page.split("<script")[0].split("</style>")[1]
 
 
+@pytest.mark.slow
 def test_what_can_be_done_with_it(model: str) -> None:
     said = works("inspect", model).stdout
     assert "without labels" in said
