@@ -98,7 +98,7 @@ def total_evidence(kind, signed, mean, variance):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def log_likelihood(kind, signed, f):  # type: ignore[no-untyped-def]
-    """Sum of the log likelihoods of labels (rows, n) at certain decisions; 0 is no label."""
+    """Sum of the log likelihoods of labels (rows, n) at certain decisions; 0: unlabelled."""
     total = 0.0
     for r in range(len(signed)):
         for n in range(signed.shape[1]):
