@@ -15,7 +15,7 @@ from tests.kernels.test_slices import exact_draws
 from tests.laws.goodness import assert_fits, integrated_cdf
 
 from rankfactor.engine import axes
-from rankfactor.engine.axes import draw_axes
+from rankfactor.engine.axes import angle_spread, draw_axes
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import StandardNormal
 from rankfactor.laws.normal import Normal
@@ -192,3 +192,33 @@ def test_every_pair_of_factors_is_turned_in_time():
         turn = np.linalg.lstsq(before, state.z.mean, rcond=None)[0]
         seen |= np.abs(turn) > 1e-6
     assert seen.all()
+
+
+def table_view(rows):
+    """A view of Gaussian features under a horseshoe, and the scales of its two columns."""
+    prior = TPBN(slab=None)
+    scales = prior.update(prior.start(*rows.shape), rows**2, STREAM)
+    law = Normal(np.column_stack([rows, np.ones(len(rows))]), np.zeros((len(rows), 6)), np.zeros(0))
+    nothing = ObservedArray(np.empty((len(rows), 0)))
+    item = ObservedView(View(Gaussian(), prior), nothing, ViewState(law, NoParameters(), scales))
+    return item, scales.phi.mean
+
+
+def test_the_spread_of_axes_is_that_of_their_density():
+    rows = np.random.default_rng(6).standard_normal((3, 2))
+    item, phi = table_view(rows)
+    angles = np.arange(20_000) * (np.pi / 20_000)
+    log_density = [log_horseshoe(rows @ rotation(t).T, phi).sum() for t in angles]
+    weight = np.exp(np.array(log_density) - max(log_density))
+    mean = np.abs(weight @ np.exp(4j * angles)) / weight.sum()
+    expected = np.sqrt(-2 * np.log(mean)) / 4
+    # A degree at a time; the density has a pole wherever a loading is zero.
+    assert_allclose(angle_spread([item], 2), expected * (1 - np.eye(2)), rtol=0.03)
+
+
+def test_axes_of_sparse_loadings_are_told_apart():
+    rng = np.random.default_rng(7)
+    sparse = np.where(np.arange(40)[:, None] % 2 == [0, 1], rng.standard_normal((40, 2)), 0.003)
+    free = rng.standard_normal((4, 2))
+    for rows, low, high in ((sparse, 0.0, 0.02), (free, 0.2, 1.0)):
+        assert low <= angle_spread([table_view(rows)[0]], 2)[0, 1] < high

@@ -97,7 +97,7 @@ def test_draws_follow_their_loadings_to_the_end():
     strength = np.array([0.5, 3.0, 1.2])  # the last order is not the first
     scores = rng.standard_normal((120, K))
     X = scores @ (rng.standard_normal((K, 12)) * strength[:, None]) + rng.standard_normal((120, 12))
-    engine = Gibbs(n_draws=30, burn_in=30, n_chains=2)
+    engine = Gibbs(n_draws=30, burn_in=30, n_chains=2, align="permute")
     model = RankFactorAnalysis(
         likelihood="gaussian", shrinkage="normal", engine=engine, n_factors=K, random_state=1
     ).fit(X)
@@ -113,7 +113,7 @@ def test_draws_follow_their_loadings_to_the_end():
 
 def test_labels_have_theirs():
     simulated = simulate(n=40, d=6)
-    engine = Gibbs(n_draws=3, burn_in=1, n_chains=1, n_predict=2)
+    engine = Gibbs(n_draws=3, burn_in=1, n_chains=1, n_predict=2, align="permute")
     model = RankFactorClassifier(engine=engine, n_factors=K, max_iter=3, random_state=0)
     draws = model.fit(simulated.X, simulated.y).posterior_.draws
     assert draws.scales.values["coefficient_xi"].shape == (3, 1, K)
@@ -194,7 +194,7 @@ EXPECTED_POWERS = {
 @pytest.mark.parametrize("name", EXPECTED_POWERS)
 def test_draws_in_another_unit(name):
     simulated = simulate(n=40, d=6)
-    engine = Gibbs(n_draws=3, burn_in=1, n_chains=1, n_predict=2)
+    engine = Gibbs(n_draws=3, burn_in=1, n_chains=1, n_predict=2, align="permute")
     settings = {"shrinkage": name, "engine": engine, "n_factors": K, "max_iter": 3}
     model = RankFactorClassifier(random_state=0, **settings).fit(simulated.X, simulated.y)
     draws = model.posterior_.draws

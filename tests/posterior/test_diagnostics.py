@@ -106,7 +106,9 @@ def data():
 def fit(supervised=True, **arguments):
     table, labels = data()
     settings = {"n_factors": N_FACTORS, "max_iter": 3, "random_state": 0, "n_threads": 1}
-    settings |= {"engine": Gibbs(n_draws=N_DRAWS, burn_in=3, n_chains=N_CHAINS, n_predict=2)}
+    settings |= {
+        "engine": Gibbs(n_draws=N_DRAWS, burn_in=3, n_chains=N_CHAINS, n_predict=2, align="permute")
+    }
     settings |= arguments
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "1 of 7 features are constant")

@@ -29,7 +29,7 @@ SIMULATED = simulate(n=40, d=7)
 X = pd.DataFrame(SIMULATED.X, columns=[f"gene{i}" for i in range(7)])
 X["constant"] = 1.0
 Y = pd.DataFrame({"sick": SIMULATED.y})
-SHORT = {"n_draws": 11, "burn_in": 4, "n_chains": 2, "n_predict": 3}
+SHORT = {"n_draws": 11, "burn_in": 4, "n_chains": 2, "n_predict": 3, "align": "permute"}
 
 
 def fitted(store, *, supervised=True, progress=None, engine=None, **arguments):

@@ -9,10 +9,16 @@ that brings loadings nearest to the reference, ``min_Q ||A Q - reference||``, is
 ``A^T reference = U S V^T`` (Schoenemann 1966, the orthogonal Procrustes problem); it contains the
 order and the signs. Scores and coefficients take the same Q, so every w and every decision stays
 what it was.
+
+**In groups.** A prior may tell some axes apart and others hardly, such as those of two nearly empty
+factors. Factors are divided into groups: two whose plane has axes that the prior leaves
+free (`rankfactor.engine.axes.angle_spread`) belong together. Draws are permuted, then rotated
+within each group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +28,10 @@ from rankfactor.laws.normal import Normal, with_intercept
 from rankfactor.typing import Floats
 
 _TINY = np.finfo(float).tiny
+# Axes of a plane are told apart if the prior leaves them a smaller spread than this, in radians.
+FREE_ANGLE = 0.1
+
+Groups = Sequence[NDArray[np.int64]]
 
 
 def match_factors(loadings: Floats, reference: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -75,8 +85,22 @@ class Rotated:
         return law.transformed(with_intercept(self.matrix, law.order))
 
 
-def matching(loadings: Floats, reference: Floats, rotate: bool) -> Permuted | Rotated:
-    """What brings loadings (d, K) nearest to the reference."""
-    if rotate:
-        return Rotated(rotate_factors(loadings, reference))
-    return Permuted(*match_factors(loadings, reference))
+def matching(loadings: Floats, reference: Floats, groups: Groups = ()) -> Permuted | Rotated:
+    """What brings loadings (d, K) nearest to the reference; groups of factors are rotated."""
+    match = Permuted(*match_factors(loadings, reference))
+    if not groups:
+        return match
+    turn = np.eye(len(match.order))[:, match.order] * match.sign
+    for group in groups:
+        own = turn[:, group]
+        turn[:, group] = own @ rotate_factors(loadings @ own, reference[:, group])
+    return Rotated(turn)
+
+
+def free_groups(spread: Floats) -> Groups:
+    """Groups of two factors or more, given the spread (K, K) of the axes of every plane."""
+    from scipy.sparse.csgraph import connected_components
+
+    count, group = connected_components(spread > FREE_ANGLE, directed=False)
+    members = [np.flatnonzero(group == number) for number in range(count)]
+    return [one for one in members if len(one) > 1]

@@ -25,6 +25,9 @@ after the move. Both densities are sampled by slices (`rankfactor.kernels.slices
 
 The factors are divided at random into pairs as often as a factor has others, so that every plane
 is among them once, on average. All pairs are rotated, then all are sheared in both directions.
+
+The density of t also tells how well a prior knows the axes (`angle_spread`), which decides how
+draws are matched (`rankfactor.engine.alignment`).
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rankfactor.kernels.planes import fine_points
+from rankfactor.kernels.planes import fine_points, plane_log_densities
 from rankfactor.kernels.rng import Stream
 from rankfactor.kernels.slices import random_pairs, slice_planes, slice_shears
 from rankfactor.latent import ScorePrior
@@ -42,6 +45,8 @@ from rankfactor.laws.normal import Normal
 from rankfactor.shrinkage import AnyShrinkage
 from rankfactor.steps.score import ObservedView
 from rankfactor.typing import Floats
+
+ANGLES = np.arange(180) * (np.pi / 180)  # the period of squares
 
 
 def draw_axes(
@@ -62,6 +67,25 @@ def draw_axes(
         item.state.rows.mean[:, :order] = rows.T
     z.mean[:] = z.mean @ turn.T
     return prior.turned(turn.T)
+
+
+def angle_spread(views: Sequence[ObservedView], order: int) -> Floats:
+    """How freely the priors let the axes of every plane turn, in radians, shape (K, K).
+
+    The circular standard deviation of the angle of a rotation, up to quarter turns, which only
+    exchange the axes. It is zero for axes that are told apart exactly, and large for free ones.
+    """
+    sides, spread = tuple(_side(item, order) for item in views), np.zeros((order, order))
+    for k in range(order):
+        for m in range(k):
+            log_density = sum(
+                plane_log_densities(rows[k], rows[m], unit[k], unit[m], table, ANGLES)
+                for rows, unit, table, _ in sides
+            )
+            weight = np.exp(log_density - np.max(log_density))
+            length = np.abs(weight @ np.exp(4j * ANGLES)) / weight.sum()
+            spread[k, m] = spread[m, k] = np.sqrt(-2.0 * np.log(np.clip(length, 1e-12, 1.0))) / 4.0
+    return spread
 
 
 def _side(item: ObservedView, order: int) -> tuple[Floats, Floats, Floats, float]:

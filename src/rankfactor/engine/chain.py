@@ -71,8 +71,9 @@ class Gibbs:
         (`rankfactor.open_draws` reads it). Needs the extra ``rankfactor[zarr]``.
     align : {"auto", "permute", "rotate"}
         How draws are matched to the starting point: by the order and the signs of the factors, or
-        by a rotation of them. Only where the priors of all rows are the same in every direction
-        does "auto" rotate. Rotated draws have no scales.
+        by a rotation of them. "auto" rotates where the priors of all rows are the same in every
+        direction, and within groups of factors whose axes the priors hardly tell apart. Where
+        anything is rotated, draws have no scales.
     """
 
     n_draws: int = 2000

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.classifiers.per_component import assign_block
-from rankfactor.engine.alignment import matching
-from rankfactor.engine.axes import draw_axes
+from rankfactor.engine.alignment import Groups, free_groups, matching
+from rankfactor.engine.axes import angle_spread, draw_axes
 from rankfactor.engine.binary_rows import as_label_rows, choose_binary_rows, put_back
 from rankfactor.engine.chain import (
     Chain,
@@ -104,6 +104,7 @@ def run_chain(
     progress: OneChain | None = None,
     stop: Callable[[], bool] = lambda: False,
     save: Callable[[Chain], None] = lambda chain: None,
+    groups: Groups = (),
 ) -> Chain:
     """Sweep until the chain has all its draws; Ctrl-C keeps those it has.
 
@@ -123,6 +124,8 @@ def run_chain(
         Asked before every sweep; the chain ends where it says so.
     save : callable
         Called every ``settings.checkpoint_every`` sweeps and when the chain ends.
+    groups : sequence of int arrays
+        Factors that are matched by a rotation of each group.
     """
     spacing = draw_spacing(chain.state, settings)
     chain.keep_every(spacing, settings)
@@ -138,7 +141,7 @@ def run_chain(
             _advance(chain, state, log_likelihood)
             past = chain.sweep - settings.burn_in
             if past > 0 and past % settings.thin == 0:
-                _keep(model, chain, reference, spacing, settings.rotates(model))
+                _keep(model, chain, reference, spacing, groups)
             whole = True
             saving = chain.sweep % settings.checkpoint_every == 0
             if saving or len(chain.draws) - chain.decided >= batch:
@@ -275,10 +278,10 @@ def _duplicate(fit: Fit) -> Fit:
     return Fit(view(fit.data), labels, fit.z.copy(), fit.history, fit.prior)
 
 
-def _keep(model: Model, chain: Chain, reference: Floats, spacing: int, rotate: bool) -> None:
+def _keep(model: Model, chain: Chain, reference: Floats, spacing: int, groups: Groups) -> None:
     """Match the factors to the reference, count the draw and, every ``spacing`` draws, keep it."""
     fit = chain.state
-    match = matching(fit.data.state.rows.mean[:, : fit.z.order], reference, rotate)
+    match = matching(fit.data.state.rows.mean[:, : fit.z.order], reference, groups)
     rows = match.rows(fit.data.state.rows)
     chain.rows.add(rows)
     chain.scores.add(match.rows(fit.z))
@@ -290,7 +293,7 @@ def _keep(model: Model, chain: Chain, reference: Floats, spacing: int, rotate: b
     prior = fit.prior.fresh(0)
     if isinstance(prior, Mixture):
         prior = replace(prior, centres=match.rows(prior.centres))
-    draw = as_draw(fit, rows, coefficients, prior, match.order, rotated=rotate)
+    draw = as_draw(fit, rows, coefficients, prior, match.order, rotated=bool(groups))
     if kept:
         chain.draws.append(draw)
         chain.kept.append(chain.sweep)
@@ -327,6 +330,7 @@ def sample(
     records, one a chain, all draws go there.
     """
     reference = fit.data.state.rows.mean[:, : fit.z.order].copy()
+    groups = _rotated_groups(model, fit, settings)
     streams = [stream.child("chain", number) for number in range(settings.n_chains)]
     chains = [start_chain(model, fit, one) for one in streams]
     if store is not None:
@@ -366,6 +370,7 @@ def sample(
             tell,
             lambda: ending.is_set() or late.passed,
             save,
+            groups,
         )
 
     reached = settings
@@ -399,6 +404,13 @@ def sample(
     if progress is not None and settings.target_ess is not None:
         progress(sum(done), sum(done), told)
     return chains
+
+
+def _rotated_groups(model: Model, fit: Fit, settings: Gibbs) -> Groups:
+    """Groups of factors whose draws are rotated, judged at the variational fit."""
+    if settings.rotates(model):
+        return [np.arange(fit.z.order)]
+    return free_groups(angle_spread(fit.views, fit.z.order)) if settings.align == "auto" else ()
 
 
 class Deadline:

@@ -104,6 +104,15 @@ def plane_log_density(k, l, unit_k, unit_l, table, angle):  # type: ignore[no-un
 
 
 @njit(**STRICT)
+def plane_log_densities(k, l, unit_k, unit_l, table, angles):  # type: ignore[no-untyped-def]  # noqa: E741
+    """`plane_log_density` at several angles, shape (angles,)."""
+    values = np.empty(len(angles))
+    for a in range(len(angles)):
+        values[a] = plane_log_density(k, l, unit_k, unit_l, table, angles[a])
+    return values
+
+
+@njit(**STRICT)
 def shear_log_density(k, l, unit, table, by):  # type: ignore[no-untyped-def]  # noqa: E741
     """Sum over rows of the log densities of ``l + by k``; entries and units (rows,)."""
     total = 0.0
