@@ -348,16 +348,24 @@ def test_bad_settings_of_the_sampler():
 
 def test_memory_thins_what_is_kept(data):
     table, labels = data
-    tight = Gibbs(n_draws=20, burn_in=5, n_chains=1, memory=0.02)
-    fitted = small(engine=tight).fit(table, labels["sick"])
-    kept = len(fitted.posterior_.draws.loadings)
-    assert 0 < kept < 20
+    tight, roomy = (
+        small(engine=Gibbs(n_draws=40, burn_in=5, n_chains=1, memory=memory))
+        .fit(table, labels["sick"])
+        .posterior_
+        for memory in (0.2, 500.0)
+    )
+    thinned = np.isin(roomy.draws.sweep, tight.draws.sweep)
+    assert_array_equal(thinned, np.arange(40) % 2 == 1)
+    # Parameters are means over the kept draws and set the unit of the scores, which are encoded
+    # with them (sd of the unit over 30 seeds: 0.006). In its unit, the chain is the same.
+    unit = (tight.rows.mean / roomy.rows.mean).mean(axis=0)
+    assert_allclose(unit, 1.0, atol=0.05)
     # Means use all draws all the same.
-    roomy = small(engine=Gibbs(n_draws=20, burn_in=5, n_chains=1)).fit(table, labels["sick"])
-    # Two kept draws set the unit of scores, and so of loadings (sd over seeds: 0.03).
-    unit = (fitted.loadings_ / roomy.loadings_).mean(axis=0)
-    assert_allclose(fitted.loadings_, roomy.loadings_ * unit, rtol=1e-7)
-    assert_allclose(unit, 1.0, atol=0.2)
+    assert_allclose(tight.rows.mean, roomy.rows.mean * unit, rtol=1e-7)
+    units = np.outer(unit, unit)[np.triu_indices(3)]
+    assert_allclose(tight.rows.cov, roomy.rows.cov * units, rtol=1e-6, atol=1e-9)
+    # Draws are kept in single precision.
+    assert_allclose(tight.draws.loadings, roomy.draws.loadings[thinned] * unit, rtol=1e-6)
 
 
 def test_bad_tables_get_one_sentence(data):
