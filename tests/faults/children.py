@@ -28,14 +28,17 @@ SOURCE = Path(__file__).parents[2] / "src"
 # Fit tables of more than 300 samples by shards of 128.
 SHARDS = {"LARGE": 300, "SAMPLE": 400, "CORE": 256, "WITHHELD": 100, "SHARD": 128}
 LONGEST = 120.0  # seconds
+SENT = "signal"  # among the operations: a signal came
 
 
 class Fault(NamedTuple):
     """What happens to a child.
 
     ``after`` is a time in seconds, ``at`` the number of an operation from 1. Without ``error`` the
-    child gets ``number``, a signal; with it, an ``errno``, the operation fails, and so does, with
-    ``lasting``, every later one that needs space. ``size`` is the limit of a file in bytes.
+    child gets ``number``, a signal; after some time this is SIGKILL from outside, or one that the
+    program handles (`_signal_later`). With ``error``, an ``errno``, the operation fails, and so
+    does, with ``lasting``, every later one that needs space. ``size`` is the limit of a file in
+    bytes.
     """
 
     after: float | None = None
@@ -167,6 +170,24 @@ class Operations:
             raise OSError(error, os.strerror(error))
 
 
+def _signal_later(after: float, number: int, log: int) -> None:
+    """Let this process send itself a signal after some time, once the program handles it.
+
+    Python runs the handler of a timer in the main thread. So either the signal came while the
+    program could heed it, which the log then says, or the program had ended before.
+    """
+
+    def send(*_: object) -> None:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            return
+        os.write(log, f"{SENT}\n".encode())
+        os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGALRM, send)
+    signal.setitimer(signal.ITIMER_REAL, after)
+
+
 def _child(
     arguments: list[str], folder: Path, fault: dict[str, Any], streams: dict[str, int]
 ) -> None:
@@ -182,6 +203,8 @@ def _child(
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (fault["size"], fault["size"]))
     Operations(streams["operations"], fault).watch()
+    if fault["after"] is not None and fault["number"] != signal.SIGKILL:
+        _signal_later(fault["after"], fault["number"], streams["operations"])
     sys.argv = ["rankfactor", *arguments]
     code = 70
     try:
@@ -210,16 +233,16 @@ def _forked(arguments: list[str], folder: Path, fault: dict[str, Any]) -> dict[s
     pid = os.fork()
     if pid == 0:
         _child(arguments, folder, fault, {name: end for name, (_, end) in pipes.items()})
-    strikes = begun + (LONGEST if fault["after"] is None else fault["after"])
+    killed = fault["after"] is not None and fault["number"] == signal.SIGKILL
+    strikes = begun + (fault["after"] if killed else LONGEST)
     status = None
     while status is None:
         found, value = os.waitpid(pid, os.WNOHANG)
         if found:
             status = value
         elif time.monotonic() >= strikes:
-            os.kill(pid, signal.SIGKILL if fault["after"] is None else fault["number"])
-            strikes = begun + LONGEST if fault["after"] is not None else float("inf")
-            fault = {**fault, "after": None}
+            os.kill(pid, signal.SIGKILL)
+            strikes = float("inf")
         else:
             time.sleep(0.0005)
     seconds, told = time.monotonic() - begun, {}
