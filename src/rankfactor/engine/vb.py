@@ -76,11 +76,27 @@ class Settings:
 
 @dataclass
 class History:
-    """History of the iterations."""
+    """History of the iterations: ELBO, standard deviation of w, number of active factors.
 
-    elbo: list[float] = field(default_factory=list)
-    sd_w: list[float] = field(default_factory=list)
-    n_active: list[int] = field(default_factory=list)
+    An iteration is added in one step, so that Ctrl-C leaves whole ones.
+    """
+
+    iterations: list[tuple[float, float, int]] = field(default_factory=list)
+
+    @property
+    def elbo(self) -> list[float]:
+        """ELBO of every iteration."""
+        return [elbo for elbo, _, _ in self.iterations]
+
+    @property
+    def sd_w(self) -> list[float]:
+        """Standard deviation of w after every iteration."""
+        return [sd_w for _, sd_w, _ in self.iterations]
+
+    @property
+    def n_active(self) -> list[int]:
+        """Number of active factors after every iteration."""
+        return [n_active for _, _, n_active in self.iterations]
 
 
 @dataclass
@@ -101,7 +117,7 @@ class Fit:
     @property
     def n_iter(self) -> int:
         """Number of iterations."""
-        return len(self.history.elbo) - 1
+        return len(self.history.iterations) - 1
 
     @property
     def views(self) -> list[ObservedView]:
@@ -382,7 +398,7 @@ def _ascend(
             "raise max_iter, or raise tol if that change is acceptable",
         )
     except KeyboardInterrupt:
-        if not fit.history.elbo:
+        if not fit.history.iterations:
             raise
         if checkpoint is not None:
             checkpoint.write()
@@ -443,6 +459,5 @@ def record_moment(fit: Fit, elbo: float, moment: Floats) -> None:
     assert isinstance(likelihood, DataLikelihood)
     noise = likelihood.noise_variance(fit.data.state.params)
     shares = shares_of(loadings, moment, variance + noise)
-    fit.history.elbo.append(elbo)
-    fit.history.sd_w.append(float(np.sqrt(variance.mean())))
-    fit.history.n_active.append(int((shares >= ACTIVE_SHARE).sum()))
+    sd_w, n_active = float(np.sqrt(variance.mean())), int((shares >= ACTIVE_SHARE).sum())
+    fit.history.iterations.append((elbo, sd_w, n_active))

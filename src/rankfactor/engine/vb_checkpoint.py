@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,7 @@ Tree = dict[str, Any]
 SETTLED, MOST_STEPS = 2e-3, 20
 # Errors raised when a file is not one of our checkpoints.
 NOT_OURS = (LookupError, TypeError, ValueError, AttributeError)
+_HISTORY = ("elbo", "sd_w", "n_active")
 
 
 def find_scores(fit: Fit, pool: Workers, block: int = BLOCK) -> None:
@@ -96,7 +97,7 @@ def point_of(fit: Fit) -> Tree:
         "data": replace(fit.data.state.copy(), params=deepcopy(fit.data.state.params)),
         "labels": None if fit.labels is None else fit.labels.state.copy(),
         "prior": fit.prior.fresh(0),
-        "history": {name: np.array(values) for name, values in asdict(fit.history).items()},
+        "history": {name: np.array(getattr(fit.history, name)) for name in _HISTORY},
         "convergence": fit.convergence,
     }
 
@@ -111,12 +112,12 @@ def restore(fit: Fit, point: Tree) -> None:
         check_form(point["prior"], fit.prior.fresh(0), "prior", n_samples)
     if fit.labels is not None:
         check_form(point["labels"], fit.labels.state, "labels", n_samples)
+    columns = [point["history"][name].tolist() for name in _HISTORY]
+    fit.history.iterations = list(zip(*columns, strict=True))
     fit.data.state = point["data"]
     if fit.labels is not None:
         fit.labels.state = point["labels"]
     fit.prior, fit.convergence = point["prior"], point["convergence"]
-    for name, values in point["history"].items():
-        setattr(fit.history, name, values.tolist())
 
 
 class AscentCheckpoint:
