@@ -9,12 +9,14 @@ SIGTERM, by which schedulers, containers and `kill` ask a program to end, does t
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import errno
 import gc
 import os
 import signal
 import sys
+import time
 
 INTERRUPTED = 130  # as a shell reports a program stopped by Ctrl-C
 BAD_INPUT = 2
@@ -93,9 +95,15 @@ class Interruptible:
         for number in self._ours:
             signal.signal(number, signal.default_int_handler)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         for number in self._ours:
             signal.signal(number, _leave)
+        if self._ours and is_interruption(error):
+            # Objects that Ctrl-C left half made complain when they are deleted.
+            import warnings
+
+            warnings.simplefilter("ignore")
+            sys.unraisablehook = lambda _: None
 
 
 def is_interruption(error: BaseException | None) -> bool:
@@ -112,6 +120,17 @@ def _raise_again(unraisable: Any) -> None:
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         # In a background job Ctrl-C is ignored, and this one was SIGTERM.
         heeded = callable(signal.getsignal(signal.SIGINT))
-        signal.raise_signal(signal.SIGINT if heeded else signal.SIGTERM)
+        number = signal.SIGINT if heeded else signal.SIGTERM
+        # From another thread: sent here, it would be handled in this function, which cannot raise.
+        _thread.start_new_thread(_send, (number, _thread.get_ident()))
     else:
         sys.__unraisablehook__(unraisable)
+
+
+def _send(number: int, thread: int) -> None:
+    """Send a signal to a thread, a moment later: by then it has left the code that cannot raise."""
+    time.sleep(0.001)
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(thread, number)
+    else:  # Windows
+        signal.raise_signal(number)
