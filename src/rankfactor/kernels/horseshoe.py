@@ -33,8 +33,14 @@ def draw_horseshoe_scales(squares, phi, top, floor, key):  # type: ignore[no-unt
             shared[at] += eta[i, k]
     shape = np.full(phi.size, 0.5 + 0.5 * (order if by_row else n))
     new = draw_gamma(shape, (top + shared).reshape(-1), derive(key, 2), 0).reshape(phi.shape)
+    rate = np.empty(top.size)
+    for i in range(top.size):
+        total = 0.0
+        for k in range(phi.shape[1]):
+            total += new[i, k]
+        rate[i] = 1.0 + total
     shape = np.full(top.size, 0.5 + 0.5 * phi.shape[1])
-    above = draw_gamma(shape, 1.0 + new.sum(axis=1), derive(key, 3), 0).reshape(top.shape)
+    above = draw_gamma(shape, rate, derive(key, 3), 0).reshape(top.shape)
     return xi, inv_xi, eta, new, above
 
 

@@ -196,10 +196,17 @@ def sweep_ranks(ranks, w, values, key=None, row=0):  # type: ignore[no-untyped-d
     order = np.empty(n, np.int64)
     for i in range(t):
         # Places by rank: group g holds order[start[g]:start[g + 1]].
-        n_groups = ranks[i].max() + 1
-        start = np.zeros(n_groups + 1, np.int64)
-        start[1:] = np.cumsum(np.bincount(ranks[i][ranks[i] >= 0]))
-        fill = start[:-1].copy()
+        # Loops instead of np.bincount, np.cumsum and slices, which take long to compile.
+        n_groups = 0
+        for m in range(n):
+            n_groups = max(n_groups, ranks[i, m] + 1)
+        start, fill = np.zeros(n_groups + 1, np.int64), np.zeros(n_groups + 1, np.int64)
+        for m in range(n):
+            start[ranks[i, m] + 1] += 1
+        start[0] = 0  # missing entries
+        for g in range(n_groups):
+            start[g + 1] += start[g]
+            fill[g] = start[g]
         for m in range(n):
             if ranks[i, m] >= 0:
                 order[fill[ranks[i, m]]] = m

@@ -113,7 +113,9 @@ def margin_rank_sites(  # type: ignore[no-untyped-def]
             # sum_j s_j = 2 x code - J
             rho[i, m] += seen[m] * (number(2) * level[m] - number(n_cuts[i]))
         if inv_lam is not None:
-            tally = np.bincount(codes[i], minlength=MISSING + 1)
+            tally = np.zeros(MISSING + 1, np.int64)
+            for m in range(n):
+                tally[codes[i, m]] += 1
             over = n - tally[MISSING]  # samples above the cut; initially all
             for j in range(n_cuts[i]):
                 over -= tally[j]

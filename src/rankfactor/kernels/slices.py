@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from rankfactor.kernels.evidence import scaled_evidence
 from rankfactor.kernels.planes import plane_log_density, shear_log_density
@@ -73,27 +74,30 @@ def slice_columns(key, Q, h, power, rate, inverse):  # type: ignore[no-untyped-d
     nothing = np.empty(0)
     found = np.zeros(len(h))
     for k in range(len(h)):
-        slope = h[k] + Q[k, k] - Q[k].sum()
+        others = 0.0
+        for m in range(len(h)):
+            others += Q[k, m]
+        slope = h[k] + Q[k, k] - others
         given = power, rate[k] + 0.5 * Q[k, k], inverse[k], slope
         found[k] = slice_scale(derive(key, k), *given, 0, nothing, nothing, nothing)
         alpha = math.exp(0.5 * found[k])
-        Q[k] *= alpha
-        Q[:, k] *= alpha
+        # Loops: slices of arrays take ten times as long to compile.
+        for m in range(len(h)):
+            Q[k, m] *= alpha
+        for m in range(len(h)):
+            Q[m, k] *= alpha
         h[k] *= alpha
     return found
 
 
-@njit(cache=True, nogil=True)
-def random_pairs(key, order):  # type: ignore[no-untyped-def]
+def random_pairs(key: np.uint64, order: int) -> NDArray[np.int64]:
     """Pairs of numbers below ``order``, from as many divisions at random as each has others."""
-    half, numbers = order // 2, np.empty(order)
-    pairs = np.empty((half * (order - 1), 2), np.int64)
-    for number in range(order - 1):
-        fill_uniform(key, 0, number, numbers)
-        shuffled = np.argsort(numbers)
-        pairs[number * half : (number + 1) * half, 0] = shuffled[:half]
-        pairs[number * half : (number + 1) * half, 1] = shuffled[half : 2 * half]
-    return pairs
+    half, numbers = order // 2, np.empty((order - 1, order))
+    for number, row in enumerate(numbers):
+        fill_uniform(key, 0, number, row)
+    shuffled = np.argsort(numbers, axis=1)
+    pairs = np.stack([shuffled[:, :half], shuffled[:, half : 2 * half]], axis=2)
+    return pairs.reshape(-1, 2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -146,8 +150,8 @@ def slice_shears(key, pairs, sides, moment, turn):  # type: ignore[no-untyped-de
         level = math.log(uniform(item, 0))
         for rows, unit, table, ridge in sides:
             level += shear_log_density(rows[k], rows[m], unit[m], table, 0.0)
-            curvature += ridge * np.sum(rows[k] * rows[k])
-            slope -= ridge * np.sum(rows[k] * rows[m])
+            curvature += ridge * _product(rows[k], rows[k])
+            slope -= ridge * _product(rows[k], rows[m])
         # Neither column k of the rows nor the scores of factor l change, so the width does not.
         width = REACH / math.sqrt(curvature)
         high = width * uniform(item, 1)
@@ -167,10 +171,10 @@ def slice_shears(key, pairs, sides, moment, turn):  # type: ignore[no-untyped-de
                 high = by
             by = 0.0
         for rows, _, _, _ in sides:
-            rows[m] += by * rows[k]
-        moment[k] -= by * moment[m]
-        moment[:, k] -= by * moment[:, m]
-        turn[k] -= by * turn[m]
+            _add(rows[m], rows[k], by)
+        _add(moment[k], moment[m], -by)
+        _add(moment[:, k], moment[:, m], -by)
+        _add(turn[k], turn[m], -by)
 
 
 @njit(cache=True, nogil=True)
@@ -179,3 +183,17 @@ def _turn(one, other, c, s):  # type: ignore[no-untyped-def]
         x, y = one[i], other[i]
         one[i] = c * x + s * y
         other[i] = c * y - s * x
+
+
+@njit(cache=True, nogil=True)
+def _add(one, other, by):  # type: ignore[no-untyped-def]
+    for i in range(len(one)):
+        one[i] += by * other[i]
+
+
+@njit(cache=True, nogil=True)
+def _product(one, other):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * other[i]
+    return total

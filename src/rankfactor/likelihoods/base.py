@@ -282,8 +282,8 @@ class ObservedArray(Observed):
         return rows, samples
 
     def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
-        """Some rows and samples."""
-        return self.array[rows, samples]
+        """Some rows and samples, row by row: a kernel is compiled for every order of an array."""
+        return np.ascontiguousarray(self.array[rows, samples])
 
 
 @dataclass(frozen=True)

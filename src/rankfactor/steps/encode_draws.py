@@ -78,14 +78,15 @@ class Stack:
         self, where: slice, w: Floats, pairs: Floats, cov: Reals, curved: bool
     ) -> tuple[Sites, Floats | None]:
         """Sites of a tile (S t, n) and, if asked for, minus the second derivative in w."""
-        count, rows, n = w.shape
+        count, _, n = w.shape
         parts = [state.params.take(where) for state in self._states]
         variance = np.empty((0, 0))
         if self.likelihood.needs_variance:
             weighted = cov.reshape(count, n, -1) * pair_weights(self.order)
-            variance = np.maximum(weighted @ pairs, 0.0).transpose(0, 2, 1).reshape(-1, n)
+            spread = np.maximum(weighted @ pairs, 0.0).transpose(0, 2, 1)
+            variance = np.ascontiguousarray(spread).reshape(-1, n)
         seen = self.likelihood.read(self._item.observed, where, self._samples, parts[0])
-        observed = np.broadcast_to(seen, (count, rows, n)).reshape(-1, n)
+        observed = np.tile(seen, (count, 1))
         tile = Tile(observed, w.reshape(-1, n), variance, type(parts[0]).joined(parts))
         if not curved:
             return self.likelihood.sites(tile), None
