@@ -40,6 +40,7 @@ def test_variance_of_one_fold_is_delongs():
     assert found.value == pytest.approx(roc_auc_score(label == "b", decision))
 
 
+@pytest.mark.slow
 def test_variance_agrees_with_the_bootstrap():
     label, decision = one_fold(300)
     rng = np.random.default_rng(1)

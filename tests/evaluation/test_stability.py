@@ -104,6 +104,7 @@ def test_it_is_what_a_loop_by_hand_says() -> None:
     assert (found.n_fits, found.n_pairs, found.top) == (6, 3, 3)
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_the_jobs_or_on_who_fits_the_whole() -> None:
     table, labels = data()
     one = stability(classifier(), table, labels, repeats=4)

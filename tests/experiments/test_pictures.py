@@ -38,6 +38,7 @@ def images(figure: Figure) -> list[np.ndarray]:
     return [np.asarray(one.get_array()) for axes in figure.axes for one in axes.images]
 
 
+@pytest.mark.quick_cases("rankfactor.experiments.mnist")
 @pytest.mark.parametrize("digits", [usps, mnist])
 def test_loadings_of_the_supplement_s_four_models(
     digits: Any, monkeypatch: pytest.MonkeyPatch, seen: list[Any]

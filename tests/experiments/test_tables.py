@@ -25,6 +25,7 @@ from rankfactor.experiments.problem import against, one_against_the_rest
 QUICK: dict[str, Any] = {"n_factors": 2, "n_threads": 1, "way": "paper"}
 
 
+@pytest.mark.quick_cases("rankfactor.experiments.usps-paper0")
 @pytest.mark.parametrize(("table", "paper"), [(usps, USPS), (mnist, MNIST)])
 def test_errors_on_a_given_split(table: Any, paper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "load", lambda name: split())

@@ -141,6 +141,7 @@ def test_progress_and_repeated_names(frame: pd.DataFrame) -> None:
         survey(open_stream(frame.rename(index={"s400": "s1"})), chunk_rows=50)
 
 
+@pytest.mark.quick_cases("None-7", "regress-499", "block-1", "block-7")
 @pytest.mark.parametrize("rows", [1, 7, 499])
 @pytest.mark.parametrize("use", [None, "regress", "block"])
 def test_values_of_chunks_are_those_of_the_whole(

@@ -78,6 +78,7 @@ def test_layout_is_the_same_every_time_and_keeps_parts_apart():
     assert min(distances) > 0.2
 
 
+@pytest.mark.slow
 def test_large_parts_are_laid_out_too():
     graph = nx.barabasi_albert_graph(200, 2, seed=1)
     places = np.array(list(network_layout(graph, seed=3).values()))
