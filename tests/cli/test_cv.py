@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.running import LABELS, QUICK, N, answer, call, fails, fit, works
+from tests.estimators.test_interruption import at
 
 from rankfactor.estimators import RankFactorClassifier
 
@@ -108,23 +107,14 @@ def test_a_fold_that_loses_a_class_is_said() -> None:
 
 
 def test_ctrl_c_keeps_the_folds_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, count = RankFactorClassifier.fit, 0
-
-    def third_is_interrupted(self: RankFactorClassifier, X: Any, y: Any) -> Any:
-        nonlocal count
-        count += 1
-        if count == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-        return real(self, X, y)
-
-    monkeypatch.setattr(RankFactorClassifier, "fit", third_is_interrupted)
+    at(monkeypatch, RankFactorClassifier, "fit", 3)
     arguments = ("cv", "table.csv", *LABELS, "--folds", "4", *QUICK, "--models", "G-L-BSVM")
     result = call(*arguments)
     assert result.exit_code == 130
     assert "interrupted: 2 of 4 folds were finished by all models" in result.stderr
     assert pd.read_csv("rankfactor-cv/folds.csv")["fold"].tolist() == [1, 2]
     assert json.loads(Path("rankfactor-cv/result.json").read_text())["complete"] is False
-    count = 2
+    at(monkeypatch, RankFactorClassifier, "fit")
     result = call(*arguments, "--out", "nothing")
     assert result.exit_code == 130
     assert "interrupted: nothing was written." in result.stderr
@@ -192,24 +182,15 @@ def results(folder: str) -> list[Any]:
 def test_resume_computes_the_rest_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("cv", "table.csv", *LABELS, "--folds", "3", *QUICK, "--models", "G-L-BSVM,L-SVM")
     works(*arguments, "--out", "whole")
-    real, fits = RankFactorClassifier.fit, 0
-
-    def interrupted_at_the_second(self: RankFactorClassifier, X: Any, y: Any) -> Any:
-        nonlocal fits
-        fits += 1
-        if fits == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        return real(self, X, y)
-
-    monkeypatch.setattr(RankFactorClassifier, "fit", interrupted_at_the_second)
+    fits = at(monkeypatch, RankFactorClassifier, "fit", 2)
     assert call(*arguments).exit_code == 130
     assert len(list(Path("rankfactor-cv/folds").glob("fit-*.zip"))) == 2
     works(*arguments, "--resume")
-    assert fits == 4  # one of the first run was finished
+    assert fits() == 4  # one of the first run was finished
     for one, other in zip(results("whole"), results("rankfactor-cv"), strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     works(*arguments, "--resume")
-    assert fits == 4
+    assert fits() == 4
     changed = ("--resume", "--n-factors", "1")
     fails("(--n-factors of the model G-L-BSVM is 2 there and 1 here)", *arguments, *changed)
     fails("(--random-state differs)", *arguments, "--resume", "--seed", "1")
@@ -220,4 +201,4 @@ def test_resume_computes_the_rest_to_the_bit(monkeypatch: pytest.MonkeyPatch) ->
     assert damaged.exit_code == 2
     assert "fit-0001.zip is damaged" in damaged.stderr
     works(*arguments)  # from the beginning
-    assert fits == 7
+    assert fits() == 7

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.cli.running import LABELS, QUICK, N, answer, call, fails, works
+from tests.estimators.test_interruption import at
 from tests.report.page import read
 
 from rankfactor.estimators import RankFactorClassifier
@@ -147,16 +146,7 @@ def test_warnings_of_folds_and_unfinished_folds_are_in_the_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fit_it()
-    real, count = RankFactorClassifier.fit, 0
-
-    def third_is_interrupted(self: RankFactorClassifier, X: Any, y: Any) -> Any:
-        nonlocal count
-        count += 1
-        if count == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-        return real(self, X, y)
-
-    monkeypatch.setattr(RankFactorClassifier, "fit", third_is_interrupted)
+    at(monkeypatch, RankFactorClassifier, "fit", 3)
     result = call(
         *("cv", "table.csv", *LABELS, "--folds", "4", *QUICK, *MODEL),
         *("--max-iter", "1", "--tol", "1e-9", "--training", "bayes"),

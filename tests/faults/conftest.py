@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.faults.children import WarmProcess, small_shards
+from tests.faults.children import End, Fault, WarmProcess, small_shards
 from tests.faults.commands import COMMANDS, Command, content, copy, prepare
 
 MOMENTS = int(os.environ.get("RANKFACTOR_MOMENTS", "2"))
@@ -54,7 +54,7 @@ class Prepared:
     def __init__(
         self, command: Command, arguments: tuple[str, ...], warm: WarmProcess, folder: Path
     ) -> None:
-        self.command, self.arguments = command, arguments
+        self.command, self.arguments, self._warm = command, arguments, warm
         self.base, self.work, self.whole = (folder / name for name in ("base", "work", "whole"))
         self.base.mkdir()
         prepare(self.base)
@@ -73,6 +73,14 @@ class Prepared:
         assert self.old != self.new
         for name in command.kept:
             shutil.rmtree(self.base / name)
+
+    def run(self, fault: Fault) -> End:
+        """Run the command with a fault, in place of what became of it before."""
+        return self._warm.run(copy(self.base, self.work), *self.arguments, fault=fault)
+
+    def go_on(self, *more: str) -> End:
+        """Run the command in the folder as it is."""
+        return self._warm.run(self.work, *self.arguments, *more)
 
     def outputs(self, folder: Path) -> dict[str, Any]:
         """What the outputs in a folder say."""
@@ -102,6 +110,18 @@ def prepared(
         return Prepared(COMMANDS[name], given, warm, tmp_path_factory.mktemp("faults"))
 
     return begin
+
+
+@pytest.fixture
+def one(prepared: Callable[[str], Prepared], request: pytest.FixtureRequest) -> Prepared:
+    """The command of a test of `every_command` or `every_command_here`."""
+    return prepared(request.param)
+
+
+every_command = pytest.mark.parametrize("one", COMMANDS, indirect=True)
+every_command_here = pytest.mark.parametrize(
+    "one", [name for name in COMMANDS if "cluster" not in name], indirect=True
+)
 
 
 @pytest.fixture

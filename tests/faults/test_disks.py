@@ -11,13 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.faults.children import End, Fault, WarmProcess
-from tests.faults.commands import COMMANDS, copy, hidden
-from tests.faults.conftest import FEWER, MOMENTS, Prepared
+from tests.faults.children import End, Fault
+from tests.faults.commands import hidden
+from tests.faults.conftest import FEWER, MOMENTS, Prepared, every_command_here
 
 pytestmark = pytest.mark.slow
 
-HERE = [name for name in COMMANDS if "cluster" not in name]
 # Removing what is no longer needed may fail without a word.
 CLEARING = ("remove", "rmdir")
 
@@ -37,21 +36,16 @@ def is_told(one: Prepared, end: End, where: str) -> None:
     assert "free some space" in errors[0] or "choose another" in errors[0], f"{where}: {errors[0]}"
 
 
-@pytest.mark.parametrize("name", HERE)
+@every_command_here
 def test_an_operation_that_fails(
-    name: str,
-    prepared: Callable[[str], Prepared],
-    warm: WarmProcess,
-    rng: np.random.Generator,
-    figures: Counter[str],
+    one: Prepared, rng: np.random.Generator, figures: Counter[str]
 ) -> None:
     """The k-th alone, as on a bad disk, or all that need space from the k-th on."""
-    one = prepared(name)
     every = np.arange(1, len(one.operations) + 1)
     for number, lasting in ((errno.EIO, False), (errno.ENOSPC, True)):
         for at in sorted(rng.permutation(every)[:MOMENTS].tolist()):
             fault = Fault(at=at, error=number, lasting=lasting)
-            end = warm.run(copy(one.base, one.work), *one.arguments, fault=fault)
+            end = one.run(fault)
             last = end.operations[at - 1] if len(end.operations) >= at else "none"
             where = f"{fault} at {last}"
             is_told(one, end, where)
@@ -60,20 +54,15 @@ def test_an_operation_that_fails(
             figures[f"exit code {end.code}"] += 1
 
 
-@pytest.mark.parametrize("name", HERE)
+@every_command_here
 def test_files_that_may_not_grow(
-    name: str,
-    prepared: Callable[[str], Prepared],
-    warm: WarmProcess,
-    rng: np.random.Generator,
-    figures: Counter[str],
+    one: Prepared, rng: np.random.Generator, figures: Counter[str]
 ) -> None:
     """A limit of the system, which reaches writers in C as well."""
-    one = prepared(name)
     largest = max(path.stat().st_size for path in one.whole.rglob("*") if path.is_file())
     for size in (0, *np.geomspace(1, largest, FEWER + 1).astype(int).tolist()):
         fault = Fault(size=size)
-        end = warm.run(copy(one.base, one.work), *one.arguments, fault=fault)
+        end = one.run(fault)
         where = str(fault)
         is_told(one, end, where)
         assert hidden(one.work) == [], where
@@ -99,22 +88,17 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
     subprocess.run(["umount", place], check=False, capture_output=True)
 
 
-@pytest.mark.parametrize("name", HERE)
+@every_command_here
 def test_a_small_file_system(
-    name: str,
-    prepared: Callable[[str], Prepared],
-    warm: WarmProcess,
-    small_disk: Callable[[int], Path],
-    figures: Counter[str],
+    one: Prepared, small_disk: Callable[[int], Path], figures: Counter[str]
 ) -> None:
-    one = prepared(name)
     pages = sum(-(-path.stat().st_size // 4096) + 1 for path in one.base.rglob("*"))
     work = one.work
     for free in np.unique(np.geomspace(1, 100, max(MOMENTS // 4, 2)).astype(int)).tolist():
         one.work = small_disk(4096 * (pages + free))
         try:
             shutil.copytree(one.base, one.work, dirs_exist_ok=True)
-            end = warm.run(one.work, *one.arguments)
+            end = one.go_on()
             is_told(one, end, f"{free} pages of 4 kB were free")
             assert hidden(one.work) == []
         finally:

@@ -8,14 +8,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.faults.children import SENT, SOURCE, End, Fault, WarmProcess
-from tests.faults.commands import COMMANDS, copy, hidden, prepare
-from tests.faults.conftest import FEWER, MOMENTS, Prepared
+from tests.faults.children import SENT, SOURCE, End, Fault
+from tests.faults.commands import hidden, prepare
+from tests.faults.conftest import FEWER, MOMENTS, Prepared, every_command, every_command_here
 
 from rankfactor import load_model
 
@@ -32,14 +31,14 @@ def stage(end: End) -> str:
     return "while writing" if last.startswith(("open", "write", "fsync")) else "between files"
 
 
-def resume(one: Prepared, warm: WarmProcess, where: str) -> None:
+def resume(one: Prepared, where: str) -> None:
     """The run goes on, and gives what an uninterrupted one gives."""
     command = one.command
     if command.again is None:
         return
     # Chains start from a variational fit, which is resumed to its tolerance.
     begun = all((one.work / name).exists() for name in command.begun)
-    end = warm.run(one.work, *one.arguments, *command.again)
+    end = one.go_on(*command.again)
     assert end.code == 0, f"{where}: {end.stderr}"
     if command.exact and begun:
         assert one.outputs(one.work) == one.new, where
@@ -50,80 +49,58 @@ def resume(one: Prepared, warm: WarmProcess, where: str) -> None:
         assert hidden(one.work / name) == [], where
 
 
-def survives(one: Prepared, warm: WarmProcess, fault: Fault, figures: Counter[str]) -> End:
+def survives(one: Prepared, fault: Fault, figures: Counter[str]) -> None:
     """Run a command with a fault, look at what it left, and resume it."""
-    copy(one.base, one.work)
-    end = warm.run(one.work, *one.arguments, fault=fault)
+    end = one.run(fault)
     where = f"{fault} after {end.operations[-1:]}"
     assert end.code in (0, -signal.SIGKILL), f"{where}: {end.stderr}"
     found = one.check(where)
     figures[f"killed {stage(end)}" if end.code else stage(end)] += 1
     mixed = "outputs of both" if found["new"] else "outputs old"
     figures[mixed if found["old"] else "outputs new"] += 1
-    resume(one, warm, where)
-    return end
+    resume(one, where)
 
 
-def interrupted(one: Prepared, warm: WarmProcess, after: float) -> tuple[End, Fault]:
+def interrupted(one: Prepared, after: float) -> tuple[End, Fault]:
     """Run a command and send it SIGTERM; one that ends before is run again, with half the time."""
     while True:
-        copy(one.base, one.work)
         fault = Fault(after=after, number=signal.SIGTERM)
-        end = warm.run(one.work, *one.arguments, fault=fault)
+        end = one.run(fault)
         if SENT in end.operations:
             return end, fault
         assert end.code == 0, f"{fault}: {end.stderr}"
         after /= 2
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@every_command
 def test_kill_at_random_moments(
-    name: str,
-    prepared: Callable[[str], Prepared],
-    warm: WarmProcess,
-    rng: np.random.Generator,
-    figures: Counter[str],
+    one: Prepared, rng: np.random.Generator, figures: Counter[str]
 ) -> None:
-    one = prepared(name)
     for share in rng.random(MOMENTS):
-        survives(one, warm, Fault(after=1.02 * share * one.seconds), figures)
+        survives(one, Fault(after=1.02 * share * one.seconds), figures)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if "cluster" not in name])
-def test_kill_at_operations(
-    name: str,
-    prepared: Callable[[str], Prepared],
-    warm: WarmProcess,
-    rng: np.random.Generator,
-    figures: Counter[str],
-) -> None:
+@every_command_here
+def test_kill_at_operations(one: Prepared, rng: np.random.Generator, figures: Counter[str]) -> None:
     """Before a file is opened, flushed, renamed or removed, or a part of it is written."""
-    one = prepared(name)
     number = len(one.operations)
     chosen = rng.choice(number, min(FEWER, number), replace=False) + 1
     for at in sorted(chosen.tolist()):
-        survives(one, warm, Fault(at=at), figures)
+        survives(one, Fault(at=at), figures)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if "cluster" not in name])
-def test_sigterm_is_ctrl_c(
-    name: str,
-    prepared: Callable[[str], Prepared],
-    warm: WarmProcess,
-    rng: np.random.Generator,
-    figures: Counter[str],
-) -> None:
-    one = prepared(name)
+@every_command_here
+def test_sigterm_is_ctrl_c(one: Prepared, rng: np.random.Generator, figures: Counter[str]) -> None:
     for share in rng.random(FEWER):
-        end, fault = interrupted(one, warm, share * one.seconds)
+        end, fault = interrupted(one, share * one.seconds)
         assert end.code == 130, f"{fault}: {end.stderr}"
         assert "Traceback" not in end.stderr, f"{fault}: {end.stderr}"
         assert hidden(one.work) == [], fault
-        if name.startswith("fit"):  # what it has is kept
+        if one.arguments[0] == "fit":  # what it has is kept
             kept = "interrupted" not in end.stderr or "is kept" in end.stderr
             figures["the fit is kept" if kept else "nothing was written"] += 1
             load_model(Path(one.work, "model.rankfactor"))
-        resume(one, warm, str(fault))
+        resume(one, str(fault))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

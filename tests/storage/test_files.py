@@ -94,25 +94,29 @@ def test_a_long_name_can_be_written(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
-def test_the_content_is_on_disk_before_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is flushed, by name, and renamed, in order."""
+    said: list[str] = []
     flush, rename = os.fsync, os.replace
 
     def record_flush(number: int) -> None:
-        done.append("folder" if os.path.isdir(f"/dev/fd/{number}") else "file")
+        said.append(Path(os.path.realpath(f"/dev/fd/{number}")).name)
         flush(number)
 
     def record_rename(part: Path, path: Path) -> None:
-        done.append("rename")
+        said.append("rename")
         rename(part, path)
 
     monkeypatch.setattr(os, "fsync", record_flush)
     monkeypatch.setattr(os, "replace", record_rename)
+    return said
+
+
+def test_the_content_is_on_disk_before_the_name(tmp_path: Path, done: list[str]) -> None:
     with written_together(tmp_path / "one") as (part,):
         part.write_text("new")
-    assert done == ["file", "rename", "folder"]
+    assert done == [part.name, "rename", tmp_path.name]
 
 
 def test_one_file_by_many_names(tmp_path: Path) -> None:
@@ -208,21 +212,8 @@ def test_on_linux_folders_are_exchanged_in_one_step(
 
 
 def test_the_content_of_a_folder_is_on_disk_before_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, done: list[str]
 ) -> None:
-    done: list[str] = []
-    flush, rename = os.fsync, os.replace
-
-    def record_flush(number: int) -> None:
-        done.append(Path(os.path.realpath(f"/dev/fd/{number}")).name)
-        flush(number)
-
-    def record_rename(part: Path, path: Path) -> None:
-        done.append("rename")
-        rename(part, path)
-
-    monkeypatch.setattr(os, "fsync", record_flush)
-    monkeypatch.setattr(os, "replace", record_rename)
     write_folder(tmp_path / "some", "one")
     assert done[1:] == ["file", "within", "rename", tmp_path.name]
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
+from rankfactor.__about__ import __version__
 from rankfactor.data.fingerprint import fingerprint
 from rankfactor.errors import InputError, convergence_warning
 from rankfactor.evaluation.watch import Heard
@@ -26,6 +28,8 @@ from rankfactor.features.matching import NamedSparse, opened
 from rankfactor.storage.archive import Arrays, Format, plain, read_archive, write_archive
 from rankfactor.storage.files import folder, remove_parts, written_together
 from rankfactor.storage.problem import check_same
+from rankfactor.tasks import Task
+from rankfactor.typing import Integers
 
 PROBLEM = "problem.json"
 # Arguments of estimators that change no number of a fit, or are described by a hash.
@@ -35,8 +39,11 @@ NOT_COMPARED = (
 )
 
 
+Part = TypeVar("Part")
+
+
 @dataclass(frozen=True)
-class FitFolder:
+class FitFolder(ABC, Generic[Part]):
     """A folder of finished parts, all of one problem."""
 
     path: Path
@@ -83,19 +90,56 @@ class FitFolder:
         if self.path.is_dir() and not any(self.path.iterdir()):
             self.path.rmdir()
 
-    def load(self, number: int) -> tuple[dict[str, Any], Arrays] | None:
-        """Header and arrays of a part, None if it is not finished."""
+    def read(self, number: int) -> Part | None:
+        """A part, None if it is not finished."""
         path = self.file(number)
-        return read_archive(path, self.form) if path.exists() else None
+        if not path.exists():
+            return None
+        header, arrays = read_archive(path, self.form)
+        try:
+            return self.assembled(header, arrays)
+        except (LookupError, TypeError, ValueError, AttributeError) as problem:
+            raise self.form.damaged(path, repr(problem)) from problem
 
-    def keep(self, number: int, arrays: Arrays, **header: Any) -> None:
+    def write(self, number: int, part: Part) -> None:
         """Write a finished part."""
+        header, arrays = self.taken_apart(part)
         about = {"format": self.form.name, "version": self.form.version, **header}
         write_archive(self.file(number), about, arrays)
+
+    @abstractmethod
+    def assembled(self, header: dict[str, Any], arrays: Arrays) -> Part:
+        """A part from the content of its file."""
+
+    @abstractmethod
+    def taken_apart(self, part: Part) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of a part."""
 
     def file(self, number: int) -> Path:
         """File of a part, numbered from 0."""
         return self.path / f"{self.part}-{number + 1:04}.zip"
+
+
+def shared_problem(
+    table: Any,
+    tasks: Sequence[Task],
+    class_index: Integers,
+    groups: Integers | None,
+    covariates: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What two runs must share for one to resume the other: the library and the data."""
+    return {
+        "library": __version__,
+        "table": hash_of_table(table, covariates),
+        "labels": sha256([(one.name, one.classes) for one in tasks], class_index),
+        "groups": None if groups is None else sha256(groups),
+    }
+
+
+def hash_of_blocks(arguments: Mapping[str, Any]) -> str:
+    """Hash of the blocks among an estimator's arguments."""
+    blocks: list[Any] = [arguments.get(name) for name in ("blocks", "views")]
+    return sha256([dict(one) if hasattr(one, "items") else one for one in blocks])
 
 
 def as_written(heard: Sequence[Heard]) -> list[tuple[str, str]]:

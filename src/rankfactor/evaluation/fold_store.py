@@ -8,17 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from rankfactor.__about__ import __version__
 from rankfactor.evaluation.fit_folder import (
     NOT_COMPARED,
     FitFolder,
     as_read,
     as_written,
-    hash_of_table,
-    sha256,
+    hash_of_blocks,
+    shared_problem,
 )
 from rankfactor.evaluation.watch import Heard
-from rankfactor.storage.archive import Format, plain
+from rankfactor.storage.archive import Arrays, Format, plain
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
@@ -45,42 +44,34 @@ class FoldFit(NamedTuple):
     heard: list[Heard]
 
 
-class FoldFolder(FitFolder):
+class FoldFolder(FitFolder[FoldFit]):
     """A folder of finished fits, all of one cross-validation."""
 
     form, part, holds = FORMAT, "fit", "a cross-validation"
 
-    def read(self, number: int) -> FoldFit | None:
-        """A fit, None if it is not finished."""
-        found = self.load(number)
-        if found is None:
-            return None
-        header, arrays = found
-        try:
-            answers = {
-                int(task): Answer(**{name: arrays[f"{name}_{task}"] for name in _NAMES}, chosen=one)
-                for task, one in header["chosen"].items()
-            }
-            heard = [as_read(one) for one in header["warnings"]]
-            return FoldFit(answers, float(header["seconds"]), str(header["convergence"]), heard)
-        except (LookupError, TypeError, ValueError, AttributeError) as problem:
-            raise FORMAT.damaged(self.file(number), repr(problem)) from problem
+    def assembled(self, header: dict[str, Any], arrays: Arrays) -> FoldFit:
+        """A fit from the content of its file."""
+        answers = {
+            int(task): Answer(**{name: arrays[f"{name}_{task}"] for name in _NAMES}, chosen=one)
+            for task, one in header["chosen"].items()
+        }
+        heard = [as_read(one) for one in header["warnings"]]
+        return FoldFit(answers, float(header["seconds"]), str(header["convergence"]), heard)
 
-    def write(self, number: int, fit: FoldFit) -> None:
-        """Write a finished fit."""
+    def taken_apart(self, part: FoldFit) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of a fit."""
         arrays = {
             f"{name}_{task}": np.asarray(getattr(answer, name))
-            for task, answer in fit.answers.items()
+            for task, answer in part.answers.items()
             for name in _NAMES
         }
-        self.keep(
-            number,
-            arrays,
-            chosen={str(task): answer.chosen for task, answer in fit.answers.items()},
-            seconds=fit.seconds,
-            convergence=fit.convergence,
-            warnings=as_written(fit.heard),
-        )
+        header = {
+            "chosen": {str(task): answer.chosen for task, answer in part.answers.items()},
+            "seconds": part.seconds,
+            "convergence": part.convergence,
+            "warnings": as_written(part.heard),
+        }
+        return header, arrays
 
 
 def described(
@@ -94,10 +85,7 @@ def described(
 ) -> dict[str, Any]:
     """What two runs must share for one to resume the other, as plain values."""
     return {
-        "library": __version__,
-        "table": hash_of_table(table),
-        "labels": sha256([(one.name, one.classes) for one in tasks], class_index),
-        "groups": None if groups is None else sha256(groups),
+        **shared_problem(table, tasks, class_index, groups),
         "positive": dict(positive),
         **division,
         "models": list(models),
@@ -112,6 +100,5 @@ def _settings(estimator: Any) -> dict[str, Any]:
         for name, one in estimator.get_params(deep=True).items()
         if name.split("__")[-1] not in NOT_COMPARED and not hasattr(one, "get_params")
     }
-    blocks = [estimator.get_params(deep=False).get(name) for name in ("blocks", "views")]
-    by_name = [dict(one) if hasattr(one, "items") else one for one in blocks]
-    return {**plain(found), "blocks": sha256(by_name), "class": type(estimator).__name__}
+    blocks = hash_of_blocks(estimator.get_params(deep=False))
+    return {**plain(found), "blocks": blocks, "class": type(estimator).__name__}

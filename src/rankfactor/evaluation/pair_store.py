@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rankfactor.__about__ import __version__
 from rankfactor.estimators.base import FactorModel
 from rankfactor.evaluation.fit_folder import (
     NOT_COMPARED,
     FitFolder,
     as_read,
     as_written,
-    hash_of_table,
-    sha256,
+    hash_of_blocks,
+    shared_problem,
 )
 from rankfactor.evaluation.watch import Heard
-from rankfactor.storage.archive import Format
+from rankfactor.storage.archive import Arrays, Format
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers
 
@@ -38,28 +37,20 @@ class Pair(NamedTuple):
     heard: tuple[tuple[Heard, ...], tuple[Heard, ...]]  # warnings of both fits
 
 
-class PairFolder(FitFolder):
+class PairFolder(FitFolder[Pair]):
     """A folder of finished pairs, all of one problem."""
 
     form, part, holds = FORMAT, "pair", "half-samples"
 
-    def read(self, number: int) -> Pair | None:
-        """A pair, None if it is not finished."""
-        found = self.load(number)
-        if found is None:
-            return None
-        header, arrays = found
-        try:
-            effects, loadings, coefficients = (arrays[name] for name in _NAMES)
-            first, second = (tuple(map(as_read, given)) for given in header["warnings"])
-        except (LookupError, TypeError, ValueError) as problem:
-            raise FORMAT.damaged(self.file(number), repr(problem)) from problem
-        return Pair(effects, loadings, coefficients, (first, second))
+    def assembled(self, header: dict[str, Any], arrays: Arrays) -> Pair:
+        """A pair from the content of its file."""
+        first, second = (tuple(map(as_read, given)) for given in header["warnings"])
+        return Pair(**{name: arrays[name] for name in _NAMES}, heard=(first, second))
 
-    def write(self, number: int, pair: Pair) -> None:
-        """Write a finished pair."""
-        arrays = {name: getattr(pair, name) for name in _NAMES}
-        self.keep(number, arrays, warnings=[as_written(fit) for fit in pair.heard])
+    def taken_apart(self, part: Pair) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of a pair."""
+        header = {"warnings": [as_written(fit) for fit in part.heard]}
+        return header, {name: getattr(part, name) for name in _NAMES}
 
 
 def described(
@@ -75,15 +66,10 @@ def described(
     Whatever "auto" comes to follows from the table, and nothing is calibrated.
     """
     arguments = estimator.get_params(deep=False)
-    blocks: list[Any] = [arguments.get(name) for name in ("blocks", "views")]
-    by_name = [dict(one) if hasattr(one, "items") else one for one in blocks]
     ignored = (*NOT_COMPARED, "calibration")
     return {
-        "library": __version__,
-        "table": hash_of_table(table, estimator.covariates or ()),
-        "labels": sha256([(one.name, one.classes) for one in tasks], class_index),
-        "groups": None if groups is None else sha256(groups),
+        **shared_problem(table, tasks, class_index, groups, estimator.covariates or ()),
         "seed": seed,
-        "blocks": sha256(by_name),
+        "blocks": hash_of_blocks(arguments),
         "model": {name: one for name, one in arguments.items() if name not in ignored},
     }
