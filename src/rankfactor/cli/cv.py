@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
 from rankfactor.cli import settings
 from rankfactor.cli.belonging import hashes
 from rankfactor.cli.console import in_options, json_of, print_comparison, progress, result, say
+from rankfactor.cli.many_fits import record_of, resumable
 from rankfactor.cli.on_cluster import jobs_at
 from rankfactor.cli.outputs import FOLDS, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.reading import read_labelled
@@ -71,10 +71,9 @@ def cv(
     learned within each training part. Ctrl-C keeps the folds that all models have finished, and
     --resume computes the rest.
     """
-    from rankfactor.data import fingerprint
     from rankfactor.evaluation import cross_validate, named_models
     from rankfactor.evaluation.fold_store import FoldFolder
-    from rankfactor.evaluation.watch import kinds, overheard
+    from rankfactor.evaluation.watch import overheard
     from rankfactor.storage.files import folder, written_together
 
     read = [table, *files_of(labels, groups, covariates)]
@@ -95,42 +94,33 @@ def cv(
         settings={**given, "n_threads": threads},
     )
     with folder(out):
-        with jobs_at(cluster, n_jobs) as at_once, progress() as tell, overheard() as heard:
-            try:
-                found = cross_validate(
-                    chosen,
-                    data.values,
-                    data.labels,
-                    n_folds=folds,
-                    n_repeats=repeats,
-                    groups=data.groups,
-                    positive=data.positive,
-                    random_state=random_state,
-                    n_jobs=at_once,
-                    progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
-                    folder=fits,
-                    resume=resume,
-                )
-            except KeyboardInterrupt as error:
-                done = len(FoldFolder(fits).files)
-                if not done:
-                    FoldFolder(fits).remove()
-                    raise
-                said = f"{counted(done, 'finished fit')} in {fits}, --resume computes the rest"
-                raise KeyboardInterrupt(said) from error
+        with (
+            jobs_at(cluster, n_jobs) as at_once,
+            progress() as tell,
+            overheard() as heard,
+            resumable(FoldFolder(fits), "fit"),
+        ):
+            found = cross_validate(
+                chosen,
+                data.values,
+                data.labels,
+                n_folds=folds,
+                n_repeats=repeats,
+                groups=data.groups,
+                positive=data.positive,
+                random_state=random_state,
+                n_jobs=at_once,
+                progress=lambda name, *step: tell(f"Cross-validation of {name}", *step),
+                folder=fits,
+                resume=resume,
+            )
         content = {
-            "table": table.name,
-            "tasks": data.tasks,
-            "n_samples": len(data.values),
-            "n_features": data.values.shape[1],
+            **record_of(table, data, heard),
             "n_folds": folds,
             "n_repeats": repeats,
-            "grouped": groups is not None,
             "complete": found.complete,
             "folds_done": found.n_done,
             "folds_planned": found.n_planned,
-            "library": __version__,
-            "data": fingerprint(data.values, data.labels),
             "models": list(chosen),
             "settings": {
                 "n_factors": numbers if len(numbers) > 1 else numbers[0],
@@ -142,8 +132,6 @@ def cv(
             "comparisons": found.comparisons().to_dict("records"),
             "chosen": _counts(found, "chosen", "n_factors="),
             "convergence": _counts(found, "convergence"),
-            "notes": data.notes,
-            "warnings": [in_options(one.text) for one in kinds(heard)],
         }
         with written_together(*(out / name for name in FILES)) as (*tables, whole):
             frames = found.summary(), found.folds, found.decisions

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankfactor.__about__ import __version__
 from rankfactor.cli import options as opt
 from rankfactor.cli.belonging import hashes
 from rankfactor.cli.console import (
     compile_notice,
-    in_options,
     json_of,
     print_rows,
     progress,
@@ -21,10 +19,10 @@ from rankfactor.cli.console import (
     say,
 )
 from rankfactor.cli.estimator import asked_for
+from rankfactor.cli.many_fits import record_of, resumable
 from rankfactor.cli.on_cluster import jobs_at
 from rankfactor.cli.outputs import Kind, check_outputs, files_of, in_folder, json_object, table_of
 from rankfactor.cli.start import INTERRUPTED
-from rankfactor.errors import counted
 from rankfactor.storage.spreadsheet import csv_of
 
 if TYPE_CHECKING:
@@ -103,9 +101,9 @@ def stability(
     """
     from rankfactor.cli.stability_folder import write_arrays
     from rankfactor.cli.stability_tables import tables
-    from rankfactor.data import fingerprint
     from rankfactor.evaluation import stability as refit
-    from rankfactor.evaluation.watch import kinds, overheard, watched_fit
+    from rankfactor.evaluation.pair_store import PairFolder
+    from rankfactor.evaluation.watch import overheard, watched_fit
     from rankfactor.storage.files import folder, written_together
 
     pairs = out / "pairs"
@@ -128,7 +126,7 @@ def stability(
             if watched_fit(fitted, data.values, asked.labels, step, together):
                 raise KeyboardInterrupt
             posterior = fitted.posterior_.with_positive(data.positive)
-            try:
+            with resumable(PairFolder(pairs), "pair"):
                 found = refit(
                     fitted,
                     data.values,
@@ -143,30 +141,19 @@ def stability(
                     folder=pairs,
                     resume=resume,
                 )
-            except KeyboardInterrupt as error:
-                done = counted(len(list(pairs.glob("pair-*.zip"))), "finished pair")
-                raise KeyboardInterrupt(f"{done} in {pairs}, --resume computes the rest") from error
         posterior = posterior.with_stability(found)
         planned = 2 * -(-repeats // 2)
         frames = tables(posterior)
         content = {
-            "table": table.name,
-            "tasks": data.tasks,
-            "n_samples": len(data.values),
-            "n_features": data.values.shape[1],
+            **record_of(table, data, heard),
             "n_factors": posterior.n_factors,
             "n_fits": found.n_fits,
             "fits_planned": planned,
             "complete": found.n_fits >= planned,
             "top": found.top,
-            "grouped": groups is not None,
-            "library": __version__,
-            "data": fingerprint(data.values, data.labels),
             "settings": asked.settings,
             "factor_match": dict(zip(posterior.factor_names, found.factor_match, strict=True)),
             "clear_effects": _clear(frames["effects.csv"]),
-            "notes": data.notes,
-            "warnings": [in_options(one.text) for one in kinds(heard)],
         }
         with written_together(*(out / name for name in FILES)) as paths:
             parts = dict(zip(FILES, paths, strict=True))
