@@ -29,7 +29,7 @@ def build(page):
         if language == "python":
             exec(compile(code, page.name, "exec"), names)
             continue
-        for line in code.splitlines():
+        for line in code.replace("\\\n", "").splitlines():
             result = CliRunner().invoke(app, shlex.split(line)[1:])
             if result.exit_code:
                 sys.exit(f"{page.name}: {line}\n{result.output}")

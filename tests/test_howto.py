@@ -51,7 +51,7 @@ def test_page(page, files):
         if language == "python":
             exec(compile(code, page, "exec"), names)
             continue
-        for line in code.splitlines():
+        for line in code.replace("\\\n", "").splitlines():
             program, *arguments = shlex.split(line)
             assert program == "rankfactor"
             result = CliRunner().invoke(app, arguments)

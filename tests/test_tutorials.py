@@ -24,7 +24,7 @@ def run(text, capsys):
         if language == "python":
             exec(compile(code, "tutorial", "exec"), names)
             continue
-        for line in code.splitlines():
+        for line in code.replace("\\\n", "").splitlines():
             program, *arguments = shlex.split(line)
             assert program == "rankfactor"
             result = CliRunner().invoke(app, arguments)
