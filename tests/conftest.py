@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and markers for all tests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def threads_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use threads for small tables, too, as many as are asked for."""
+    """Use the requested number of threads for small tables as well."""
     monkeypatch.setattr(workers, "SMALL", 0)
 
 
@@ -63,5 +63,5 @@ def shared_data() -> Callable[[str], Path]:
 
 @pytest.fixture
 def without_momentum(monkeypatch):
-    """Plain coordinate ascent: steps that momentum carries further may lower the ELBO."""
+    """Plain coordinate ascent: steps with momentum may lower the ELBO."""
     monkeypatch.setattr(acceleration, "MOMENTUM", 0.0)

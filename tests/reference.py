@@ -1,4 +1,4 @@
-"""Slow NumPy twins of fast code: full matrices, explicit loops, one formula a line."""
+"""Slow NumPy references of fast code: full matrices, explicit loops, one formula per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The how-to pages run as they stand on tables of the names that they use."""
+"""The code of the how-to pages runs on tables with the names they use."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Parts join their families by name, and give and take their own plain values."""
+"""Parts register with their families by name and convert to and from plain values."""
 
 from dataclasses import dataclass
 from typing import ClassVar

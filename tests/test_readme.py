@@ -1,4 +1,4 @@
-"""The README's examples run as they stand."""
+"""The examples in the README run."""
 
 import re
 import shlex

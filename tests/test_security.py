@@ -1,4 +1,4 @@
-"""What SECURITY.md promises of the code and of the files that it writes."""
+"""Guarantees of SECURITY.md on the code and the files it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting is light: names are imported on first use, and are none the worse for it."""
+"""Startup is light: names are imported on first use, with the same result."""
 
 import ast
 import os
@@ -31,7 +31,7 @@ UNUSED = (
 
 
 def printed_by(code: str, **variables: str) -> str:
-    """What a Python of its own prints; variables are those of its environment."""
+    """Output of a separate Python process with the given environment variables."""
     run = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(SOURCE), **variables},
@@ -78,7 +78,7 @@ def small_table(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str | Path) -> str:
-    """Code that runs the command line, saying on stdout what it said on stderr."""
+    """Code that runs the command line with stderr redirected to stdout."""
     words = [str(one) for one in arguments]
     return (
         "import sys; from typer.testing import CliRunner; from rankfactor.cli import app; "

@@ -1,4 +1,4 @@
-"""The tutorials run as they stand, print what they say they print, and find what they say."""
+"""The code of the tutorials runs, prints the output shown and supports the claims of the text."""
 
 import re
 import shlex
@@ -87,7 +87,7 @@ def factors_effects_stability(names):
 
 
 def blocks_and_tasks(names):
-    """A small factor speaks in both tasks."""
+    """A small factor matters in both tasks."""
     model = names["model"]
     assert 0.01 < model.r2_by_factor_.iloc[names["both_tasks"]] < 0.02
 

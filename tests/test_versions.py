@@ -1,4 +1,4 @@
-"""`show_versions` lists every package that rankfactor asks for."""
+"""`show_versions` lists every package that rankfactor requires."""
 
 import re
 import tomllib

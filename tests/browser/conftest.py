@@ -1,6 +1,6 @@
 """A real browser for the report: the system's Chromium, driven by playwright.
 
-Tests skip, by name, where either is not there; nothing is downloaded.
+Tests are skipped, with the reason, if either is missing; nothing is downloaded.
 """
 
 from __future__ import annotations

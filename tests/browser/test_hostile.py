@@ -1,4 +1,4 @@
-"""A browser that opens a report of 1,000 hostile names runs none of them and asks nobody."""
+"""A browser runs none of 1,000 hostile names in a report and makes no request."""
 
 from __future__ import annotations
 

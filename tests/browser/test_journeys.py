@@ -1,4 +1,4 @@
-"""What a reader does with the report: look for a feature, for a sample, for its reasons."""
+"""Journeys of a reader: search for a feature, for a sample, and for what drives its decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report in a browser: nothing fails, nothing is asked for, and what moves does move."""
+"""The report in a browser: no errors, no requests, and interactive parts respond."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankfactor.interpret.directions import directions_on
 
 @contextmanager
 def opened(browser, address, **options):
-    """A page, and what it complained of and asked for."""
+    """A page with its console errors and requests."""
     context = browser.new_context(accept_downloads=True, **options)
     page = context.new_page()
     page.trouble, page.asked = [], []
@@ -37,19 +37,19 @@ def page(browser, report):
 
 
 def column(page, table, number):
-    """Texts of a column's cells that can be seen."""
+    """Texts of the visible cells of a column."""
     cells = page.locator(f"{table} tbody tr:visible :is(td, th):nth-child({number})")
     return cells.all_inner_texts()
 
 
 def in_view(page, part):
-    """Scroll to a part and wait until the page has heard of it: scrolling hides hints."""
+    """Scroll to a part and wait for the scroll event, which hides tooltips."""
     part.scroll_into_view_if_needed()
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def point_at(page, part, x=None, y=None):
-    """Move the pointer to the middle of a part, or so far from its corner."""
+    """Move the pointer to the middle of a part, or to an offset from its corner."""
     in_view(page, part)
     box = part.bounding_box()
     page.mouse.move(

@@ -1,4 +1,4 @@
-"""Kernel classifiers: features, gradient, settings from hidden labels, and whole fits."""
+"""Kernel classifiers: features, gradient, settings chosen by held-out labels, and whole fits."""
 
 import numpy as np
 import pandas as pd
@@ -210,7 +210,7 @@ def test_hidden_labels_keep_groups_together():
 
 
 def test_groups_change_what_is_chosen():
-    """Copies of a sample make a narrow kernel look good, unless they are hidden together."""
+    """Copies of a sample favour a narrow kernel, unless they are held out together."""
     rng = np.random.default_rng(0)
     u = np.repeat(rng.standard_normal((30, K)), 6, axis=0)
     signed = np.repeat(np.sign(rng.standard_normal(30)), 6)[None]
@@ -271,7 +271,7 @@ def test_a_mixture_has_no_kernel():
 
 
 def corners(n, seed=0):
-    """A table of four corners: three classes, a task of two of another kind, and holes."""
+    """Samples around four corners: a task of three classes, one of two, and missing values."""
     rng = np.random.default_rng(seed)
     loadings = np.random.default_rng(5).standard_normal((15, 2))
     places = np.array([[1.5, 1.5], [-1.5, -1.5], [1.5, -1.5], [-1.5, 1.5]])

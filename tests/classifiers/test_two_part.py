@@ -1,4 +1,4 @@
-"""Decisions of two parts, against a plain twin in the space of all features."""
+"""Two-part decisions, against a plain reference in the space of all features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERCEPT = 1e-3
 
 
 def made(n=40, d=60, seed=0, missing=0.0):
-    """A table with two factors, scores near them, and a class that only feature 0 knows."""
+    """A table with two factors, scores near them, and a class that depends on feature 0 only."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=(n, 2))
     X = z @ rng.normal(size=(2, d)) + rng.normal(size=(n, d))

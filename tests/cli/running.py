@@ -1,4 +1,4 @@
-"""How the tests call the command line."""
+"""Helpers that run the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fit(*arguments: str) -> Any:
 
 
 def answer(*arguments: str) -> Any:
-    """What a command says with --json, which is all that is on stdout."""
+    """The parsed output of a command with --json, the only output on stdout."""
     return json.loads(works(*arguments, "--json").stdout)
 
 

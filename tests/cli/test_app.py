@@ -269,7 +269,7 @@ main()
 
 
 def interrupted_cv() -> tuple[int, str, str]:
-    """The real program with processes of its own, interrupted as a terminal does it."""
+    """The real program with its own processes, interrupted as by a terminal."""
     # So many folds that it cannot be done before the signal.
     arguments = [*LABELS, "--models", "L-SVM", "--folds", "12", "--repeats", "400"]
     arguments += ["--n-jobs", "2", "--out", "kept"]

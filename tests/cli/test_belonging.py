@@ -1,4 +1,4 @@
-"""Records of a run that were damaged or edited are told in one sentence."""
+"""Damaged or edited records of a run are reported in one sentence."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Scheduler of two workers, which are processes of their own."""
+    """Address of a scheduler with two worker processes."""
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=":0"
     ) as local:

@@ -1,4 +1,4 @@
-"""An interrupted fit is told as interrupted by every command."""
+"""Every command reports an interrupted fit as interrupted."""
 
 from __future__ import annotations
 

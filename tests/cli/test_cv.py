@@ -1,4 +1,4 @@
-"""``rankfactor cv``: the same answer always, groups, choices, gaps, Ctrl-C."""
+"""``rankfactor cv``: reproducible results, groups, chosen settings, missing values, Ctrl-C."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_a_chosen_number_of_factors_is_compared_by_what_it_was_chosen_from() -> 
 
 
 def forget(model: bool) -> None:
-    """Make the model file or the folder one of an older version, and files ones to edit."""
+    """Turn the model file or the folder into one of an older version, with editable files."""
     path = Path("rankfactor-cv/result.json")
     kept = json.loads(path.read_text("utf-8"))
     del kept["files"]

@@ -1,4 +1,4 @@
-"""``rankfactor datasets``: the list, files of a folder, and what to do where there are none."""
+"""``rankfactor datasets``: the list, files of a folder, and advice if files are missing."""
 
 from __future__ import annotations
 

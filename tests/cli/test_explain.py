@@ -1,4 +1,4 @@
-"""``rankfactor explain``: what is written, one sample alone, bad input told."""
+"""``rankfactor explain``: output files, a single sample, errors for bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankfactor fit``: labels from everywhere, settings that arrive, errors that name the place."""
+"""``rankfactor fit``: sources of labels, settings, and errors that name file and column."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def table() -> pd.DataFrame:
-    """Counts of many samples in table.csv, and what is known of them in patients.csv."""
+    """Counts of many samples in table.csv, with their labels and covariates in patients.csv."""
     rng = np.random.default_rng(3)
     z, a = rng.standard_normal((ROWS, 2)), rng.standard_normal((D, 2))
     index = pd.Index([f"n{i}" for i in range(ROWS)], name="sample")
@@ -70,7 +70,7 @@ def arrays(path: str) -> dict[str, Any]:
 
 
 def same_model(*arguments: str, memory: tuple[str, ...] = SMALL) -> tuple[Any, Any]:
-    """What both ways say of one model."""
+    """Outputs of a model that must agree between both kinds of fit."""
     whole = works("fit", *arguments, *QUICK, "--out", "whole.rankfactor", "--json")
     parts = works("fit", *arguments, *QUICK, "--out", "parts.rankfactor", "--json", *memory)
     assert CHUNKWISE not in whole.stderr

@@ -1,4 +1,4 @@
-"""Output into a file on a full disk: one sentence for stdout, and a log costs no fit."""
+"""Output to a full disk: one sentence for stdout, and a full log does not stop a fit."""
 
 from __future__ import annotations
 

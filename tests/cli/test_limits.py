@@ -1,4 +1,4 @@
-"""Cells beyond a limit of detection: the order of a column is all that rank models need."""
+"""Cells beyond a detection limit: rank models need only the order of a column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankfactor.data.numbers import Style, parse_limit
 
 @pytest.fixture
 def limited() -> pd.DataFrame:
-    """The table with the lowest values of a below one limit or another, and the highest above."""
+    """The table with the lowest values of a below detection limits and the highest above."""
     table = pd.read_csv("table.csv", index_col=0)
     order = table["a"].argsort().to_numpy()
     cells = table["a"].astype(object)

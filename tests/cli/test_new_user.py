@@ -1,4 +1,4 @@
-"""Files as people have them, from the table to the predictions."""
+"""Typical user files, from the table to the predictions."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_anndata_with_a_label_in_obs_and_the_factors_written_back(expected: byte
 
 @pytest.mark.slow
 def test_the_whole_way_through_the_real_program() -> None:
-    """Semicolons, another file of labels with holes, and 5 % of the genes absent."""
+    """Semicolons, labels in another file with missing values, and 5 % of the genes absent."""
     rng = np.random.default_rng(1)
     n, d = 40, 60
     y = np.arange(n) % 2

@@ -1,4 +1,4 @@
-"""Every file is opened once and read once a command."""
+"""A command opens and reads every file once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankfactor.data.textfile import Records
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, tuple[int, int]]]:
-    """How often each CSV file was opened for reading, and how often its rows were walked."""
+    """How often each CSV file was opened for reading, and how often its rows were read."""
     opened: Counter[str] = Counter()
     walked: Counter[str] = Counter()
     plain_open, plain_walk = Path.open, Records.checked

@@ -1,4 +1,4 @@
-"""Options are derived from what the estimator documents, and complete."""
+"""Options are derived from the estimator's docstring, and are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankfactor predict``: what is written, features found by name, bad models told."""
+"""``rankfactor predict``: output files, features matched by name, errors for bad models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankfactor reproduce``: what is printed and written, and what is refused."""
+"""``rankfactor reproduce``: output on the screen and in files, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line speaks of its options, whatever the library calls them."""
+"""Messages of the command line name its options, not the library's arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that a spreadsheet would run: escaped in every CSV file, and read again as they are."""
+"""Names that a spreadsheet would run as formulas are escaped in every CSV file and read back."""
 
 from __future__ import annotations
 

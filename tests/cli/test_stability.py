@@ -26,7 +26,7 @@ REPORT = ("report", "model.rankfactor", "--stability", str(OUT))
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """The files of a folder, but for those of the pairs."""
+    """The files of a folder, without those of the pairs."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 

@@ -1,4 +1,4 @@
-"""Tables larger than --memory: predicted and explained chunk by chunk, to the same bytes."""
+"""Tables larger than --memory: predicting and explaining chunk by chunk gives the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mixed tables through the command line: columns of words, from the table to the prediction."""
+"""Text columns on the command line, from the table to the prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fingerprint of a table: the same for the same data, another for any other."""
+"""The fingerprint of a table: equal for equal data, different otherwise."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_groups_without_end(good: Path) -> None:
 
 @pytest.mark.slow
 def test_few_groups_by_many_paths(good: Path) -> None:
-    """Every group holds the next one twice: 2 to the 40th paths lead to the last."""
+    """Every group contains the next one twice, so 2^40 paths lead to the last."""
     with h5py.File(good, "r+") as file:
         inner = file.create_group("uns/0")
         for n in range(1, 40):

@@ -1,4 +1,4 @@
-"""Tables that promise, expand to or ask for more than they should: one sentence, little memory.
+"""Tables that promise or expand to too much: one sentence, little memory.
 
 Each case was found by `tests/fuzz`, or is a known attack on a format.
 """
@@ -37,7 +37,7 @@ class Evil:
 
 
 def npy(shape: str, kind: str = "<f8", content: bytes = b"") -> bytes:
-    """A .npy file whose header is as given, whatever it holds."""
+    """A .npy file with the given header, whatever its content."""
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
 
@@ -51,7 +51,7 @@ def npz(path: Path, **members: bytes) -> Path:
 
 @pytest.fixture
 def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bounds that a test reaches in no time; the ratio is the real one."""
+    """Small bounds, for quick tests; the ratio is the real one."""
     monkeypatch.setattr(bounds, "FREE", 2**20)
     monkeypatch.setattr(bounds, "MOST_LINE", 2**19)
 
@@ -149,7 +149,7 @@ def test_names_and_labels_have_one_dimension(tmp_path: Path, name: str) -> None:
 
 
 def test_a_sparse_matrix_whose_indices_lead_out_of_it(tmp_path: Path) -> None:
-    """SciPy would write to memory that is not its own."""
+    """SciPy would write out of bounds."""
     arrays = {"format": b"csr", "shape": np.array([3, 4]), "data": np.ones(3)}
     indices, indptr = np.array([0, 10**6, 1], np.int32), np.array([0, 1, 2, 3], np.int32)
     np.savez(tmp_path / "t.npz", indices=indices, indptr=indptr, **arrays)
@@ -210,7 +210,7 @@ def test_a_workbook_does_not_expand_without_bound(tmp_path: Path) -> None:
 
 
 def test_parquet_of_more_rows_than_fit(tmp_path: Path, monkeypatch) -> None:
-    """Runs of one value take no room in a file."""
+    """Runs of one value take almost no space in a file."""
     pytest.importorskip("pyarrow")
     pd.DataFrame({"a": np.zeros(10**6), "b": np.zeros(10**6)}).to_parquet(tmp_path / "t.parquet")
     assert (tmp_path / "t.parquet").stat().st_size < 10**5

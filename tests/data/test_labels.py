@@ -1,4 +1,4 @@
-"""Alignment of labels, and every sentence of it."""
+"""Alignment of labels, with all its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that stand on their side: what tells, what does not, and what is said."""
+"""Transposed tables: how they are detected, when they are not, and the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every format and every sentence of the table reader."""
+"""The table reader: every format and every message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def values_of(path: Path | str, **arguments: object) -> pd.DataFrame:
 
 
 def fails(path: Path, sentence: str, **arguments: object) -> None:
-    """Expect the whole sentence, so that a change of wording is a choice."""
+    """Expect the whole sentence, so that wording changes only on purpose."""
     with pytest.raises(InputError) as caught:
         read_table(path, **arguments)  # type: ignore[arg-type]
     assert str(caught.value) == sentence.format(path=path)

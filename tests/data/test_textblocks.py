@@ -1,4 +1,4 @@
-"""Text block by block: what pandas reads is what the reader of rows reads."""
+"""Text block by block: pandas and the row reader agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text files as people make them: compression, encodings, separators, headers, numbers."""
+"""Typical text files: compression, encodings, separators, headers, numbers."""
 
 from __future__ import annotations
 

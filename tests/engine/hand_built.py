@@ -15,7 +15,7 @@ LEVEL = 1e-4  # chance that a right sampler fails a test, shared by all that the
 
 
 def certain(values):
-    """Rows (n, K) that are known."""
+    """Known rows (n, K)."""
     values = np.array(values, np.float64)
     n, order = values.shape
     return Normal(values, np.zeros((n, packed_size(order))), np.zeros(n))
@@ -48,6 +48,6 @@ def z_score(replicates, expected=0.0):
 
 
 def failures(scores):
-    """Those of the z-scores, by name, that are too large for all of them to be right."""
+    """The z-scores, by name, that are too large given how many there are."""
     limit = norm.isf(0.5 * LEVEL / len(scores))
     return {name: round(float(z), 1) for name, z in scores.items() if not abs(z) < limit}

@@ -76,7 +76,7 @@ def _state(case):
 
 
 def state_of(case):
-    """A state after some sweeps, all its own."""
+    """A state after some sweeps that shares no arrays."""
     return copy.deepcopy(_state(case))
 
 
@@ -149,7 +149,7 @@ def shrinkage_parts(prior, rows, scales):
 
 
 def view_density(item, z):
-    """Log of what a view adds to the joint density."""
+    """Log of a view's part of the joint density."""
     view, state = item.view, item.state
     total = log_likelihoods(view.likelihood, item.observed, state.params, predictors(item, z)).sum()
     for part in shrinkage_parts(view.shrinkage, state.rows.mean[:, :K], state.scales):
@@ -178,7 +178,7 @@ def joint_density(state):
 
 
 def log_variables(item):
-    """Logs of the sizes of all that a change of scale may multiply, in one vector."""
+    """Logs of the absolute values that a change of scale multiplies, in one vector."""
     view, state = item.view, item.state
     parts = [state.rows.mean]
     for prior, _, scales in shrinkage_parts(view.shrinkage, state.rows.mean, state.scales):

@@ -113,7 +113,7 @@ def test_a_rotation_is_at_least_as_near_as_any_other():
 
 @pytest.mark.parametrize("kind", [Permuted, Rotated])
 def test_products_stay_what_they_were(kind):
-    """Loadings and scores are turned alike, and an intercept is not turned."""
+    """Loadings and scores are rotated alike; intercepts are not."""
     rng = np.random.default_rng(0)
     loadings, reference = rng.standard_normal((2, 9, 3))
     intercept, z = rng.standard_normal(9), certain(rng.standard_normal((5, 3)))
@@ -191,7 +191,7 @@ SPHERE = NormalARD(scope="row")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rotated_chains_agree_where_the_prior_has_no_directions():
-    """Under a prior that is a sphere, loadings are known up to rotations only."""
+    """Under a rotation-invariant prior, loadings are identified up to rotations only."""
     X, _ = rotated_case()
     found = {}
     for align in ("permute", "rotate", "auto"):
@@ -225,7 +225,7 @@ def test_rotated_chains_agree_where_the_prior_has_no_directions():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_rotation_changes_no_decision():
-    """Of a probit, whose coefficients are the chain's own; those of a hinge are fitted anew."""
+    """With probit labels: coefficients are the chain's own, while those of a hinge are refitted."""
     X, y = rotated_case()
     found = []
     for align in ("permute", "rotate"):

@@ -55,7 +55,7 @@ def test_shears_change_nothing_but_the_priors(case, monkeypatch):
 
 @pytest.mark.parametrize("case", MODELS)
 def test_moment_is_the_law_of_transformed_scores(case):
-    """Of any matrix of determinant 1, with whatever the prior has learned of places."""
+    """For any matrix of determinant 1, together with the prior's own parameters."""
     state = state_of(case)
     matrix = np.linalg.qr(np.random.default_rng(2).standard_normal((K, K)))[0]
     matrix = matrix + 0.3 * np.outer(matrix[:, 0], matrix[0])
@@ -67,7 +67,7 @@ def test_moment_is_the_law_of_transformed_scores(case):
 
 
 def assert_predictors_stay(before, after):
-    """Predictors, likelihoods and intercepts are what they were."""
+    """Predictors, likelihoods and intercepts are unchanged."""
     for one, other in zip(before.views, after.views, strict=True):
         w = [predictors(*pair) for pair in ((one, before.z), (other, after.z))]
         assert_allclose(w[1], w[0], atol=1e-10)
@@ -139,7 +139,7 @@ def rotation(angle):
 
 @pytest.mark.parametrize("case", PAIRS)
 def test_angles_follow_the_density_of_the_rotated_rows(case, rotations_alone):
-    """Where the angle has its law before the move, it has it afterwards."""
+    """If the angle has its law before the move, it has it afterwards."""
     rng = np.random.default_rng(4)
     parts, z = [], rng.standard_normal((5, 2))
     for make, likelihood, n_rows in zip(PAIRS[case], (Gaussian(), Probit()), (4, 2), strict=True):

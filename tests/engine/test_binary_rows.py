@@ -84,7 +84,7 @@ def test_rows_and_cut_points_go_back_where_they_came_from(likelihood):
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=["margin rank", "ordinal probit"])
 def test_rows_that_are_left_out_say_nothing(likelihood):
-    """What the others say is what is said where these features are missing."""
+    """The sums of the other features equal those with these features missing."""
     item, z = item_of(likelihood)
     _, left_out = choose_binary_rows(item, Stream.from_seed(1))
     assert_array_equal(np.flatnonzero(left_out), BINARY)

@@ -40,7 +40,7 @@ def test_the_scale_that_labels_were_drawn_with_is_found(label, n_rows):
 
 
 def test_separable_and_hopeless_labels_have_finite_scales():
-    """The prior alone holds them: where they go without it is the end of the range."""
+    """Only the prior keeps the scales finite: without it they reach the end of the range."""
     mean = np.linspace(-2, 2, 40)[:, None]
     class_index = (mean[:, 0] > 0).astype(int)
     weight, nothing = np.ones(40), np.zeros_like(mean)
@@ -202,7 +202,7 @@ def test_a_few_steps_give_the_scale_of_whole_refits():
 
 
 def labels_with_gaps(y):
-    """Two, three classes, and gaps in both."""
+    """Tasks of two and of three classes, both with missing labels."""
     rng = np.random.default_rng(5)
     three = np.array(["a", "b", "c"], object)[(y + rng.integers(0, 2, len(y))) % 3]
     labels = pd.DataFrame({"two": np.where(y == 1, "yes", "no"), "three": three}, dtype=object)

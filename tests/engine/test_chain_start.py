@@ -1,4 +1,4 @@
-"""Where chains start: at a variational fit that has really converged."""
+"""Chains start at a fully converged variational fit."""
 
 import pytest
 from tests.simulate import simulate

@@ -1,4 +1,4 @@
-"""Chains that were stopped and gone on with are those that never stopped, to the last bit."""
+"""Resumed chains equal uninterrupted ones, bit for bit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X, Y = with_holes(SIMULATED.X), SIMULATED.y
 
 
 class Watch:
-    """Counts the sweeps of all chains and, like a user at the keyboard, stops them after some."""
+    """Counts the sweeps of all chains and stops them after some, like a user with Ctrl-C."""
 
     def __init__(self, after=np.inf, error=KeyboardInterrupt):
         self.after, self.error, self.sweeps = after, error, 0
@@ -53,7 +53,7 @@ def fitted(folder=None, **arguments):
 
 
 def interrupted(folder, after, **arguments):
-    """A fit that is stopped; it may or may not have draws enough to give an answer."""
+    """A fit that is stopped, with or without enough draws for a result."""
     try:
         with pytest.warns(UserWarning, match="interrupted"):
             return fitted(folder, progress=Watch(after), **arguments)
@@ -91,7 +91,7 @@ def plain():
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory):
-    """The folder of a fit that has ended."""
+    """The checkpoint folder of a finished fit."""
     folder = tmp_path_factory.mktemp("used")
     fitted(folder)
     return folder

@@ -43,7 +43,7 @@ class Problem:
         return ObservedView(View(Gaussian(), self.prior), ObservedArray(np.empty((D, 0))), state)
 
     def sums(self):
-        """What the sites say of the scores: precision (N, P) and shift (N, K)."""
+        """Precision (N, P) and shift (N, K) that the sites give the scores."""
         a, c = self.rows[:, :K], self.rows[:, K:]
         precision = np.einsum("dn,dk,dl->nkl", self.tau, a, a)
         return pack(precision), (self.rho - self.tau * c).T @ a
@@ -78,7 +78,7 @@ def move(problem, t, monkeypatch):
 
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
 def test_law_is_the_density_of_the_moved_state(prior, monkeypatch):
-    """All columns at once, so that what they say of each other counts."""
+    """All columns at once, so that their interactions count."""
     problem = Problem(prior)
     start = problem.item()
     before = problem.density(start), problem.sizes(start)

@@ -220,7 +220,7 @@ def exchanged_units(item, order):
 
 
 def wrong_shears(key, pairs, sides, moment, turn):
-    """Scores that follow the wrong way."""
+    """Scores that move in the wrong direction."""
     own = np.eye(len(turn))
     slice_shears(key, pairs, sides, moment, own)
     turn[:] = np.linalg.inv(own) @ turn

@@ -388,7 +388,7 @@ def no_update(item, n_factors, stream=None):
 
 
 def wrong_shears(key, pairs, sides, moment, turn):
-    """Scores that follow the wrong way."""
+    """Scores that move in the wrong direction."""
     own = np.eye(len(turn))
     slice_shears(key, pairs, sides, moment, own)
     turn[:] = np.linalg.inv(own) @ turn
@@ -450,7 +450,7 @@ def test_wrong_moves_are_found(move, monkeypatch):
 
 @pytest.mark.slow
 def test_without_rotations_no_new_scales_are_needed(monkeypatch):
-    """So what is found above is that the two belong together."""
+    """Without both moves the law is right, so the failure above is due to leaving out one."""
     monkeypatch.setattr(gibbs, "update_scales", no_update)
     monkeypatch.setattr(gibbs, "draw_axes", lambda views, z, prior, stream: prior)
     assert not failures(joint_test(RIGHT["horseshoe"], n_chains=2000, length=3, seed=3))

@@ -309,7 +309,7 @@ def test_variational_bayes_and_gibbs_agree_at_length(model, seed):
     "data", [Gaussian(), MarginRank(max_cuts=4, double=True)], ids=["gaussian", "rank"]
 )
 def test_log_likelihood_is_that_of_the_state(data):
-    """At certain rows, scores and parameters there is nothing to take an expectation of."""
+    """With rows, scores and parameters known exactly, expectations are values."""
     simulated = simulate(n=40, d=6, k=2, seed=2)
     X = with_holes(simulated.X)
     model = Model(2, data)
@@ -520,7 +520,7 @@ def state_arrays(state):
 @pytest.mark.filterwarnings("ignore")  # the printed bounds are known to diverge
 @pytest.mark.parametrize("name", DATA_LIKELIHOODS)
 def test_a_sweep_leaves_the_old_state_alone(name):
-    """So it can be ended anywhere, and done again: also where there is a latent value an entry."""
+    """So it can be interrupted anywhere and repeated, also with one latent value per entry."""
     model, simulated = Model(2, DATA_LIKELIHOODS[name](), Hinge()), simulate(n=40, d=8, k=2)
     stream = Stream.from_seed(4)
     state = gibbs.start_chain(model, fitted(model, simulated, max_iter=2), stream).state
@@ -546,7 +546,7 @@ def test_chains_are_the_same_on_any_number_of_threads(case):
 
 
 def test_ctrl_c_ends_all_chains_after_their_sweep(case):
-    """A real signal, to the main thread, as the terminal sends it."""
+    """A real signal to the main thread, as from a terminal."""
     model, fit = case
     sent = []
 
@@ -588,6 +588,6 @@ def test_little_memory_keeps_fewer_draws_but_all_moments(case):
 
 @pytest.mark.parametrize("n_draws", [2, 3, 10, 500])
 def test_however_little_memory_two_draws_are_kept(n_draws):
-    """Fewer are no sample of a posterior, and whatever reads the draws needs some."""
+    """Fewer draws do not describe a posterior, and readers of draws need at least two."""
     settings = gibbs.Gibbs(n_draws=n_draws, memory=1e-9, n_chains=2)
     assert n_draws // settings.spacing(10**6) >= 2

@@ -211,7 +211,7 @@ def test_scores_given_the_sites_have_their_posterior(case):
 
 
 def test_labels_of_several_rows_share_the_scores():
-    """Two equal rows say more of the scores than one, and missing labels say nothing."""
+    """Two equal rows carry more information on the scores than one; missing labels carry none."""
     precision, shift = natural()
     z, stream = certain(MEAN[:, None]), Stream.from_seed(9)
     one = draw(item_of("probit", [1.0, 0.2]), precision, shift, z, stream)
@@ -314,7 +314,7 @@ def test_decisions_are_plain_products():
 
 @pytest.mark.parametrize("kind", [PROBIT, HINGE])
 def test_the_approximation_overlaps_with_the_law(kind):
-    """Draws of it, weighted, stand for a twentieth as many draws of the law itself, or more."""
+    """Its weighted draws are worth at least a twentieth as many draws of the law itself."""
     X, _, packed = some_scores()
     signed, prior = np.sign(X[0] + 0.3), np.array([0.5, 0.5, 0.5, 0.1])
     centre, factor = approximate_row(kind, signed, X, packed, prior)

@@ -38,7 +38,7 @@ def fitted():
 
 @pytest.mark.parametrize("rotate", [False, True], ids=["permuted", "rotated"])
 def test_a_kept_draw_encodes_and_decides_as_its_state(fitted, rotate):
-    """Whatever its factors are matched to: loadings, coefficients and centres turn together."""
+    """For any reference of the matching, loadings, coefficients and centres rotate together."""
     model, fit, _ = fitted
     stream = Stream.from_seed(1)
     chain = gibbs.start_chain(model, fit, stream)

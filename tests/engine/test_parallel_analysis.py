@@ -246,7 +246,7 @@ def test_a_fit_has_the_number_that_was_found():
 
 @pytest.mark.parametrize(("few", "training"), [(7, "label-free"), (8, "bayes")])
 def test_training_does_not_depend_on_the_number_found(few, training, monkeypatch):
-    """8 features are few or not, whatever the number of factors and who chose it."""
+    """Whether 8 features are few does not depend on the number of factors or how it was chosen."""
     monkeypatch.setattr("rankfactor.engine.fit_settings.FEW_FEATURES", few)
     rng = np.random.default_rng(0)
     one = rng.standard_normal((150, 1)) + 0.5 * rng.standard_normal((150, 8))

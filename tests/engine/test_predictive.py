@@ -44,7 +44,7 @@ def label_free(model, n=60, d=20, holes=0.1):
 
 @pytest.mark.parametrize("name", DATA)
 def test_gradient_is_that_of_the_whole_fixed_point(name, monkeypatch):
-    """Against differences of the scores encoded anew, to full convergence, at moved loadings."""
+    """Against finite differences: scores encoded again to convergence at changed loadings."""
     monkeypatch.setattr(encode, "TOL", 1e-11)
     monkeypatch.setattr(encode, "STEPS", 2000)
     model = Model(3, DATA[name])

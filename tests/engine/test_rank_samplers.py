@@ -177,7 +177,7 @@ def test_loadings_and_latent_values_follow_the_rank_posterior():
 
 
 class Held(NeighbourRank):
-    """With bounds that stay, which makes it a density."""
+    """With fixed bounds, for which it is a density."""
 
     refresh = Likelihood.refresh
 

@@ -106,7 +106,7 @@ def test_a_gaussian_has_no_scale():
 
 
 def test_a_large_table_is_done_a_tile_at_a_time(monkeypatch):
-    """Two rows a sweep: in time all are moved, each by the law of its own."""
+    """Two rows per sweep: eventually all are moved, each by its own law."""
     monkeypatch.setattr(row_scales, "ENTRIES", 50)
     moved = np.zeros(7, bool)
     for seed in range(40):

@@ -1,4 +1,4 @@
-"""Factors in standard form: what holds after any training, and what the form leaves as it is."""
+"""Factors in standard form: what holds after any training, and what does not change."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def normal_scores(posterior, X):
 
 
 def assert_standard(model, X, uncorrelated=False):
-    """All that the form promises, from the table and the public attributes alone."""
+    """All guarantees of the standard form, from the table and the public attributes alone."""
     posterior, scores = model.posterior_, model.scores_
     sd = scores.std(axis=0)
     used = sd > 0.5
@@ -235,7 +235,7 @@ def test_other_coordinates_say_the_same_of_new_samples(case):
 
 
 def test_diagonal_coordinates_keep_the_draws_decisions():
-    """Nothing is mixed up, so that single precision suffices for every draw."""
+    """Factors are not mixed, so single precision suffices for every draw."""
     posterior = fitted("gibbs per component")[0].posterior_
     moved = posterior.transformed(np.diag([2.0, -0.5, 4.0]))
     assert_near(moved.decision_function(NEW), posterior.decision_function(NEW))
@@ -260,7 +260,7 @@ def test_a_form_of_other_coordinates_is_the_same(case):
 
 
 def test_a_factor_that_is_switched_off_keeps_its_unit():
-    """Scores that hardly vary are not blown up to unit variance, and explain nothing."""
+    """Scores that hardly vary are not scaled to unit variance, and explain nothing."""
     model, X = fitted("bayes")
     observed = model.posterior_.coding.observe(X)
     small = 0.5 * two_part.LEAST_SPREAD

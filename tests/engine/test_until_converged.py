@@ -1,4 +1,4 @@
-"""Chains that go on until they reach a target: when they stop, what they keep, what they say."""
+"""Chains that run until they reach a target: when they stop, what they keep, what they report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine: monotone bound, agreement with slow twins, threads and blocks."""
+"""The engine: monotone bound, agreement with slow references, threads and blocks."""
 
 import itertools
 
@@ -120,7 +120,7 @@ def prepared(model, n=30, d=9, seed=1):
 
 
 def dense_sites(item, z):
-    """Sites of a view by the slow twin (rank) or the likelihood itself, with dense moments."""
+    """Sites of a view by the slow reference (rank) or the likelihood itself, with dense moments."""
     rows = item.state.rows
     design = z.with_one() if item.view.has_intercept else z
     w, var_w = reference.product_moments(

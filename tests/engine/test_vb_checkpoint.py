@@ -1,4 +1,4 @@
-"""Variational fits that die and are resumed end where those that never stopped do, to tolerance.
+"""Variational fits that were killed and resumed agree with uninterrupted ones, to tolerance.
 
 The ELBO of the ascent agrees to five times the tolerance at which it ends (2e-4 of itself), that of
 predictive training to 1 %: leaving out one iteration of its start changes it by 0.1 %.
@@ -41,7 +41,7 @@ class KilledError(Exception):
 
 @pytest.fixture
 def dies(monkeypatch):
-    """A function that sets after how many writings, one an iteration, a fit dies."""
+    """A function that sets after how many writes, one per iteration, a fit dies."""
     write, after = stages.StageFile.write, [np.inf]
 
     def writing(self):
@@ -74,7 +74,7 @@ def fitted(folder=None, **arguments):
 
 
 def answers(model):
-    """What a fit says of every sample."""
+    """Decisions, or scores on the first factor without labels."""
     return model.decision_function(X) if hasattr(model, "coef_") else model.transform(X)[:, 0]
 
 
@@ -249,7 +249,7 @@ def test_chains_can_have_a_folder_of_their_own(tmp_path):
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory):
-    """The folder of a fit that has ended."""
+    """The checkpoint folder of a finished fit."""
     folder = tmp_path_factory.mktemp("used")
     fitted(folder, training="predictive")
     return folder

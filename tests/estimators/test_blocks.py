@@ -44,7 +44,7 @@ def table_and_labels():
 
 
 def shares_of(model, scores):
-    """Shares (blocks, true factors) of the factors that go with the true ones."""
+    """Shares (blocks, true factors) of the factors that match the true ones."""
     k = scores.shape[1]
     found = np.abs(np.corrcoef(scores.T, model.scores_.T)[:k, k:]).argmax(axis=1)
     assert len(set(found)) == k

@@ -24,7 +24,7 @@ GENES = [f"g{i}" for i in range(20)]
 
 
 def people(n=120, seed=0):
-    """A table in which the batch drowns the factor of interest, and labels of that factor."""
+    """A table whose batch effect dominates the factor of interest, and labels of that factor."""
     world, rng = np.random.default_rng(7), np.random.default_rng(seed)
     loadings, steps = world.standard_normal((20, 2)), world.standard_normal((20, 2))
     z, age = rng.standard_normal((n, 2)), rng.uniform(20, 80, n)

@@ -1,4 +1,4 @@
-"""Groups of samples in what a fit chooses by dividing them."""
+"""Groups of samples in everything that a fit chooses by internal folds."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one ends a fit early, and no further one loses it."""
+"""Ctrl-C: the first ends a fit early, and further ones do not lose it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ctrl_c() -> None:
 
 
 def at(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int = 1) -> Callable[[], int]:
-    """Let Ctrl-C come at the beginning of a call; the function says how many calls there were."""
+    """Send Ctrl-C at the beginning of a call; returns a function that counts the calls."""
     real, count = getattr(module, name), 0
 
     def interrupted(*arguments: Any, **settings: Any) -> Any:

@@ -20,7 +20,7 @@ from rankfactor.features.covariates import Design, RankRegression
 
 
 def people(n=80, seed=0):
-    """Features that age and batch move, beside features that they do not."""
+    """Features that depend on age and batch, and features that do not."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {"age": rng.uniform(20, 80, n), "batch": rng.choice(["one", "two", "three"], n)},

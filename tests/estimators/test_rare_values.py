@@ -1,4 +1,4 @@
-"""Counts that are nearly all zero, in which max-margin ranks find no factors without labels."""
+"""Counts that are nearly all zero: max-margin ranks find no factors without labels."""
 
 from __future__ import annotations
 

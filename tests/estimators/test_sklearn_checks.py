@@ -1,4 +1,4 @@
-"""scikit-learn's own checks; what is expected to fail, and why, is written beside it."""
+"""scikit-learn's own checks, with the reasons for expected failures."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

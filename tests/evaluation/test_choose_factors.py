@@ -1,4 +1,4 @@
-"""The number of factors is chosen by what the training samples say, and by nothing else."""
+"""The number of factors is chosen by the training samples only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankfactor.evaluation.choose_settings import ChooseSettings
 
 
 class Graded(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Decides by the column of the number of its factors, and notes what it was given."""
+    """Decides by the column numbered by its factors, and records its input."""
 
     fits: ClassVar[list[tuple[int, list[str]]]] = []
 

@@ -1,4 +1,4 @@
-"""Cross-validation: no leaks, balanced and grouped folds, gaps told, the same answer always."""
+"""Cross-validation: no leaks, balanced and grouped folds, missing folds reported, reproducible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankfactor.evaluation.baselines import LinearSVM
 
 
 class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Decides by the first feature, and notes which samples it was given for what."""
+    """Decides by the first feature, and records the samples of every call."""
 
     seen: ClassVar[list[tuple[set[str], set[str], list[str]]]] = []
 

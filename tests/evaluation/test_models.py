@@ -65,7 +65,7 @@ def test_bad_names(names: list[str], problem: str) -> None:
 
 
 def confounded(n: int = 80) -> tuple[pd.DataFrame, pd.Series[int]]:
-    """Features that follow a batch; the labels do so, too, and nothing else tells them."""
+    """Features and labels that depend on the batch, and on nothing else."""
     rng = np.random.default_rng(0)
     batch = rng.random(n) < 0.5
     y = pd.Series(np.where(rng.random(n) < 0.9, batch, ~batch).astype(int))

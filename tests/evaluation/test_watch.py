@@ -29,7 +29,7 @@ def fail_in_compiled_code(interrupted: bool) -> None:
 
 
 def test_an_interrupt_in_compiled_code_is_one() -> None:
-    """It comes as a `SystemError`; without Ctrl-C that is a fault, and stays one."""
+    """It arrives as a `SystemError`; without Ctrl-C that is a bug, and is raised."""
     with pytest.raises(KeyboardInterrupt):
         fail_in_compiled_code(True)
     with pytest.raises(SystemError, match="an exception set"):

@@ -1,4 +1,4 @@
-"""The scripts and the notebook of examples/ run, and find what they are about."""
+"""The scripts and the notebook of examples/ run and find the planted structure."""
 
 import json
 import runpy

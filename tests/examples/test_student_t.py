@@ -38,7 +38,7 @@ def registered(monkeypatch):
 
 @pytest.fixture(scope="module")
 def data():
-    """A table with outliers and holes."""
+    """A table with outliers and missing values."""
     simulated = simulate(n=60, d=12, seed=3)
     X = with_holes(simulated.X)
     for i in range(0, 12, 3):  # other samples in every feature, so that no factor explains them

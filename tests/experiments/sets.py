@@ -21,7 +21,7 @@ def signal(
 
 
 def archives(folder: Path) -> Path:
-    """A folder of three archives; one has groups, one counts and holes."""
+    """A folder of three archives; one has groups, one has counts with missing values."""
     folder.mkdir()
     X, y = signal()
     np.savez(folder / "plain.npz", X=X, y=y)

@@ -51,7 +51,7 @@ def test_what_is_raw() -> None:
 
 
 class Fixed(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Decides by the second feature if ``good``, else not at all; notes how many samples it got."""
+    """Decides by the second feature if ``good``, else always 0; records its sample sizes."""
 
     sizes: list[int] = []  # noqa: RUF012 (shared on purpose)
 

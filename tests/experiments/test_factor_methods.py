@@ -1,4 +1,4 @@
-"""Every method finds the factors of an easy table, whatever the axes it began with."""
+"""Every method finds the factors of an easy table, from any initial axes."""
 
 from __future__ import annotations
 

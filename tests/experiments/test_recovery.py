@@ -1,4 +1,4 @@
-"""Recovery of known factors: what is measured, what is left out, and how it is told."""
+"""Recovery of known factors: what is measured, what is left out, and what is reported."""
 
 from __future__ import annotations
 

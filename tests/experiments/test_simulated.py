@@ -1,4 +1,4 @@
-"""Simulated tables have the factors and forms that they promise; the measure knows the truth."""
+"""Simulated tables have the stated factors and forms; the measure is 1 at the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stress suite: what is done to tables and labels, and what is told of it."""
+"""The stress suite: how tables and labels are damaged, and what is reported."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_kept_labels_are_in_proportion_and_of_every_class() -> None:
 
 
 class Watched(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Decides by the second feature; notes the table and the labels that it is given."""
+    """Decides by the second feature; records its table and labels."""
 
     fits: list[tuple[Any, Any]] = []  # noqa: RUF012 (shared on purpose)
 

@@ -1,4 +1,4 @@
-"""The paper's tables on small data: what is compared with what, and what is told."""
+"""The paper's tables on small data: what is compared, and what is reported."""
 
 from __future__ import annotations
 

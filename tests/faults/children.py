@@ -72,7 +72,7 @@ class WarmProcess:
         )
 
     def warm(self, folder: Path, *arguments: str) -> None:
-        """Run a command in the process itself, which then has compiled all that it needs."""
+        """Run a command in the process itself, to compile its kernels."""
         self._ask({"warm": arguments, "folder": str(folder)})
 
     def run(self, folder: Path, *arguments: str, fault: Fault | None = None) -> End:
@@ -94,7 +94,7 @@ class WarmProcess:
 
 
 def small_shards() -> None:
-    """Let small tables be fitted as large ones are."""
+    """Fit small tables like large ones."""
     from rankfactor.engine.large import cluster, fit, placement, shard, sources
     from rankfactor.estimators import large
 
@@ -113,7 +113,7 @@ class Operations:
         self._write: Callable[..., int] = os.write
 
     def watch(self) -> None:
-        """Watch from here on."""
+        """Start to watch."""
         import _pyio
         import builtins
         import io
@@ -255,7 +255,7 @@ def _forked(arguments: list[str], folder: Path, fault: dict[str, Any]) -> dict[s
 
 
 def _serve() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until stdin ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     import distributed  # noqa: F401 (so that children have it)

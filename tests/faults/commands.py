@@ -106,13 +106,13 @@ def prepare(folder: Path) -> None:
 
 
 def copy(source: Path, target: Path) -> Path:
-    """A folder as it was, in place of what became of it."""
+    """Restore a folder."""
     shutil.rmtree(target, ignore_errors=True)
     return Path(shutil.copytree(source, target))
 
 
 def content(path: Path) -> Any:
-    """What a file or folder says, without times; None if there is none."""
+    """The content of a file or folder, without times; None if it does not exist."""
     if path.is_dir():
         return {str(one.relative_to(path)): one.read_bytes() for one in _files(path)}
     if not path.exists():

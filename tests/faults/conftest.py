@@ -36,7 +36,7 @@ def warm() -> Iterator[WarmProcess]:
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Scheduler of two workers, which are processes of their own."""
+    """Address of a scheduler with two worker processes."""
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
@@ -83,7 +83,7 @@ class Prepared:
         return self._warm.run(self.work, *self.arguments, *more)
 
     def outputs(self, folder: Path) -> dict[str, Any]:
-        """What the outputs in a folder say."""
+        """Contents of the outputs in a folder."""
         return {name: content(folder / name) for name in self.command.outputs}
 
     def check(self, where: str) -> Counter[str]:
@@ -126,7 +126,7 @@ every_command_here = pytest.mark.parametrize(
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Numbers that follow from the seed and the name of the test."""
+    """Random numbers determined by the seed and the name of the test."""
     sys.stdout.write(f"RANKFACTOR_SEED={SEED} RANKFACTOR_MOMENTS={MOMENTS}\n")
     return np.random.default_rng([SEED, *request.node.name.encode()])
 

@@ -1,4 +1,4 @@
-"""A disk that is full or fails: one sentence that names the user's file, nothing lost, exit 2."""
+"""Full or failing disks: one sentence that names the user's file, nothing lost, exit code 2."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_files_that_may_not_grow(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
-    """Mount a file system of so many bytes."""
+    """Mount a file system of the given size in bytes."""
     place = tmp_path / "disk"
     place.mkdir()
 

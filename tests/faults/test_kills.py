@@ -32,7 +32,7 @@ def stage(end: End) -> str:
 
 
 def resume(one: Prepared, where: str) -> None:
-    """The run goes on, and gives what an uninterrupted one gives."""
+    """The resumed run gives the result of an uninterrupted one."""
     command = one.command
     if command.again is None:
         return
@@ -105,7 +105,7 @@ def test_sigterm_is_ctrl_c(one: Prepared, rng: np.random.Generator, figures: Cou
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_process_is_left(number: int, tmp_path: Path) -> None:
-    """Folds side by side are fitted in processes, which end with the one that started them."""
+    """Parallel folds are fitted in child processes, which end with their parent."""
     psutil = pytest.importorskip("psutil")
     prepare(tmp_path)
     given = ["cv", "table.csv", "--labels", "status", "--models", "L-SVM", "--repeats", "400"]

@@ -1,4 +1,4 @@
-"""FeaturePlan: what is learned of a table is done to every table, to the bit."""
+"""FeaturePlan: steps learned from one table apply to every table, bit for bit."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ BOTH = ["age", "batch"]
 
 
 def people(n=40, seed=0):
-    """Genes with zeros and holes, two columns of words, a covariate of numbers and one of words."""
+    """Genes with zeros and missing values, two text columns, a numeric and a text covariate."""
     rng = np.random.default_rng(seed)
     genes = rng.poisson(1.0, (n, 4)) * rng.uniform(1, 2, (n, 4))
     table = pd.DataFrame(genes, [f"s{i}" for i in range(n)], GENES)

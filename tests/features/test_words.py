@@ -1,4 +1,4 @@
-"""Columns of words: 0/1 features of them, the same ones for every table and after saving."""
+"""Text columns: the same 0/1 features for every table and after saving."""
 
 import numpy as np
 import pandas as pd

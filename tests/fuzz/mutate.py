@@ -89,7 +89,7 @@ def _is_text(content: Content) -> bool:
 
 
 def _bytes(content: Content, other: Content, rng: Random) -> Content:
-    """Change bytes, whatever they mean."""
+    """Change bytes regardless of format."""
     data = bytearray(content or b"x")
     size = len(data)
     # Formats have their indices at the start or at the end.

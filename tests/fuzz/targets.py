@@ -24,7 +24,7 @@ MOST_LINES = 30
 
 
 class WrongError(AssertionError):
-    """A result that is not one."""
+    """An invalid result."""
 
 
 def _check(condition: bool, what: str) -> None:
@@ -38,7 +38,7 @@ def _check_frame(frame: pd.DataFrame) -> None:
 
 
 def read_tables(path: Path, rng: Random) -> None:
-    """Read a table in one of the ways that there are."""
+    """Read a table by one of the public readers."""
     from rankfactor.data import column_names, read_annotations, read_table
     from rankfactor.data.streams import open_stream
     from rankfactor.data.table import TableFile
@@ -134,7 +134,7 @@ def resume_stability(path: Path, rng: Random) -> None:
 
 
 def run(*arguments: Any) -> None:
-    """Run a command, and look at how it ends."""
+    """Run a command and check its exit code and message."""
     from typer.testing import CliRunner
 
     from rankfactor.cli.program import app

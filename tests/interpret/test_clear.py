@@ -1,4 +1,4 @@
-"""What is clear is one thing: the tables, the figures, the report and `active` agree on it."""
+"""Tables, figures, the report and `active` agree on what is clear."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 @cache
 def after_vb() -> Posterior:
-    """Coefficients on either side of every border that was ever used."""
+    """Coefficients on either side of every threshold that was ever used."""
     posterior = load_model(FIXTURES / "linear_v1.rankfactor")
     assert posterior.classifiers is not None
     rows = posterior.classifiers.rows
@@ -43,7 +43,7 @@ def after_vb() -> Posterior:
 
 @cache
 def after_gibbs() -> Posterior:
-    """A law with two humps: its mean is far from zero by its sd, a tenth of it on the other side.
+    """A bimodal law: its mean is many sd from zero, yet a tenth of it is on the other side.
 
     And one with a long tail, which is nowhere below zero and has a large sd.
     """
@@ -67,12 +67,12 @@ def after_gibbs() -> Posterior:
 
 @cache
 def after_refits() -> Posterior:
-    """Standard deviations between samples that tell some of the coefficients from zero."""
+    """Standard deviations between samples for which some coefficients differ from zero."""
     return models.with_stability(models.two_tasks())
 
 
 def test_after_variational_bayes_alone_nothing_is_clear() -> None:
-    """The posterior says which effects are stated, and how sure they are is not assessed."""
+    """Coefficients are stated although their uncertainty is not assessed."""
     posterior = after_vb()
     assert not assessed(posterior)
     table = coefficient_table(posterior)

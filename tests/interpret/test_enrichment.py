@@ -1,4 +1,4 @@
-"""Gene sets among leading features: the hypergeometric test, held against gseapy's."""
+"""Gene sets among leading features: the hypergeometric test, compared with gseapy."""
 
 from __future__ import annotations
 

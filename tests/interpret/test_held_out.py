@@ -1,4 +1,4 @@
-"""What is said of held-out samples and classes is what the decisions hold."""
+"""Statements on held-out samples and classes agree with the decisions."""
 
 from __future__ import annotations
 

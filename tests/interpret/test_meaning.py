@@ -1,4 +1,4 @@
-"""What factors stand for: the evidence in a line, and nothing without evidence."""
+"""What factors stand for: one line of evidence, and nothing without evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table is described as it is given, whatever it is given as."""
+"""A table is described in the same way for every type of input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAN = np.nan
 
 
 def table():
-    """Six samples; every column has something of its own."""
+    """Six samples; each column tests a different case."""
     return pd.DataFrame(
         {
             "plain": [1.0, 2, 3, 4, 5, 6],
@@ -69,7 +69,7 @@ def test_sentences_name_what_was_found():
 
 
 def random_table(seed=0):
-    """Numbers with many zeros, some ties and some holes."""
+    """Numbers with many zeros, some ties and some missing values."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 6, (40, 30)) * (rng.random((40, 30)) < 0.4).astype(float)
     values[rng.random((40, 30)) < 0.1] = NAN

@@ -35,7 +35,7 @@ FIRST = [
 
 
 def negated(posterior: Posterior, factor: int) -> Posterior:
-    """The same model with one factor's sign turned."""
+    """The same model with the sign of one factor flipped."""
     k = posterior.n_factors
     sign = np.ones(k)
     sign[factor] = -1.0

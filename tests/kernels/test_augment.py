@@ -1,4 +1,4 @@
-"""All 1/lam, then cut points, then sites: the kernel against its slow twin, and its draws."""
+"""All 1/lam, then cut points, then sites: the kernel against its slow reference, and its draws."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scales of the horseshoe by one kernel, against the same draws law by law."""
+"""Scales of the horseshoe drawn by one kernel, against the same draws one law at a time."""
 
 import numpy as np
 import pytest

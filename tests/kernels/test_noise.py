@@ -79,7 +79,7 @@ def exponentials_of(key, first, n):
 
 
 def words_of(counter, key):
-    """Philox in Python's integers: the slow twin."""
+    """Philox in Python's integers: the slow reference."""
     c, k = list(counter), [key & 0xFFFFFFFF, key >> 32]
     for _ in range(10):
         a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]

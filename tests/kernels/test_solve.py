@@ -74,7 +74,7 @@ def test_a_draw_of_an_indefinite_matrix_is_not_finite(bad, pivot):
 
 
 def test_single_precision_keeps_six_digits_whatever_the_units():
-    """Prior precisions of a horseshoe differ by many powers of ten; Cholesky does not mind."""
+    """Cholesky is stable although prior precisions of a horseshoe differ by many powers of ten."""
     rng = np.random.default_rng(0)
     n, order = LANES + 5, 20
     a = rng.standard_normal((n, order, 3 * order))

@@ -26,7 +26,7 @@ def scores(seed=0, n=N, reach=8.0):
 
 
 def some_mixture(seed=0):
-    """A mixture with laws that no update has made."""
+    """A mixture with arbitrary laws."""
     rng = np.random.default_rng(seed)
     R = rng.dirichlet(np.ones(T), size=N)
     return Mixture(

@@ -1,4 +1,4 @@
-"""What holds for every likelihood: sites are gradients of the bound, missing entries are silent."""
+"""Properties of every likelihood: sites are gradients of the bound, missing entries add nothing."""
 
 import numpy as np
 import pytest

@@ -72,7 +72,7 @@ def test_normal_scores_are_centred_with_unit_variance():
 
 
 def test_update_of_cut_points_maximises_the_augmented_bound():
-    """At fixed 1/lam the update is the optimum of a quadratic: moving away can only lose."""
+    """At fixed 1/lam the update maximises a quadratic: any other point has a lower bound."""
     rng = np.random.default_rng(2)
     part = MarginRank(margin=0.025, max_cuts=4)
     table = rng.standard_normal((30, 1))
@@ -126,7 +126,7 @@ def test_features_weigh_the_same_whatever_their_number_of_cuts():
 
 
 def inferred_case(shape, n=25):
-    """A likelihood that infers its margins, codes with holes, laws of its parameters, scores."""
+    """A likelihood that infers its margins, codes with missing entries, parameters, scores."""
     rng = np.random.default_rng(4)
     part = MarginRank(margin=0.02, max_cuts=3, margin_shape=shape)
     n_cuts = np.array([3, 1])

@@ -48,7 +48,7 @@ def test_half_line_far_and_near(x):
 
 
 def little(rng, n=40, n_cuts=4):
-    """Two features, one of fewer cuts, with a hole: codes, loadings, scores and parameters."""
+    """Codes, loadings, scores and parameters: two features, one of fewer cuts, a missing entry."""
     codes = rng.integers(0, n_cuts + 1, (2, n)).astype(np.uint8)
     codes[1] = np.minimum(codes[1], 2)
     codes[0, 3] = 255

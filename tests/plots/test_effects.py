@@ -1,4 +1,4 @@
-"""Figures of effects and contributions hold the numbers of the tables."""
+"""Figures of effects and contributions show the numbers of the tables."""
 
 from itertools import pairwise
 

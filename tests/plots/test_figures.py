@@ -1,4 +1,4 @@
-"""Every figure shows the posterior's numbers, and its labels neither collide nor get cut."""
+"""Every figure shows the posterior's numbers; labels neither overlap nor are cut off."""
 
 from __future__ import annotations
 

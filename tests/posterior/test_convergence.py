@@ -1,4 +1,4 @@
-"""How a fit ended: decided by its criterion, kept in the model, told the same everywhere."""
+"""How a fit ended: decided by its criterion, saved in the model, reported consistently."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_predictive_training(monkeypatch) -> None:
 
 
 def test_a_step_that_is_taken_back_last_is_no_infinite_change(monkeypatch) -> None:
-    """After it, the next objective has nothing to be compared with."""
+    """After it there is no earlier objective to compare with."""
     real, seen = predictive.view_bound, []
 
     def falling(*arguments: Any) -> float:
@@ -193,7 +193,7 @@ def test_older_files_are_read(tmp_path) -> None:
 
 
 def test_ctrl_c_within_the_calibration(monkeypatch) -> None:
-    """The calibration fits again: a Ctrl-C there does not leave a fit that says it was finished."""
+    """Calibration fits again: after Ctrl-C in it, the model is marked as interrupted."""
 
     def interrupted(*arguments: Any) -> Any:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""R-hat and its kin against arviz-stats, the warning of an unconverged fit, the way to ArviZ."""
+"""R-hat and ESS against arviz-stats, the warning of an unconverged fit, export to ArviZ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A posterior that speaks of the other class of two."""
+"""A posterior with the other of two classes as the positive one."""
 
 from __future__ import annotations
 

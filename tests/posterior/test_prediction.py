@@ -1,4 +1,4 @@
-"""A loaded model is a model: it predicts, encodes and explains plain tables by itself."""
+"""A loaded model predicts, encodes and explains plain tables by itself."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A model without its training samples: the same model, and nothing of a single sample in it."""
+"""A model without its training samples: the same predictions, and no data of any sample."""
 
 from __future__ import annotations
 

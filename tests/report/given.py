@@ -1,4 +1,4 @@
-"""What the reports of the tests are made from."""
+"""Inputs for the reports of the tests."""
 
 from __future__ import annotations
 

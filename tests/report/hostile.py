@@ -59,7 +59,7 @@ N_NAMES, N_SAMPLES = 1000, 40
 
 
 def names(count: int = N_NAMES) -> list[str]:
-    """So many different hostile names."""
+    """The given number of different hostile names."""
     return [f"{PAYLOADS[n % len(PAYLOADS)]}{n}" for n in range(count)]
 
 

@@ -38,7 +38,7 @@ def test_predictions_are_needed(full):
 
 @pytest.fixture(scope="module")
 def holes():
-    """A table with holes, a constant, a feature of ties and one that is the label."""
+    """A table with missing values, a constant, a feature of ties and one that is the label."""
     table, labels = models.table()
     names = [f"x{i}" for i in range(8)]
     given = pd.DataFrame(table.to_numpy()[:, :8].copy(), table.index, names)

@@ -48,7 +48,7 @@ def test_a_missing_file_is_named():
 
 @pytest.fixture
 def labelled(folder):
-    """A model of a table in a file, which has a sample without a label more."""
+    """A model of a table in a file, with one more sample that has no label."""
     table, labels = models.table()
     given = table.drop(columns="constant").rename(columns=str.strip)
     given.columns = [f"x{i}" for i in range(12)]

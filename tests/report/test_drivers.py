@@ -1,4 +1,4 @@
-"""What drives the decisions: the page has the effects, and claims no more than was assessed."""
+"""What drives the decisions: the page shows the effects and claims only what was assessed."""
 
 from __future__ import annotations
 

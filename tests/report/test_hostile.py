@@ -1,4 +1,4 @@
-"""A report may be mailed: 1,000 hostile names are text in it, and nothing but text."""
+"""Reports are shared by mail: 1,000 hostile names appear in one as text only."""
 
 from __future__ import annotations
 

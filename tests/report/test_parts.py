@@ -1,4 +1,4 @@
-"""What a script or a section of its own brings to the page: data, hints, further figures."""
+"""Parts of the page with their own script or section: data, tooltips, further figures."""
 
 from __future__ import annotations
 

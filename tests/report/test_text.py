@@ -1,4 +1,4 @@
-"""Lines of the page end between words, or where a long name has a joint."""
+"""Lines of the page break between words, or within long names at a separator."""
 
 from __future__ import annotations
 

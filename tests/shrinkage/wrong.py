@@ -1,4 +1,4 @@
-"""Faults that tests of the samplers have to find, and the seam where they are put in."""
+"""Deliberate bugs that the tests of the samplers must find, and how they are injected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def replace_settle(patch, module, other):
 
 
 def horseshoe_scales(squares, phi, top, floor, key):
-    """Slow twin of `rankfactor.kernels.horseshoe.draw_horseshoe_scales`, by `tpbn.settle`."""
+    """Slow reference of `rankfactor.kernels.horseshoe.draw_horseshoe_scales`, by `tpbn.settle`."""
 
     class Source(Stream):
         def child(self, label):

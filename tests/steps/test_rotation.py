@@ -1,4 +1,4 @@
-"""Rotation of the factors: the axes it finds, and that nothing but the priors' bound changes."""
+"""Rotation of the factors: the axes it finds, and that only the bound of the priors changes."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ CASES = {
 
 
 def begun(case, iterations=3, **more):
-    """A fit with labels and missing entries, some iterations in, whose factors were not turned."""
+    """A fit with labels and missing entries after some iterations without rotation."""
     data, shrinkage, mixture = CASES[case]
     simulated = simulate(n=80, d=20, seed=2)
     latent = {"latent": DPMixture(3)} if mixture else {}

@@ -1,4 +1,4 @@
-"""Work on threads, and small work without any."""
+"""Work on threads; small work runs without them."""
 
 import threading
 
@@ -8,7 +8,7 @@ from rankfactor.steps.workers import SMALL, workers
 
 
 def threads_of(n_threads: int, entries: float) -> set[int]:
-    """The threads that work on a table of so many entries."""
+    """Threads used for a table of the given number of entries."""
     with workers(n_threads, entries) as pool:
         return set(pool.map(lambda _: threading.get_ident(), range(8)))
 

@@ -1,4 +1,4 @@
-"""Archives: the same values back, damage found, and no class built that the reader did not name."""
+"""Archives: values round-trip, damage is found, and only classes named by the reader are built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws on disk: all of them, under their names, whatever happens to the run."""
+"""Draws on disk: all of them, under their names, also after an interrupted run."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_nothing_is_read_before_it_is_used(tmp_path):
 
 
 def test_a_run_that_dies_leaves_what_it_counted(tmp_path):
-    """Without any flush at the end: chunks that were full are there."""
+    """Without a final flush, full chunks are on disk."""
     path = tmp_path / "d.zarr"
     whole = fitted(tmp_path / "whole.zarr", engine={"n_chains": 1})
     with pytest.raises(MemoryError):

@@ -1,4 +1,4 @@
-"""The model file: the same bits back, of the table its cuts alone, bad files told."""
+"""The model file: bits round-trip, only cuts of the table are stored, bad files are refused."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ AS_NOW = {"rtol": 5e-4, "atol": 1e-4}
 
 @pytest.fixture(params=[AS_THEN, AS_NOW], ids=["as then", "as now"])
 def nearness(request, monkeypatch):
-    """How near predictions must be to those of then, with samples encoded as then or as now."""
+    """Tolerances against predictions of earlier versions, with their encoding or the new one."""
     if request.param is AS_THEN:
         monkeypatch.setattr(MarginRank, "has_curvature", False)
     return request.param
@@ -117,7 +117,7 @@ def test_draws_are_kept(labelled, tmp_path):
 
 
 def test_draws_of_a_likelihood_without_parameters(monkeypatch):
-    """There is no array to count them by."""
+    """No array has their number as its length."""
     engine = Gibbs(n_draws=4, burn_in=2, n_predict=3, n_chains=2)
     model = RankFactorClassifier(engine=engine, n_factors=2, max_iter=5, random_state=0)
     posterior = model.fit(*table_and_labels()).posterior_

@@ -1,4 +1,4 @@
-"""Model files of every release are read for ever, and those of newer ones refused."""
+"""Model files of every release are read, and those of newer versions are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files of ours: safe in a spreadsheet, and read again as they were written."""
+"""CSV files written by rankfactor are safe in a spreadsheet and read back unchanged."""
 
 from __future__ import annotations
 

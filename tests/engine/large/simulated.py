@@ -1,4 +1,4 @@
-"""A table of counts in small shards, and fits to it wherever its shards are."""
+"""A table of counts in small shards, and fits to it for any placement of the shards."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def place_of(shard):
 
 
 def count_up(shard, by):
-    """Scores say how often a shard was stepped on."""
+    """Count a step in the scores of a shard."""
     shard.z.mean[...] += by
     return {"z": shard.z.mean.sum()}
 

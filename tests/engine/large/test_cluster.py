@@ -143,7 +143,7 @@ def test_shards_that_a_worker_lost_are_built_again(here, table):
 
 
 def test_a_step_is_taken_once_in_a_pass(here, table):
-    """Scores of a pass that was broken off are found again, not moved twice."""
+    """Scores of an interrupted pass are restored, not updated twice."""
     X, _ = table
     with DaskPlacement(SentRows(chunks_of(X)), here) as place:
         shards = placed(place, X)

@@ -1,4 +1,4 @@
-"""Which clusters a fit takes, and what it says about others."""
+"""Which clusters a fit accepts, and its messages for others."""
 
 import sys
 from types import SimpleNamespace
@@ -43,7 +43,7 @@ def test_a_missing_package_is_one_sentence(monkeypatch):
 
 
 def _client(workers, scheduler="3.11.7.final.0"):
-    """What `check_versions` asks of a client."""
+    """The parts of a client that `check_versions` uses."""
     return SimpleNamespace(
         scheduler=SimpleNamespace(address="tcp://far:8786"),
         run=lambda function: workers,

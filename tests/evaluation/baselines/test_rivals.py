@@ -1,4 +1,4 @@
-"""The baselines besides the support vector machines: PFA-L-BSVM, NS-PCA-SVM, RF."""
+"""Baselines other than the SVMs: PFA-L-BSVM, NS-PCA-SVM, RF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wide tables: the machines in the span of their samples are those on all features."""
+"""Wide tables: SVMs in the span of the samples equal those on all features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rankfactor.evaluation.baselines.svm import LinearMachine
 def wide(
     n: int = 40, d: int = 300, classes: int = 2, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """More features than samples, of different scales, with holes and a constant feature."""
+    """More features than samples, on several scales, with missing values and a constant."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
     X = rng.standard_normal((n, d))
@@ -40,7 +40,7 @@ def on_all_features(machine: Any) -> Any:
 
 
 def inner_scores(machines: list[Any], X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Mean score of every machine over the inner folds, on all features."""
+    """Mean score of every SVM over the inner folds, on all features."""
     score = get_scorer("roc_auc" if len(np.unique(y)) == 2 else "balanced_accuracy")
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     return np.mean(
@@ -87,7 +87,7 @@ def test_the_radial_machine_is_that_on_all_features(classes: int) -> None:
 
 
 def objective(machine: LinearSVC, X: np.ndarray, y: np.ndarray) -> float:
-    """What a linear machine of two classes has to make small."""
+    """Objective of a linear SVM of two classes."""
     loss = np.maximum(1 - (2 * y - 1) * machine.decision_function(X), 0) ** 2
     return float(
         0.5 * (machine.coef_**2).sum() + 0.5 * machine.intercept_[0] ** 2 + machine.C * loss.sum()

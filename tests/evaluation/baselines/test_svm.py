@@ -1,4 +1,4 @@
-"""The SVM baselines: shapes, missing values and labels, and what it may learn from."""
+"""The SVM baselines: shapes, missing values and labels, and no leakage from test samples."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_the_radial_machine_with_three_classes_and_missing_values() -> None:
 
 
 def test_inner_folds_keep_groups_together() -> None:
-    """Doublets across folds would make the machine that memorises look best."""
+    """Duplicates across folds would favour the SVM that memorises."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((30, 40)), 2, axis=0)
     y = np.repeat(rng.integers(0, 2, 30), 2)  # nothing to learn
@@ -159,7 +159,7 @@ def test_inner_folds_keep_groups_together() -> None:
 
 
 def _best_inner_score(X: Any, y: Any, groups: Any) -> float:
-    """Highest mean AUC among the settings, as the machine's own choice sees them."""
+    """Highest mean AUC among the settings, by the SVM's own inner folds."""
     found: list[Any] = []
     real = svm.choose
 
