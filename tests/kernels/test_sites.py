@@ -7,7 +7,7 @@ from rankfactor.kernels.sites import margin_rank_sites, margin_sums
 
 
 def margin_rank_sums(codes, w, var_w, b, *rest):
-    """Sites with 1/lam and the sums over samples, in the order of the slow twin."""
+    """Sites with 1/lam and the sums over samples, in the order of the slow reference."""
     inv_lam = np.zeros((*b.shape, w.shape[1]), w.dtype)
     tau, rho, *sums = margin_rank_sites(codes, w, var_w, b, *rest, inv_lam)
     return tau, rho, inv_lam, *sums
