@@ -1,7 +1,7 @@
-"""What a chain of the Gibbs sampler is: its settings, its moments, and what it leaves.
+"""A chain of the Gibbs sampler: its settings, its running moments and the draws it keeps.
 
-Means and covariances are summed on line over all draws, so they need no memory a draw; loadings,
-parameters and scales are kept draw by draw, as many as fit into `Gibbs.memory`, evenly spaced.
+Means and covariances are updated with every draw, so their memory does not grow; loadings,
+parameters and scales are kept for as many draws as fit into `Gibbs.memory`, evenly spaced.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class Gibbs:
         Samples worked on together; changes the result by rounding only.
     checkpoint : path, optional
         Folder that the chains are written to as they run. A fit of the same problem with the same
-        folder goes on from there, and so does one that only asks for more draws.
+        folder resumes there, and so does one that only asks for more draws.
     checkpoint_every : int
-        Sweeps from one such writing to the next; the end and Ctrl-C write, too.
+        Sweeps between two checkpoints; the end and Ctrl-C write one as well.
     store : path, optional
         Zarr group that every draw is written to, whatever the memory has room for
         (`rankfactor.open_draws` reads it). Needs the extra ``rankfactor[zarr]``.

@@ -11,8 +11,7 @@ averaged over draws that would need them matched, and a prediction is made with 
 components.
 
 Every number is a function of (seed, chain, sweep, variable, row, sample), so the chain is the same
-for any number of threads and any size of blocks, and a chain that was stopped goes on as if it
-had not been.
+for any number of threads and any size of blocks, and a resumed chain equals an uninterrupted one.
 
 Factors have no order or sign of their own; before draws are summarised each is matched to the
 starting point (`rankfactor.engine.alignment`).
@@ -130,7 +129,7 @@ def run_chain(
     spacing = draw_spacing(chain.state, settings)
     chain.keep_every(spacing, settings)
     chain.decided, batch = len(chain.draws), batch_size(chain.state.data.observed)
-    whole = True  # does the chain count all that it has done, so that it can be gone on from?
+    whole = True  # is the chain complete up to its last sweep, so that it can be resumed?
     try:
         while chain.sweep < settings.last and not stop():
             source = stream.child("sweep", chain.sweep)
@@ -354,7 +353,7 @@ def sample(
                 progress(sum(done), last * settings.n_chains + more, told)
 
         def save(chain: Chain) -> None:
-            # First: a state that is gone on from counts draws that are on disk.
+            # First: a resumed state counts draws that must be on disk.
             if chain.record is not None:
                 chain.record.flush()
             if store is not None:
