@@ -53,7 +53,7 @@ def _describe_chains(problem: dict[str, Any], model: Model, settings: Gibbs) -> 
     return {
         **problem,
         **{name: int(getattr(settings, name)) for name in names},
-        "align": "rotate" if settings.rotates(model) else "permute",
+        "align": "rotate" if settings.rotates(model) else settings.align,
     }
 
 
