@@ -37,12 +37,32 @@ def test_result_first_then_uncertainty():
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Difference(0.1, 0.02, 0.18, 5, 0, 5), "in 5 of 5 folds, difference +0.10 [0.02, 0.18]: s"),
-        (Difference(0.1, 0.02, 0.18, 5, 0, 5), "significantly better."),
-        (Difference(-0.1, -0.18, -0.02, 0, 1, 5), "in 0 of 5 folds and equal in 1, difference −0"),
-        (Difference(-0.1, -0.18, -0.02, 0, 1, 5), "significantly worse."),
-        (Difference(0.0, -0.1, 0.1, 2, 0, 4), "difference 0.00 [−0.10, 0.10]: no significant"),
-        (Difference(0.1, np.nan, np.nan, 2, 0, 4), "in 2 of 4 folds, difference +0.10."),
+        (
+            Difference(0.1, 0.02, 0.18, 5, 0, 5),
+            "Better than the linear SVM in all 5 folds, difference +0.10 [0.02, 0.18]: "
+            "significantly better.",
+        ),
+        (
+            Difference(-0.1, -0.18, -0.02, 0, 0, 2),
+            "The linear SVM was better in both folds, difference +0.10 [0.02, 0.18]: "
+            "significantly better.",
+        ),
+        (
+            Difference(-0.1, -0.18, 0.02, 1, 1, 5),
+            "The linear SVM was better in 3 of 5 folds and equal in 1, difference +0.10 "
+            "[−0.02, 0.18]: no significant difference.",
+        ),
+        (
+            Difference(-0.1, -0.18, -0.02, 3, 0, 5),
+            "Better than the linear SVM in 3 of 5 folds, difference −0.10 [−0.18, −0.02]: "
+            "significantly worse.",
+        ),
+        (
+            Difference(0.0, 0.0, 0.0, 0, 2, 2),
+            "Equal to the linear SVM in both folds, difference 0.00 [0.00, 0.00]: no significant",
+        ),
+        (Difference(0.0, -0.1, 0.1, 2, 0, 4), "in 2 of 4 folds, difference 0.00 [−0.10, 0.10]: no"),
+        (Difference(0.1, np.nan, np.nan, 1, 0, 1), "in the only fold, difference +0.10."),
         (None, "The linear SVM: AUC 0.80; the difference was not tested."),
     ],
 )
@@ -73,6 +93,10 @@ def test_only_models_of_others_are_baselines():
     said = how_well("t", rows, dict.fromkeys(["G-L-BSVM", "RF", "L-SVM"], same))
     assert "Better than the best baseline, the linear SVM, in 1 of 2 folds" in said
     assert "Better than G-L-BSVM in 1 of 2 folds" in said
+    worse = Difference(-0.1, -0.2, 0.1, 0, 1, 2)
+    said = how_well("t", rows, dict.fromkeys(["G-L-BSVM", "L-SVM"], worse))
+    assert "The best baseline, the linear SVM, was better in 1 of 2 folds and equal in 1" in said
+    assert "G-L-BSVM was better in 1 of 2 folds and equal in 1" in said
     assert said.count("baseline") == 1
     assert "forest" not in said
     assert {name.casefold() for name in BASELINES} <= set(_BASELINES)

@@ -218,23 +218,37 @@ def _beside_chance(own: Score) -> str:
 
 
 def _compared(own: Score, other: Score, name: str, found: Difference | None) -> str:
-    """One sentence on the difference from another model."""
+    """One sentence on the difference from another model; its subject won more of the folds."""
+    start = name[:1].upper() + name[1:]
     if found is None or not found.folds:
-        start = name[:1].upper() + name[1:].rstrip(",")
-        return f"{start}: AUC {number(other.auc)}; the difference was not tested."
-    folds = f"in {found.folds_better} of {counted(found.folds, 'fold')}"
-    if found.folds_equal:
-        folds += f" and equal in {found.folds_equal}"
-    sign = "+" if found.difference >= 0.005 else ""
-    said = f"Better than {name} {folds}, difference {sign}"
-    said += _with_interval(found.difference, found.low, found.high)
-    if np.isnan(found.low):
+        return f"{start.rstrip(',')}: AUC {number(other.auc)}; the difference was not tested."
+    folds, equal, better = found.folds, found.folds_equal, found.folds_better
+    worse, difference, low, high = folds - better - equal, found.difference, found.low, found.high
+    if equal == folds:
+        said = f"Equal to {name} {_in_folds(folds, folds)}"
+    else:
+        said = f"Better than {name} {_in_folds(better, folds)}"
+        if worse > better:
+            said = f"{start} was better {_in_folds(worse, folds)}"
+            difference, low, high = -difference, -high, -low
+        if equal:
+            said += f" and equal in {equal}"
+    sign = "+" if difference >= 0.005 else ""
+    said += f", difference {sign}{_with_interval(difference, low, high)}"
+    if np.isnan(low):
         return f"{said}."
-    if found.low > 0:
+    if low > 0:
         return f"{said}: significantly better."
-    if found.high < 0:
+    if high < 0:
         return f"{said}: significantly worse."
     return f"{said}: no significant difference."
+
+
+def _in_folds(some: int, folds: int) -> str:
+    """In how many of the folds, in words where in all of them."""
+    if some < folds:
+        return f"in {some} of {counted(folds, 'fold')}"
+    return {1: "in the only fold", 2: "in both folds"}.get(folds, f"in all {folds} folds")
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
