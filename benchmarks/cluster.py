@@ -33,8 +33,8 @@ from rankfactor.engine import vb
 from rankfactor.engine.fit_settings import Labels
 from rankfactor.engine.large import fit
 from rankfactor.engine.large.ascent import shared_of
-from rankfactor.engine.large.cluster import DaskPlacement
 from rankfactor.engine.large.connecting import connect
+from rankfactor.engine.large.dask_placement import DaskPlacement
 from rankfactor.engine.large.placement import bytes_per_sample, empty_scores
 from rankfactor.engine.large.shard import (
     SHARD,

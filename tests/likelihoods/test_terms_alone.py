@@ -11,8 +11,9 @@ from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, RankFactorClassifier, load_model, save_model
 from rankfactor.laws.inverse_gaussian import InverseGaussian
-from rankfactor.likelihoods.base import DataLikelihood, FixedNoise, Sites
+from rankfactor.likelihoods.base import DataLikelihood, Sites
 from rankfactor.likelihoods.gaussian import Scaling, StandardisedLikelihood
+from rankfactor.likelihoods.row_arrays import FixedNoise
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from rankfactor import (
 )
 from rankfactor.engine.probes import MOST as MOST_PROBES
 from rankfactor.likelihoods import DATA_LIKELIHOODS
-from rankfactor.likelihoods.base import RowArrays
+from rankfactor.likelihoods.row_arrays import RowArrays
 from rankfactor.posterior import mixing
 from rankfactor.posterior.diagnostics import (
     MOST,

@@ -196,7 +196,7 @@ def fit_stream(
     if client is None:
         place = LocalPlacement(chunks, memory, estimator.scratch, stage_of(settings.progress))
         return fit_large(model, plan, large, labels, settings, place)
-    from rankfactor.engine.large.cluster import DaskPlacement
+    from rankfactor.engine.large.dask_placement import DaskPlacement
     from rankfactor.engine.large.sources import source_of
 
     source = source_of(stream, prepare, chunks, client)

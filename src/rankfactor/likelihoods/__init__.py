@@ -4,25 +4,17 @@ A class with a `name` joins its family when it is defined (`rankfactor.parts`); 
 define those of the library.
 """
 
-from rankfactor.likelihoods.base import (
-    Coding,
-    DataLikelihood,
-    LabelLikelihood,
-    Likelihood,
-    NoParameters,
-    Observed,
-    ObservedArray,
-    RowArrays,
-    Tile,
-)
+from rankfactor.likelihoods.base import DataLikelihood, LabelLikelihood, Likelihood, Tile
 from rankfactor.likelihoods.by_block import LikelihoodByBlock
 from rankfactor.likelihoods.gaussian import Gaussian
 from rankfactor.likelihoods.hinge import Hinge
 from rankfactor.likelihoods.margin_rank import MarginRank, margin_for
 from rankfactor.likelihoods.neighbour_rank import NeighbourRank
+from rankfactor.likelihoods.observed import Coding, Observed, ObservedArray
 from rankfactor.likelihoods.ordinal_probit import OrdinalProbit
 from rankfactor.likelihoods.ordinary_rank import OrdinaryRank
 from rankfactor.likelihoods.probit import Probit
+from rankfactor.likelihoods.row_arrays import NoParameters, RowArrays
 
 DATA_LIKELIHOODS = DataLikelihood.choices
 LABEL_LIKELIHOODS = LabelLikelihood.choices

@@ -19,10 +19,9 @@ whose own parameters are updated from sums over samples overrides `statistics`, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cache
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,106 +30,13 @@ from rankfactor.errors import InputError
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
+from rankfactor.likelihoods.observed import Coding, Observed
+from rankfactor.likelihoods.row_arrays import FixedNoise, NoParameters, RowArrays
 from rankfactor.parts import Part
 from rankfactor.typing import Floats, Index, Strings
 
 Statistics = dict[str, Floats]
 _SMALL = 1e-4  # step of a finite difference in w: rounding and truncation both leave 8 digits
-
-
-@cache
-def field_names(kind: type) -> tuple[str, ...]:
-    """Names of a dataclass's fields; `dataclasses.fields` finds them anew at every call."""
-    return tuple(field.name for field in fields(kind))
-
-
-@dataclass(frozen=True)
-class RowArrays:
-    """Parameters of a view's rows: arrays that share their first dimension, the rows.
-
-    Attributes
-    ----------
-    public_names : dict or None
-        Fields under which draws are reported (ArviZ, draw stores), with their names there; None for
-        every floating-point field, under its own name.
-    pooled : tuple of str
-        Fields averaged over draws by `pool`.
-    """
-
-    public_names: ClassVar[dict[str, str] | None] = None
-    pooled: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        """Names of the fields."""
-        kind: Any = type(self)
-        return field_names(kind)
-
-    @property
-    def used(self) -> Any:
-        """Which entries of arrays (rows, J) are in use; True for all."""
-        return True
-
-    def named(self) -> dict[str, NDArray[Any]]:
-        """Reported arrays of a draw, shape (rows,) or (rows, J); NaN for unused entries."""
-        names, found = self.public_names, {}
-        for one in fields(self):
-            values = getattr(self, one.name)
-            if names is None and values.dtype.kind == "f" and values.size:
-                found[one.name] = values
-            elif names is not None and one.name in names:
-                used = self.used if values.ndim == 2 else True
-                found[names[one.name]] = np.where(used, values, np.nan)
-        return found
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Rows of several, one after another."""
-        columns = ([getattr(one, name) for one in parts] for name in parts[0]._names)
-        return cls(*map(np.concatenate, columns))
-
-    def take(self, rows: Index) -> Self:
-        """Parameters of some of the rows."""
-        return type(self)(*(getattr(self, name)[rows] for name in self._names))
-
-    def put(self, rows: Index, part: Self) -> None:
-        """Overwrite some of the rows in place."""
-        for name in self._names:
-            getattr(self, name)[rows] = getattr(part, name)
-
-    def draw(self, stream: Stream, first: int = 0) -> Self:
-        """One draw of every row's parameters, as laws without variance.
-
-        Row i has the index ``first + i`` in the stream. Parameters that are not distributions stay.
-        """
-        return self
-
-    @classmethod
-    def pool(cls, draws: Sequence[Self]) -> Self:
-        """The law with the mean and the variance of some draws."""
-        means = {name: np.mean([getattr(x, name) for x in draws], axis=0) for name in cls.pooled}
-        return replace(draws[-1].copy(), **means)
-
-    def copy(self) -> Self:
-        """Parameters with separate arrays, as stored in a posterior.
-
-        State that only a fit needs (`Likelihood.prepare`) is left out.
-        """
-        return type(self)(*(getattr(self, name).copy() for name in self._names))
-
-
-@dataclass(frozen=True)
-class NoParameters(RowArrays):
-    """For likelihoods without learned parameters."""
-
-
-@dataclass(frozen=True)
-class FixedNoise(RowArrays):
-    """For data likelihoods without learned parameters."""
-
-    variance: Floats  # (d,): variance not explained by w
-
-    public_names: ClassVar[dict[str, str] | None] = {}
 
 
 Params = TypeVar("Params", bound=RowArrays)
@@ -234,86 +140,6 @@ class Chance:
             lambda i, stream, first: law(*(one[i] for one in parameters)).draw(stream, first),
             len(parameters[0]),
         )
-
-
-class Observed(Protocol):
-    """A view's observations, rows by samples, read tile by tile."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of samples."""
-        ...
-
-    @property
-    def block_ends(self) -> tuple[int, ...]:
-        """The row after the last one of each block; no tile crosses it."""
-        return (self.shape[0],)
-
-    def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
-        """Observations of some rows and samples, in the form that the likelihood reads."""
-        ...
-
-    def content(self, rows: slice) -> bytes:
-        """Content that identifies the observations of some rows, for all samples.
-
-        Two tables with the same content give the same fit. Observations with more content than
-        their tiles add it here.
-        """
-        return np.ascontiguousarray(self.tile(rows, slice(0, self.shape[1]))).tobytes()
-
-    def moved(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> Observed:
-        """The same observations, with ``keep`` applied to their arrays.
-
-        ``keep`` copies an array to its storage, such as a file.
-        """
-        return ObservedArray(keep(self.tile(slice(0, self.shape[0]), slice(0, self.shape[1]))))
-
-
-@dataclass(frozen=True)
-class ObservedArray(Observed):
-    """Observations stored as such: one-byte codes or signed labels."""
-
-    array: NDArray[Any]  # (rows, samples)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of samples."""
-        rows, samples = self.array.shape
-        return rows, samples
-
-    def tile(self, rows: slice, samples: Index) -> NDArray[Any]:
-        """Some rows and samples, row by row: a kernel is compiled for every order of an array."""
-        return np.ascontiguousarray(self.array[rows, samples])
-
-
-@dataclass(frozen=True)
-class Mapped(Observed):
-    """Observations transformed by a function of the rows and the content of a tile."""
-
-    observed: Observed
-    function: Callable[[slice, NDArray[Any]], Floats]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of samples."""
-        return self.observed.shape
-
-    def tile(self, rows: slice, samples: Index) -> Floats:
-        """The function's values at some rows and samples."""
-        return self.function(rows, self.observed.tile(rows, samples))
-
-
-class Coding(Protocol):
-    """Transform of a table's values to observations, learned from training data."""
-
-    @property
-    def columns(self) -> NDArray[np.int64]:
-        """Columns of the table that carry information."""
-        ...
-
-    def observe(self, values: Floats) -> Observed:
-        """Observations of a table, shape (samples, all columns)."""
-        ...
 
 
 class Likelihood(Part, ABC, Generic[Params]):

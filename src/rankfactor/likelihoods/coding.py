@@ -19,14 +19,8 @@ from scipy.special import ndtri
 
 from rankfactor.errors import check_count
 from rankfactor.kernels.codes import MAX_CUTS, code_sparse, code_values, level_counts, look_up
-from rankfactor.likelihoods.base import (
-    DataLikelihood,
-    Location,
-    Mapped,
-    Observed,
-    ObservedArray,
-    Params,
-)
+from rankfactor.likelihoods.base import DataLikelihood, Location, Params
+from rankfactor.likelihoods.observed import Mapped, Observed, ObservedArray
 from rankfactor.typing import Floats
 
 

@@ -22,18 +22,9 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import (
-    Augmented,
-    Coding,
-    DataLikelihood,
-    Mapped,
-    Observed,
-    RowArrays,
-    Sites,
-    Slopes,
-    Statistics,
-    Tile,
-)
+from rankfactor.likelihoods.base import Augmented, DataLikelihood, Sites, Slopes, Statistics, Tile
+from rankfactor.likelihoods.observed import Coding, Mapped, Observed
+from rankfactor.likelihoods.row_arrays import RowArrays
 from rankfactor.typing import Floats, Index
 
 

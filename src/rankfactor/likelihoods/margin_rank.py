@@ -64,10 +64,7 @@ from rankfactor.laws.products import AnyColumns
 from rankfactor.likelihoods.base import (
     AsLabels,
     Augmented,
-    Coding,
     Location,
-    Observed,
-    RowArrays,
     Sites,
     Slopes,
     Statistics,
@@ -82,6 +79,8 @@ from rankfactor.likelihoods.coding import (
     mean_noise,
 )
 from rankfactor.likelihoods.hinge import Hinge
+from rankfactor.likelihoods.observed import Coding, Observed
+from rankfactor.likelihoods.row_arrays import RowArrays
 from rankfactor.typing import Floats
 
 # Features x margin kept for tables of few features, and the largest margin.

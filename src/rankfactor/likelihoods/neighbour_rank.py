@@ -35,10 +35,12 @@ from rankfactor.kernels.codes import MAX_CUTS, MISSING
 from rankfactor.kernels.rank_draws import level_extremes
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import Observed, RowArrays, Sites, Statistics, Tile
+from rankfactor.likelihoods.base import Sites, Statistics, Tile
 from rankfactor.likelihoods.coding import CutLikelihood, Cuts, mean_noise
 from rankfactor.likelihoods.hinge import augmented
+from rankfactor.likelihoods.observed import Observed
 from rankfactor.likelihoods.ordinal_probit import start_cut_points
+from rankfactor.likelihoods.row_arrays import RowArrays
 from rankfactor.typing import Floats
 
 # Factor of growth or shrinkage of sd(w) at which a warning is given.

@@ -48,16 +48,7 @@ from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import (
-    AsLabels,
-    Location,
-    Observed,
-    Params,
-    RowArrays,
-    Sites,
-    Statistics,
-    Tile,
-)
+from rankfactor.likelihoods.base import AsLabels, Location, Params, Sites, Statistics, Tile
 from rankfactor.likelihoods.coding import (
     CutLikelihood,
     Cuts,
@@ -65,7 +56,9 @@ from rankfactor.likelihoods.coding import (
     cut_scale_terms,
     cuts_in_use,
 )
+from rankfactor.likelihoods.observed import Observed
 from rankfactor.likelihoods.probit import Probit
+from rankfactor.likelihoods.row_arrays import RowArrays
 from rankfactor.typing import Floats
 
 

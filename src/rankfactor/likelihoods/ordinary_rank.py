@@ -37,17 +37,11 @@ from scipy.special import ndtri
 from rankfactor.kernels.rank_draws import level_extremes, sweep_ranks
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns
-from rankfactor.likelihoods.base import (
-    Location,
-    Observed,
-    ObservedArray,
-    RowArrays,
-    Sites,
-    Statistics,
-    Tile,
-)
+from rankfactor.likelihoods.base import Location, Sites, Statistics, Tile
 from rankfactor.likelihoods.coding import Cuts, cut_location, cuts_in_use
+from rankfactor.likelihoods.observed import Observed, ObservedArray
 from rankfactor.likelihoods.ordinal_probit import LatentNormal, Thresholds, start_cut_points
+from rankfactor.likelihoods.row_arrays import RowArrays
 from rankfactor.typing import Floats, Index
 
 

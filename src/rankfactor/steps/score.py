@@ -25,15 +25,8 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, BareColumns, Columns, Rows, multiply
-from rankfactor.likelihoods.base import (
-    Chance,
-    DataLikelihood,
-    LabelLikelihood,
-    Observed,
-    Sites,
-    Slopes,
-    Tile,
-)
+from rankfactor.likelihoods.base import Chance, DataLikelihood, LabelLikelihood, Sites, Slopes, Tile
+from rankfactor.likelihoods.observed import Observed
 from rankfactor.model import View, ViewState
 from rankfactor.steps.workers import slices
 from rankfactor.typing import Floats, Index, Reals

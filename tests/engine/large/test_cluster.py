@@ -30,7 +30,7 @@ from tests.engine.large.simulated import (
 from rankfactor.data.streams import open_stream
 from rankfactor.data.streams.collections import DaskStream
 from rankfactor.engine.large import cluster
-from rankfactor.engine.large.cluster import DaskPlacement
+from rankfactor.engine.large.dask_placement import DaskPlacement
 from rankfactor.engine.large.on_worker import Store
 from rankfactor.engine.large.placement import LocalPlacement
 from rankfactor.engine.large.shard import find_scores
@@ -365,7 +365,7 @@ DYING = """
 import os, signal, sys
 from distributed import Client
 from tests.engine.large.simulated import chunks_of, counts, placed
-from rankfactor.engine.large.cluster import DaskPlacement
+from rankfactor.engine.large.dask_placement import DaskPlacement
 from rankfactor.engine.large.sources import SentRows
 
 X, _ = counts()

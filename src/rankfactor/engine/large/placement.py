@@ -14,7 +14,7 @@ from rankfactor.engine.large.shards import LocalShards, Stage
 from rankfactor.kernels.packed import packed_size
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Coding, Observed, ObservedArray
-from rankfactor.likelihoods.by_block import BlockObserved
+from rankfactor.likelihoods.block_arrays import BlockObserved
 from rankfactor.likelihoods.gaussian import Standardised
 from rankfactor.steps.workers import Workers
 from rankfactor.storage.scratch import Scratch, let_go
