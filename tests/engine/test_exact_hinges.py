@@ -18,7 +18,8 @@ import pytest
 from tests.engine.hand_built import certain, failures, z_score
 
 from rankfactor.engine import axes, column_scales, gibbs, label_rows, location
-from rankfactor.engine.vb import Fit, History
+from rankfactor.engine.course import History
+from rankfactor.engine.vb import Fit
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.point import Point

@@ -24,7 +24,8 @@ from tests.engine.hand_built import LEVEL, certain, failures, z_score
 from tests.shrinkage.wrong import off_by_half, replace_settle
 
 from rankfactor.engine import expansion, gibbs, location, row_scales
-from rankfactor.engine.vb import Fit, History
+from rankfactor.engine.course import History
+from rankfactor.engine.vb import Fit
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.point import Point

@@ -35,7 +35,8 @@ from tests.engine.hand_built import certain, failures, z_score
 from tests.shrinkage.wrong import off_by_half, replace_settle
 
 from rankfactor.engine import axes, column_scales, expansion, gibbs, label_rows, location
-from rankfactor.engine.vb import Fit, History
+from rankfactor.engine.course import History
+from rankfactor.engine.vb import Fit
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.point import Point, settle

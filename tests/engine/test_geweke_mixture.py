@@ -17,7 +17,8 @@ from tests.engine.test_geweke import BLOCK, HOLE, INTERCEPT, RATE, SHAPE, D, K, 
 from rankfactor.classifiers import per_component as components
 from rankfactor.classifiers.labels import ComponentLabels, shared_out
 from rankfactor.engine import expansion, gibbs
-from rankfactor.engine.vb import Fit, History
+from rankfactor.engine.course import History
+from rankfactor.engine.vb import Fit
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import DPMixture, Mixture
 from rankfactor.laws.beta import Share

@@ -9,7 +9,8 @@ from tests.simulate import simulate
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
 from rankfactor.engine.chain import kept_scales
-from rankfactor.engine.vb import Fit, History
+from rankfactor.engine.course import History
+from rankfactor.engine.vb import Fit
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Gaussian, NoParameters, ObservedArray, Probit

@@ -40,13 +40,14 @@ import numpy as np
 from rankfactor.classifiers import Classifier, fit_classifier
 from rankfactor.classifiers.fitting import BRIEF
 from rankfactor.classifiers.probabilities import class_probabilities
+from rankfactor.engine.course import History
 from rankfactor.engine.predictive import (
     Predictive,
     label_free_scores,
     train,
     training_classifier,
 )
-from rankfactor.engine.vb import Fit, History, Settings, ascend
+from rankfactor.engine.vb import Fit, Settings, ascend
 from rankfactor.errors import convergence_warning
 from rankfactor.latent import ScorePrior
 from rankfactor.laws.normal import Normal

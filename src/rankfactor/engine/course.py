@@ -1,4 +1,4 @@
-"""`Course`: state of the iterations of a variational ascent."""
+"""State of the iterations of a variational ascent, and their history."""
 
 from __future__ import annotations
 
@@ -31,3 +31,28 @@ class Course:
     previous: float = -np.inf
     change: float = np.nan
     momentum: Momentum = field(default_factory=Momentum)
+
+
+@dataclass
+class History:
+    """History of the iterations: ELBO, standard deviation of w, number of active factors.
+
+    An iteration is added in one step, so that Ctrl-C leaves whole ones.
+    """
+
+    iterations: list[tuple[float, float, int]] = field(default_factory=list)
+
+    @property
+    def elbo(self) -> list[float]:
+        """ELBO of every iteration."""
+        return [elbo for elbo, _, _ in self.iterations]
+
+    @property
+    def sd_w(self) -> list[float]:
+        """Standard deviation of w after every iteration."""
+        return [sd_w for _, sd_w, _ in self.iterations]
+
+    @property
+    def n_active(self) -> list[int]:
+        """Number of active factors after every iteration."""
+        return [n_active for _, _, n_active in self.iterations]

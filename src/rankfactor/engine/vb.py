@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ import numpy as np
 from rankfactor.classifiers.centres import class_aware_centres, label_groups
 from rankfactor.classifiers.labels import shared_out, signed_of
 from rankfactor.classifiers.per_component import assign_block, joined
-from rankfactor.engine.course import Course
+from rankfactor.engine.course import Course, History
 from rankfactor.engine.start import principal_components
 from rankfactor.engine.vb_checkpoint import AscentCheckpoint, find_scores
 from rankfactor.errors import convergence_warning, counted
@@ -72,31 +72,6 @@ class Settings:
     n_restarts: int = 1
     block: int = BLOCK
     warns: bool = True
-
-
-@dataclass
-class History:
-    """History of the iterations: ELBO, standard deviation of w, number of active factors.
-
-    An iteration is added in one step, so that Ctrl-C leaves whole ones.
-    """
-
-    iterations: list[tuple[float, float, int]] = field(default_factory=list)
-
-    @property
-    def elbo(self) -> list[float]:
-        """ELBO of every iteration."""
-        return [elbo for elbo, _, _ in self.iterations]
-
-    @property
-    def sd_w(self) -> list[float]:
-        """Standard deviation of w after every iteration."""
-        return [sd_w for _, sd_w, _ in self.iterations]
-
-    @property
-    def n_active(self) -> list[int]:
-        """Number of active factors after every iteration."""
-        return [n_active for _, _, n_active in self.iterations]
 
 
 @dataclass

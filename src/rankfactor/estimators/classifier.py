@@ -48,7 +48,6 @@ from rankfactor.tasks import (
     encode_labels,
     signed_labels,
 )
-from rankfactor.typing import Floats
 
 TRAINING = ("auto", "bayes", "label-free", "predictive")
 CALIBRATION = ("refit", "cross-validation", "none")
@@ -426,38 +425,3 @@ class PlainClassifier(Deciding):
         self._keep(fitted)
         self._single = not isinstance(y, pd.DataFrame) and np.asarray(y).ndim == 1
         return self
-
-    @property
-    def classes_(self) -> Any:
-        """Labels in increasing order; a list if there are several label columns."""
-        classes = [task.classes for task in self._fitted.tasks]
-        return classes[0] if self._single else classes
-
-    @property
-    def coef_(self) -> Floats:
-        """Coefficients used for prediction, shape (n_rows, n_factors)."""
-        return self._fitted.rows.mean[:, :-1]
-
-    @property
-    def intercept_(self) -> Floats:
-        """Intercepts used for prediction, shape (n_rows,)."""
-        return self._fitted.rows.mean[:, -1]
-
-    @property
-    def residual_share_(self) -> Floats:
-        """Share of every row's decision due to the residual, shape (n_rows,)."""
-        return self.posterior_.residual_share
-
-    @property
-    def joint_coef_(self) -> Floats:
-        """Coefficients of the joint fit, shape (n_rows, n_factors)."""
-        return self._fitted.joint_rows.mean[:, :-1]
-
-    @property
-    def n_components_used_(self) -> int:
-        """Components of a nonlinear model with at least 1 % of the training samples."""
-        if self._fitted.experts is None:
-            raise AttributeError("a linear model has no components.")
-        if self._fitted.gates is None:
-            raise AttributeError(self.posterior_.without_components)
-        return self.posterior_.n_components_used

@@ -1,4 +1,4 @@
-"""Predictions of a fitted classifier: classes, probabilities, decisions and intervals."""
+"""Results of a fitted classifier: coefficients, classes, probabilities, decisions, intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rankfactor.typing import Floats
 
 
 class Deciding(FactorModel):
-    """Prediction from the classifiers of a fitted model, at label-free scores."""
+    """Coefficients of the classifiers of a fitted model, and their predictions."""
 
     _single: bool  # whether a single label column was given, so that results are not lists
 
@@ -40,6 +40,41 @@ class Deciding(FactorModel):
         classifiers = self.posterior_.classifiers
         assert classifiers is not None
         return classifiers
+
+    @property
+    def classes_(self) -> Any:
+        """Labels in increasing order; a list if there are several label columns."""
+        classes = [task.classes for task in self._fitted.tasks]
+        return classes[0] if self._single else classes
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients used for prediction, shape (n_rows, n_factors)."""
+        return self._fitted.rows.mean[:, :-1]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts used for prediction, shape (n_rows,)."""
+        return self._fitted.rows.mean[:, -1]
+
+    @property
+    def residual_share_(self) -> Floats:
+        """Share of every row's decision due to the residual, shape (n_rows,)."""
+        return self.posterior_.residual_share
+
+    @property
+    def joint_coef_(self) -> Floats:
+        """Coefficients of the joint fit, shape (n_rows, n_factors)."""
+        return self._fitted.joint_rows.mean[:, :-1]
+
+    @property
+    def n_components_used_(self) -> int:
+        """Components of a nonlinear model with at least 1 % of the training samples."""
+        if self._fitted.experts is None:
+            raise AttributeError("a linear model has no components.")
+        if self._fitted.gates is None:
+            raise AttributeError(self.posterior_.without_components)
+        return self.posterior_.n_components_used
 
     def decision_function(self, X: Any) -> Any:
         """Decisions of new samples, from their label-free scores.
