@@ -128,9 +128,8 @@ def test_statistics_are_additive_over_samples(case):
 
     def part(samples):
         design = BareColumns(scores.mean[samples], scores.cov[samples])
-        return likelihood.statistics(
-            Tile(observed[:, samples], w[:, samples], var_w[:, samples], params), design
-        )
+        some = (np.ascontiguousarray(one[:, samples]) for one in (observed, w, var_w))
+        return likelihood.statistics(Tile(*some, params), design)
 
     whole, left, right = part(slice(0, 7)), part(slice(0, 3)), part(slice(3, 7))
     for key, value in whole.items():

@@ -207,12 +207,9 @@ def test_statistics_of_draws_are_those_of_the_drawn_sites():
     sites = part.sites(Tile(codes, w, nothing, params, Chance(stream, 7, 0)))
     total = {}
     for samples in (slice(0, 13), slice(13, 40)):
-        statistics = part.statistics(
-            Tile(
-                codes[:, samples], w[:, samples], nothing, params, Chance(stream, 7, samples.start)
-            ),
-            z.take(samples),
-        )
+        some = (np.ascontiguousarray(one[:, samples]) for one in (codes, w))
+        chance = Chance(stream, 7, samples.start)
+        statistics = part.statistics(Tile(*some, nothing, params, chance), z.take(samples))
         total = {key: total.get(key, 0.0) + value for key, value in statistics.items()}
     assert_allclose(part.system(total, params)[1], sites.rho @ z.mean, atol=1e-12)
 
