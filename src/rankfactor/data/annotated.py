@@ -43,7 +43,8 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     Table
         Columns of ``obs`` are the annotations.
     """
-    others = listed(list(adata.layers), 3)
+    layers = layer_names(adata)
+    others = listed(layers, 3)
     if layer is None:
         matrix, what = adata.X, "X"
         if matrix is None:
@@ -53,7 +54,7 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     else:
         raise InputError(
             f"{source} has no layer '{layer}'; it has {others or 'none'}."
-            f"{did_you_mean(layer, adata.layers)}"
+            f"{did_you_mean(layer, layers)}"
         )
     is_sparse = hasattr(matrix, "toarray")
     values = np.asarray(dense(matrix, source) if is_sparse else matrix)
@@ -69,6 +70,11 @@ def from_anndata(adata: Any, layer: str | None = None, *, source: str = "the Ann
     if layer is None and others:
         notes.append(f"other layers: {others}")
     return Table(table, annotations, source, tuple(notes))
+
+
+def layer_names(adata: Any) -> list[str]:
+    """Names of the layers of an AnnData; from anndata 0.13 on, X is among them as None."""
+    return [name for name in adata.layers if name is not None]
 
 
 def from_mudata(mdata: Any, layer: str | None = None, *, source: str = "the MuData") -> Table:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
+from rankfactor.data.annotated import layer_names
 from rankfactor.data.hdf5_check import checked
 from rankfactor.data.labels import classes_of_frame
 from rankfactor.data.names import check_unique
@@ -130,7 +131,7 @@ def object_stream(adata: Any, layer: str | None = None) -> AnnotatedRows:
     name, what = "the AnnData", "X" if layer is None else f"layer '{layer}'"
     if layer is not None and layer not in adata.layers:
         raise InputError(
-            f"{name} has no layer '{layer}'; it has {listed(list(adata.layers), 3) or 'none'}."
+            f"{name} has no layer '{layer}'; it has {listed(layer_names(adata), 3) or 'none'}."
         )
     matrix = adata.X if layer is None else adata.layers[layer]
     if matrix is None:
