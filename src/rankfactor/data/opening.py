@@ -235,9 +235,25 @@ def _unpacked(file: IO[bytes], path: Path) -> IO[bytes]:
         content = _File(_frames(file, zstandard))
     for magic, unpack in _PACKED.items():
         if head.startswith(magic):
-            content = unpack(file)
+            content = unpack(_InParts(file))
     bounded = BoundedText(content, path, os.fstat(file.fileno()).st_size)
     return cast(IO[bytes], io.BufferedReader(bounded))
+
+
+class _InParts:
+    """A file read in small parts, so that its position shows how much of it was unpacked.
+
+    From Python 3.12 on, gzip would read 128 KiB ahead.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int, /) -> bytes:
+        return self._file.read(min(size, io.DEFAULT_BUFFER_SIZE))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 class _File(io.RawIOBase):
