@@ -10,6 +10,7 @@ from tests.cli.running import answer, fails, works
 
 from rankfactor import load_alzheimer
 from rankfactor.data.collection import list_datasets
+from rankfactor.data.textblocks import EXACT
 
 
 def test_list() -> None:
@@ -28,7 +29,7 @@ def test_a_bundled_set_as_a_table_that_can_be_fitted() -> None:
     found = answer("inspect", "alzheimer.csv")
     assert (found["n_samples"], found["n_features"]) == (333, 129)
     assert found["label_columns"]["Impairment"]["classes"] == {"Control": 242, "Impaired": 91}
-    frame = pd.read_csv("alzheimer.csv", index_col=0, float_precision="round_trip")
+    frame = pd.read_csv("alzheimer.csv", index_col=0, **EXACT)
     data = load_alzheimer()
     assert (frame[data.table.columns].to_numpy() == data.table.to_numpy()).all()
 

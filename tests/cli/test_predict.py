@@ -9,6 +9,7 @@ import pandas as pd
 from tests.cli.running import LABELS, N, answer, fails, fit, works
 
 from rankfactor import RankFactorAnalysis, save_model
+from rankfactor.data.textblocks import EXACT
 from rankfactor.steps.workers import Workers
 from rankfactor.storage.model_file import load_model
 
@@ -50,7 +51,7 @@ def test_what_is_written() -> None:
     assert (found["kind_predicted"] == np.array(["x", "y", "z"])[best]).all()
     posterior = load_model("model.rankfactor")
     values = posterior.match(pd.read_csv("table.csv", index_col=0), "error")
-    scores = pd.read_csv("scores.csv", index_col="sample", float_precision="round_trip")
+    scores = pd.read_csv("scores.csv", index_col="sample", **EXACT)
     assert scores.columns.tolist() == ["factor1", "factor2"]
     np.testing.assert_array_equal(scores, posterior.encode(values, Workers()).mean)
 
@@ -62,8 +63,8 @@ def test_the_numbers_are_those_of_the_loaded_model() -> None:
         *("predict", "model.rankfactor", "table.csv", "--threads", "1", "--level", "0.8"),
         *("--scores", "scores.csv"),
     )
-    told = pd.read_csv("predictions.csv", index_col=0, float_precision="round_trip")
-    scores = pd.read_csv("scores.csv", index_col=0, float_precision="round_trip")
+    told = pd.read_csv("predictions.csv", index_col=0, **EXACT)
+    scores = pd.read_csv("scores.csv", index_col=0, **EXACT)
     model, table = load_model("model.rankfactor"), pd.read_csv("table.csv", index_col=0)
     np.testing.assert_array_equal(told["status_predicted"], model.predict(table))
     np.testing.assert_array_equal(told.filter(like="probability"), model.predict_proba(table))

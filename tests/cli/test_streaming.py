@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from tests.cli.running import LABELS, N, answer, call, fails, fit, works
 
+from rankfactor.data.textblocks import EXACT
 from rankfactor.posterior import Posterior
 
 ROWS = 8700  # two chunks of samples
@@ -128,7 +129,7 @@ def test_parquet_and_zarr_hold_the_same(large: pd.DataFrame) -> None:
         for out in ("found.csv", "found.parquet", "found.zarr"):
             for _ in range(2):  # a second time replaces the first
                 works(command, "model.rankfactor", "large.parquet", "--out", out, *SMALL)
-        found = pd.read_csv("found.csv", float_precision="round_trip")
+        found = pd.read_csv("found.csv", **EXACT)
         pd.testing.assert_frame_equal(pd.read_parquet("found.parquet"), found, check_exact=True)
         group = zarr.open_group("found.zarr", mode="r")
         assert group.attrs["columns"] == found.columns.tolist()

@@ -10,6 +10,7 @@ import pytest
 
 from rankfactor.data import read_table, textblocks
 from rankfactor.data.streams import open_stream
+from rankfactor.data.streams.base import joined
 from rankfactor.errors import InputError
 
 ROWS = [f"s{n},{n / 7!r},{n % 5},w{n % 3}" for n in range(60)]
@@ -30,7 +31,8 @@ def check(path: Path, rows: list[str], *, by_pandas: int, monkeypatch: pytest.Mo
     chunks = [chunk.table for chunk in open_stream(path).chunks(10)]
     monkeypatch.setattr(textblocks.Blocks, "_by_pandas", read)
     whole = expected.values.join(expected.annotations)
-    pd.testing.assert_frame_equal(pd.concat(chunks), whole, check_exact=True)
+    whole.columns = whole.columns.astype(object)  # pandas 3 makes another type of it
+    pd.testing.assert_frame_equal(joined(chunks), whole, check_exact=True)
     assert sum(found) == by_pandas
 
 

@@ -140,8 +140,9 @@ def test_another_process_predicts_the_same_bits(fitted, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     code = (
         "import sys; import pandas as pd; from rankfactor import load_model;"
+        "from rankfactor.data.textblocks import EXACT;"
         "from rankfactor.steps.workers import Workers; model = load_model(sys.argv[1]);"
-        "table = pd.read_csv(sys.argv[2], float_precision='round_trip').to_numpy();"
+        "table = pd.read_csv(sys.argv[2], **EXACT).to_numpy();"
         "sys.stdout.buffer.write(b''.join(one.tobytes() for one in"
         " model.probabilities(model.decide(table, Workers()))))"
     )

@@ -25,6 +25,10 @@ from rankfactor.data.textfile import Records, grid_of_rows
 from rankfactor.storage.spreadsheet import unescaped
 
 _CELLS = 500_000  # of a block
+_OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+# Arguments of `pd.read_csv` that round numbers like Python. pandas 3.1 always does so, and
+# deprecates the argument.
+EXACT: Any = {"float_precision": "round_trip"} if _OLD_PANDAS else {}
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Blocks:
                 dtype=kinds,
                 na_values=missing,
                 keep_default_na=False,
-                float_precision="round_trip",
+                **EXACT,
                 skip_blank_lines=False,
                 low_memory=False,
             )

@@ -51,7 +51,8 @@ def frame(values: np.ndarray) -> pd.DataFrame:
 
 def in_memory(path: Path, **options: Any) -> pd.DataFrame:
     table = read_table(path, **options)
-    return table.values.join(table.annotations)
+    found = table.values.join(table.annotations)
+    return found.set_axis(found.columns.astype(object), axis=1)  # pandas 3 makes another type of it
 
 
 def _csv(frame: pd.DataFrame, path: Path) -> Path:

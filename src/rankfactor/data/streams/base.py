@@ -212,12 +212,14 @@ def joined(tables: Sequence[Any]) -> Any:
     if len(tables) == 1:
         return tables[0]
     first = tables[0]
+    if isinstance(first, pd.DataFrame | NamedSparse):  # pandas 3 would change the type of the names
+        index = first.index.append([one.index for one in tables[1:]]).astype(first.index.dtype)
     if isinstance(first, pd.DataFrame):
-        return pd.concat(list(tables))
+        return pd.concat(list(tables)).set_axis(index)
     if isinstance(first, NamedSparse):
         return NamedSparse(
             vstack([one.matrix for one in tables], format="csr"),
-            first.index.append([one.index for one in tables[1:]]),
+            index,
             first.columns,
             pd.concat([one.extra for one in tables]),
         )
