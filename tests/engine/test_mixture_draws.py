@@ -17,7 +17,7 @@ from rankfactor.kernels.rng import Stream
 from rankfactor.laws.beta import Share
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.point import Point
-from rankfactor.likelihoods import Gaussian, Hinge
+from rankfactor.likelihoods import Gaussian, Hinge, ObservedArray, Probit
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.diagnostics import _mixed_decisions
 from rankfactor.posterior.draws import certain
@@ -89,6 +89,27 @@ def test_predictions_average_over_the_draws_own_mixtures(fitted, drawn):
     mean, _ = draws.decide(model, model.data_view, fit.data.observed, Workers())
     assert_allclose(mean, np.mean(found, axis=0), rtol=1e-12)
     assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
+def test_a_probit_predicts_by_the_draws_own_coefficients():
+    """Unless its labels have weights: it is a pseudo-likelihood then, and refitted."""
+    simulated = simulate(n=60, d=12, seed=4)
+    labels = labels_of(simulated, "tasks")
+    model = mixed(Model(K, Gaussian(), Probit()), T=T)
+    fit = run(model, simulated.X, labels, tol=1e-3)
+    settings = gibbs.Gibbs(n_draws=2, burn_in=1, n_chains=1)
+    chains = gibbs.sample(model, fit, settings, Stream.from_seed(2), 1)
+    weighted = ObservedArray(2.0 * labels.array)
+    for given, own in ((labels, True), (weighted, False)):
+        draws = collect(model, chains, fit.data.observed, given, 2, Workers())
+        for place, number in enumerate(draws.chosen):
+            item = ObservedView(fit.data.view, fit.data.observed, draws.state(number))
+            z = encode_samples(model, item, Workers(), prior=draws.priors[number])
+            drawn = draws.coefficients[number]
+            rows = gate_major(certain(drawn.reshape(-1, K + 1)), len(drawn))
+            expected = Gated(draws.priors[number].gates(z), rows).decide(z)[0]
+            found = draws.experts[place].decide(z)[0]
+            assert np.allclose(found, expected, rtol=1e-6, atol=1e-9) == own
 
 
 def test_draws_in_another_order_of_the_factors_decide_alike(fitted, drawn):

@@ -35,7 +35,7 @@ from rankfactor.engine.fit_settings import FitSettings, Labels
 from rankfactor.engine.gibbs import sample
 from rankfactor.engine.interruption import Interruption
 from rankfactor.engine.on_disk import describe, open_on_disk
-from rankfactor.engine.pooling import collect, pooled
+from rankfactor.engine.pooling import collect, pooled, predicts_by_draws
 from rankfactor.engine.predictive import (
     START_ITERATIONS,
     label_free_scores,
@@ -272,9 +272,11 @@ class Fitting:
             return classifiers
 
     def _calibrates(self, draws: Draws | None) -> bool:
-        """Whether decisions get a scale: draws of a linear probit's coefficients need none."""
+        """Whether decisions get a scale: draws of a probit's coefficients need none."""
         assert self.model.label is not None
-        own = draws is not None and self.model.label.normalised and self.model.linear
+        assert self.rows is not None
+        linear = self.model.label.normalised and self.model.linear
+        own = draws is not None and (linear or predicts_by_draws(self.model, self.rows))
         return self.settings.calibration != "none" and not own
 
     def _classify_two_part(self, result: Fit, scores: Normal, kernel: Kernel | None) -> Classifiers:

@@ -4,9 +4,9 @@ The coefficients of probit labels are the chain's own draws, since the joint pos
 normalised model is correct. Those of a pseudo-likelihood (the hinge, or a probit whose labels have
 weights other than 1: ``Phi(f)^c`` and ``Phi(-f)^c'`` do not add up to 1) are refitted at each of
 the draws used for prediction, to label-free encodings of the training samples, as after variational
-Bayes (docs/howto/models.md). So are those of nonlinear classifiers; with a mixture, encodings and
-classifiers are those of the draw's own components, so that components need not be matched between
-draws.
+Bayes (docs/howto/models.md). So are those of mixed and kernel experts. With a mixture, encodings,
+gates and classifiers are those of the draw's own components, so that components need not be matched
+between draws.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.classifiers import Classifier, Gated, fit_classifier
+from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.chain import Chain, Draw, Moments
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal
@@ -33,6 +34,12 @@ def _unweighted(labels: Observed) -> bool:
     """Whether all given labels have weight 1."""
     rows, samples = labels.shape
     return bool(np.isin(np.abs(labels.tile(slice(0, rows), slice(0, samples))), (0.0, 1.0)).all())
+
+
+def predicts_by_draws(model: Model, labels: Observed) -> bool:
+    """Whether predictions use the chain's own draws of the coefficients."""
+    normalised = model.label is not None and model.label.normalised
+    return normalised and model.experts is None and _unweighted(labels)
 
 
 def collect(
@@ -59,18 +66,22 @@ def collect(
     if labels is not None and model.label is not None:
         coefficients = np.array([draw.coefficients for draw in draws])
         fitted: Classifier | None = None
-        linear = model.linear
-        own = model.label.normalised and linear and _unweighted(labels)
+        linear, own = model.linear, predicts_by_draws(model, labels)
         for number in chosen:
-            if own:
+            if own and linear:
                 classifiers.append(certain(coefficients[number]))
                 continue
             state = ViewState(certain(loadings[number]), draws[number].params, None)
             item = ObservedView(model.data_view, observed, state)
             prior = draws[number].prior
             scores = encode_samples(model, item, pool, prior=prior)
-            start = fitted if linear else None  # gates belong to the draw's own scores
-            fitted = fit_classifier(model, labels, scores, pool, prior=prior, start=start)
+            if own and isinstance(prior, Mixture):
+                drawn = coefficients[number]  # (R, T, K + 1)
+                rows = gate_major(certain(drawn.reshape(-1, drawn.shape[-1])), len(drawn))
+                fitted = Gated(prior.gates(scores), rows)
+            else:
+                start = fitted if linear else None  # gates belong to the draw's own scores
+                fitted = fit_classifier(model, labels, scores, pool, prior=prior, start=start)
             classifiers.append(fitted.average(scores))
             if isinstance(fitted, Gated):
                 experts.append(fitted)
