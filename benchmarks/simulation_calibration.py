@@ -114,7 +114,6 @@ def quantities(fit):
         "log likelihood of the table": table_likelihood(fit),
         "log likelihood of the labels": np.where(signed == 0, 0.0, log_ndtr(signed * f)).sum(),
         "decision of a labelled sample": f[0, 0],
-        "the same, last label": f[-1, 0],
         "decision of another labelled sample": f[0, 1],
         "decision of an unlabelled sample": f[0, -1],
         "mean square of decisions": (f**2).mean(),
@@ -129,6 +128,8 @@ def quantities(fit):
         "scores, sum of squares": (z**2).sum(),
         "coefficients, sum of squares": (beta[:, :k] ** 2).sum(),
     }
+    if len(f) > 1:
+        found["decision of a labelled sample, other label"] = f[1, 0]
     found |= likelihood_parameters(params, rows, k)
     found |= scale_quantities("loadings", fit.data, k)
     found |= scale_quantities("coefficients", fit.labels, k)
