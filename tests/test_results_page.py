@@ -1,8 +1,11 @@
 """docs/results/results.md is filled from the files of `rankfactor reproduce --out`."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
+
+from benchmarks.simulation_calibration import LEVEL, MODELS, uniformity
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -51,3 +54,17 @@ def test_the_page_has_no_empty_part():
     for begin, name, _ in parts:
         body = page.split(begin)[1].split(f"<!-- {name}: end -->")[0]
         assert "| --- |" in body, f"{name} has no table"
+
+
+def test_the_page_of_calibration_shows_the_stored_ranks():
+    page = (DOCS / "results" / "calibration.md").read_text()
+    stored = json.loads((DOCS / "results" / "calibration.json").read_text())
+    assert set(stored) <= set(MODELS)
+    for name, found in stored.items():
+        lowest = min(map(uniformity, found["rank_counts"].values()))
+        assert lowest > LEVEL, name
+        assert all(sum(counts) == found["replications"] for counts in found["rank_counts"].values())
+        row = next(line for line in page.splitlines() if line.startswith(f"| [{name}]"))
+        assert f"| {found['replications']} | {len(found['rank_counts'])} | {lowest:.2g} |" in row
+        shown = re.search(rf"Histograms of ranks, {name}\.\]\(\.\./(images/[^)]+)\)", page)
+        assert (DOCS / shown[1]).exists()
