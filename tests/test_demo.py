@@ -62,6 +62,7 @@ def run(out: Path, **arguments: Any) -> Any:
     return run_demo(out, n_folds=2, n_factors=2, n_threads=1, repeats=4, **arguments)
 
 
+@pytest.mark.slow
 def test_what_is_written(tmp_path: Path) -> None:
     steps: list[tuple[str, int, int]] = []
     out = tmp_path / "new" / "demo"

@@ -24,6 +24,7 @@ def working_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python(code, working_folder):
     assert code.count("\n") <= 13

@@ -201,6 +201,7 @@ def test_bad_input(large: pd.DataFrame) -> None:
     fails("--memory must be an amount", *predict[:3], "--memory", "much")
 
 
+@pytest.mark.slow
 def test_inspect_reads_the_first_rows(large: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     anndata = pytest.importorskip("anndata")
     monkeypatch.setattr("rankfactor.cli.first_rows.WHOLE_CELLS", 10_000)

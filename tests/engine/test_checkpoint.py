@@ -154,6 +154,7 @@ def test_more_draws_continue_the_chain(tmp_path):
         fitted(tmp_path)
 
 
+@pytest.mark.slow
 def test_more_draws_than_memory_has_room_for(tmp_path):
     """A longer chain keeps fewer of the draws that a shorter one kept; twice, from its own file."""
     tight = {"memory": 0.03, "n_chains": 1}

@@ -186,6 +186,7 @@ def test_probabilities_agree_with_predictions(either, small):
         assert_array_equal(classes[chances.argmax(axis=1)], predicted[:, number])
 
 
+@pytest.mark.quick_cases("mixed vb", "per_component vb", "mixed gibbs")
 def test_a_loaded_model_predicts_the_same_bits(either, small, tmp_path):
     posterior, (X, _) = either.posterior_, small
     loaded = load_model(save_model(posterior, tmp_path / "m"))
@@ -300,6 +301,7 @@ def test_draws_of_a_mixture_part_crossed_classes(classifier):
     assert (np.sign(mean[:, 0]) == truth).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_diagnostics_of_both_forms(sampled):
     posterior = sampled.posterior_
     mixture = sampled.experts == "per_component"

@@ -131,6 +131,7 @@ def test_features_that_drive_are_selected_and_noise_is_not() -> None:
     assert found.factor_match.min() > 0.9
 
 
+@pytest.mark.slow
 def test_the_sd_is_that_of_a_full_fit_over_new_tables() -> None:
     tables = [data(n=200, seed=seed) for seed in range(12)]
     first = classifier().fit(tables[0][0], tables[0][1]["y"]).posterior_.structure

@@ -194,6 +194,7 @@ def test_the_command_says_that_a_model_is_of_an_earlier_version(tmp_path: Path) 
     assert EARLIER in works("interpret", str(model), "--out", str(tmp_path / "o")).stdout
 
 
+@pytest.mark.slow
 def test_the_report_has_them(tmp_path: Path) -> None:
     posterior = models.two_tasks()
     page = read(write_report(tmp_path / "r.html", posterior, title="t", gene_sets=SETS))

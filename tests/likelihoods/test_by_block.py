@@ -141,6 +141,7 @@ def test_gibbs_sampling_agrees_with_variational_bayes():
     assert not np.isnan(cuts[np.logical_not(gases), 0]).any()
 
 
+@pytest.mark.slow
 def test_a_chain_is_resumed(tmp_path):
     def run(n_draws, folder):
         gibbs = Gibbs(n_draws=n_draws, burn_in=3, n_chains=1, checkpoint=tmp_path / folder)

@@ -87,6 +87,7 @@ def test_another_table_is_refused(labelled, folder):
     assert not (folder / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_fit_writes_contributions_unless_samples_are_left_out(labelled, folder):
     settings = ["--labels", "group", "--n-factors", "2", "--tol", "1", "--max-iter", "3"]
     for name, more in (("with", []), ("without", ["--no-training-samples"])):

@@ -134,6 +134,7 @@ def test_readers_without_a_script_get_a_table(full):
         )
 
 
+@pytest.mark.slow
 def test_a_model_of_an_earlier_version_has_no_effects(folder):
     from dataclasses import replace
 
