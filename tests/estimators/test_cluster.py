@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.clusters import two_workers
 from tests.engine.large.simulated import D, counts, make_small
 
 from rankfactor import RankFactorAnalysis, RankFactorClassifier
@@ -23,12 +24,7 @@ def _small(monkeypatch):
 @pytest.fixture(scope="module")
 def client():
     """Two workers in this process."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    with two_workers() as client:
         yield client
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.clusters import two_workers
 from tests.faults.children import End, Fault, WarmProcess, small_shards
 from tests.faults.commands import COMMANDS, Command, content, copy, prepare
 
@@ -37,15 +38,9 @@ def warm() -> Iterator[WarmProcess]:
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """Address of a scheduler with two worker processes."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    with two_workers(processes=True) as client:
         client.run(small_shards)
-        yield local.scheduler_address
+        yield client.cluster.scheduler_address
 
 
 class Prepared:

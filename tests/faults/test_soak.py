@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.clusters import two_workers
 from tests.faults import soaking
 from tests.faults.children import SOURCE
 from tests.faults.commands import COMMANDS, prepare
@@ -94,13 +95,7 @@ def test_joblib_and_dask_give_the_same() -> None:
     found = joblib.Parallel(n_jobs=2)(joblib.delayed(fitted)(seed) for seed in range(3))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    with two_workers(2, processes=True) as client:
         for one, other in zip(client.gather(client.map(fitted, range(3))), expected, strict=True):
             np.testing.assert_array_equal(one, other)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.clusters import two_workers
 
 from rankfactor.data.streams import open_stream
 from rankfactor.data.streams.collections import DaskStream, is_collection
@@ -17,12 +18,7 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    with two_workers() as client:
         yield client
 
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.clusters import two_workers
 from tests.engine.large.simulated import (
     SHARD,
     chunks_of,
@@ -49,12 +50,7 @@ def _small(monkeypatch):
 @pytest.fixture(scope="module")
 def here():
     """Two workers of two threads each, in this process."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    with two_workers(2) as client:
         yield client
 
 
