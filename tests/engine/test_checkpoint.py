@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
+from tests.engine.damage import flip, truncate
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, InputError, RankFactorAnalysis, RankFactorClassifier
@@ -214,14 +215,10 @@ def test_another_table_is_refused_before_any_work(used, plain):
 def test_damaged_files_are_refused(name, damage, used, plain, tmp_path):
     shutil.copytree(used, tmp_path, dirs_exist_ok=True)
     path = tmp_path / name
-    content = bytearray(path.read_bytes())
     if damage == "truncated":
-        path.write_bytes(content[: len(content) // 2])
+        truncate(path)
     elif damage == "flipped":
-        with zipfile.ZipFile(path) as file:
-            array = file.read("0.npy")
-        content[content.index(array) + len(array) - 1] ^= 255
-        path.write_bytes(content)
+        flip(path)
     elif damage == "foreign":
         write_tree(path, FORMAT, {"something": "else"})
     else:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.engine.damage import flip, truncate
 from tests.engine.test_checkpoint import Watch, assert_same
 from tests.simulate import simulate, with_holes
 
@@ -294,14 +295,10 @@ def test_another_table_is_refused_before_any_work(used):
 def test_damaged_files_are_refused(name, damage, used, tmp_path):
     shutil.copytree(used, tmp_path, dirs_exist_ok=True)
     path = tmp_path / name
-    content = bytearray(path.read_bytes())
     if damage == "truncated":
-        path.write_bytes(content[: len(content) // 2])
+        truncate(path)
     elif damage == "flipped":
-        with zipfile.ZipFile(path) as file:
-            array = file.read("0.npy")
-        content[content.index(array) + len(array) - 1] ^= 255
-        path.write_bytes(content)
+        flip(path)
     elif damage == "empty":
         path.write_bytes(b"")
     else:
