@@ -182,6 +182,14 @@ def test_ctrl_c_before_two_pairs_says_what_can_be_resumed(monkeypatch: pytest.Mo
     works(*RUN, "--resume")
 
 
+def test_ctrl_c_before_the_first_pair_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, 3)
+    result = call(*RUN)
+    assert result.exit_code == 130, result.output
+    assert "interrupted: nothing was written." in result.stderr.splitlines()
+    assert not OUT.exists()
+
+
 @pytest.mark.slow
 def test_a_killed_run_leaves_whole_pairs() -> None:
     arguments = ("stability", "table.csv", *LABELS, "--repeats", "400", *QUICK)
