@@ -114,9 +114,9 @@ class Layout:
             name: as_classes(grid.text.get((n, place[name]), "") for n in range(n_rows))
             for name in self.text
         }
-        names = pd.Index([*self.numbers, *self.text], dtype=object)
+        columns = pd.Index([*self.numbers, *self.text], dtype=object)
         frame = pd.concat([frame, pd.DataFrame(cells, index, dtype=object)], axis=1)
-        return frame.set_axis(names, axis=1)
+        return frame.set_axis(columns, axis=1)
 
 
 class GridStream(TableStream):
