@@ -33,16 +33,15 @@ def test_ranks_of_the_truth_are_uniform(name):
     assert not_uniform(name) == {}
 
 
-def units_without_jacobian(views, z, stream):
-    """The law of the units without the Jacobian of the scores."""
+def wrong_units(views, z, stream):
+    """The power of u too large by 3, where the scores give -15."""
     law = expansion.unit_law(views, z)
-    wrong = type(law)(law.p + 0.5 * len(z.mean), law.a, law.b)
-    expansion.change_units(views, z, wrong.draw(stream))
+    expansion.change_units(views, z, type(law)(law.p + 3.0, law.a, law.b).draw(stream))
 
 
 @pytest.mark.slow
 def test_a_wrong_move_is_found(monkeypatch):
-    monkeypatch.setattr(gibbs, "draw_units", units_without_jacobian)
+    monkeypatch.setattr(gibbs, "draw_units", wrong_units)
     assert not_uniform("Gaussian, TPBN")
 
 
