@@ -50,7 +50,7 @@ test-wheel: dist ## install the wheel into an empty environment and run the demo
 		&& $(WHEEL)/bin/python -c 'import rankfactor; rankfactor.show_versions()'
 
 LOWEST := $(CURDIR)/.venv/lowest
-# Older packages may use what newer ones deprecate, so such warnings are no errors here.
+# Older packages may use what newer ones deprecate, so such warnings are not errors here.
 test-lowest: ## install the lowest versions that pyproject.toml names and run the quick tests with them
 	rm -rf $(LOWEST)
 	$(PYTHON) -m venv $(LOWEST)
