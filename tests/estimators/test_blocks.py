@@ -145,7 +145,9 @@ def test_blocks_that_do_not_fit_are_refused(blocks, message):
 def test_blocks_are_saved_and_loaded(engine, tmp_path):
     table, y = table_and_labels()
     if engine == "gibbs":
-        engine = Gibbs(n_draws=4, burn_in=2, n_chains=2, checkpoint=tmp_path / "chain")
+        engine = Gibbs(
+            n_draws=4, burn_in=2, n_chains=2, checkpoint=tmp_path / "chain", align="permute"
+        )
     model = small(blocks=["a", "b"] * 6, engine=engine).fit(table, y)
     loaded = load_model(save_model(model.posterior_, tmp_path / "m"))
     assert loaded.model == model.posterior_.model
