@@ -54,7 +54,7 @@ def fitted(request, small):
     return nonlinear(request.param, n_components=6).fit(*small)
 
 
-SHORT = Gibbs(n_draws=6, burn_in=4, n_predict=3, n_chains=2)
+SHORT = Gibbs(n_draws=6, burn_in=4, n_predict=3, n_chains=2, align="permute")
 
 
 @pytest.fixture(scope="module", params=FORMS)
@@ -342,7 +342,9 @@ def test_all_draws_of_a_mixture_on_disk(small, tmp_path):
     from rankfactor import open_draws
 
     X, labels = small
-    engine = Gibbs(n_draws=5, burn_in=1, n_predict=2, store=tmp_path / "draws.zarr", n_chains=2)
+    engine = Gibbs(
+        5, burn_in=1, n_predict=2, store=tmp_path / "draws.zarr", n_chains=2, align="permute"
+    )
     settings = {"n_components": 5, "engine": engine, "max_iter": 5}
     model = nonlinear("per_component", "G-NL-BSVM", **settings).fit(X, labels)
     stored = open_draws(tmp_path / "draws.zarr")["posterior"]
