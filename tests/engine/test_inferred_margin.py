@@ -174,6 +174,7 @@ def test_threads_and_blocks():
     assert_allclose(one.data.state.params.margin, other.data.state.params.margin, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_engines_agree_and_files_keep_the_margins(tmp_path):
     X = simulate(n=150, d=15, noise=0.5, seed=5).X
     settings = {

@@ -242,6 +242,7 @@ def test_one_component_is_the_linear_model(data, label):
     assert np.corrcoef(*f)[0, 1] > 0.99
 
 
+@pytest.mark.slow
 def test_three_classes_two_tasks_and_missing_labels():
     """Each row of labels has experts of its own; samples without labels count as data only."""
     rng = np.random.default_rng(1)

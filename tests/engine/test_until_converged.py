@@ -67,6 +67,7 @@ def test_without_labels_it_is_the_likelihood(data):
     assert posterior.convergence.converged
 
 
+@pytest.mark.slow
 def test_memory_holds_evenly_spaced_draws_of_a_chain_that_grew(data):
     draws = fit(data, target_ess=25, target_r_hat=1.3, memory=0.05).draws
     for number in range(2):
@@ -104,6 +105,7 @@ def test_bad_targets_get_one_sentence(wrong, message):
         Gibbs(**wrong)
 
 
+@pytest.mark.slow
 def test_resumed_chains_with_a_target_go_on(data, tmp_path):
     folder = tmp_path / "chains"
     whole = fit(data, target_ess=25, target_r_hat=1.3).draws

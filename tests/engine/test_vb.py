@@ -339,6 +339,7 @@ def test_bound_of_labels_refit_counts_rows_only():
     assert np.diff(bounds).min() > -1e-9
 
 
+@pytest.mark.slow
 def test_a_fit_that_begins_small(monkeypatch):
     """Some samples first, then all: the bound still rises, and ends where it would have."""
     simulated = simulate(n=150, d=30, seed=2)

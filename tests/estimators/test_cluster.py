@@ -68,6 +68,7 @@ def test_collections_without_a_cluster_are_read_here(table):
     np.testing.assert_array_equal(found, decided(X, y, X.iloc[:60]))
 
 
+@pytest.mark.slow
 def test_factors_without_labels(client, table):
     X, _ = table
     wanted = RankFactorAnalysis(n_factors=4, random_state=0, max_iter=60).fit(X)

@@ -66,9 +66,9 @@ def little_memory(monkeypatch):
     monkeypatch.setattr(large, "bytes_of", lambda _: 2**14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", ["predictive", "bayes", "label-free"])
 @pytest.mark.parametrize("likelihood", ["margin_rank", "gaussian", "ordinal_probit"])
-@pytest.mark.quick_cases("margin_rank-predictive", "gaussian-bayes", "ordinal_probit-label-free")
 def test_shards_are_as_accurate_as_the_whole_table(likelihood, training, monkeypatch):
     model = fitted(likelihood=likelihood, training=training)
     assert "all samples" in str(model.convergence_) or "pass" in str(model.convergence_)
@@ -136,6 +136,7 @@ def test_increasing_transforms_change_nothing():
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_labels_that_calibrate_are_not_seen_by_the_factors(monkeypatch):
     seen = []
     withhold = fit.withhold
@@ -318,6 +319,7 @@ def test_a_checkpoint_of_another_table_is_refused(tmp_path):
         fitted(TABLE.iloc[: N - 50], LABELS.iloc[: N - 50], checkpoint=str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_annotated_data_with_labels_and_covariates_in_obs(sparse):
     anndata = pytest.importorskip("anndata")

@@ -15,10 +15,7 @@ EXPECTED_FAILURES = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*features are constant or all missing:UserWarning")
 @parametrize_with_checks(
-    [
-        RankFactorClassifier(n_factors=2, max_iter=10, random_state=0),
-        RankFactorAnalysis(n_factors=2, max_iter=10, random_state=0),
-    ],
+    [RankFactorClassifier(n_factors=2, max_iter=10, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn(estimator, check):

@@ -104,6 +104,7 @@ def fitted(data, likelihood, engine="vb", **settings):
         return model.fit(X, simulated.y)
 
 
+@pytest.mark.slow
 def test_the_engines_agree_and_outliers_weigh_less(data):
     by_vb = fitted(data, StudentT(), training="bayes").posterior_
     engine = Gibbs(n_draws=60, burn_in=20, n_chains=1)

@@ -354,6 +354,7 @@ def test_large_sets_are_cut_down(tmp_path: Path) -> None:
     assert "plain: 30 of 48 samples, drawn by class." in found.notes
 
 
+@pytest.mark.slow
 def test_small_classes_make_fewer_folds(tmp_path: Path) -> None:
     X, y = signal(12)
     y[:] = "a"

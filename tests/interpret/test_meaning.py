@@ -208,6 +208,7 @@ def test_the_report_has_them(tmp_path: Path) -> None:
     assert EARLIER not in page.text
 
 
+@pytest.mark.slow
 def test_the_report_of_an_earlier_model_says_so(tmp_path: Path) -> None:
     posterior = replace(models.unsupervised(), variance=None)
     page = read(write_report(tmp_path / "r.html", posterior, title="t"))

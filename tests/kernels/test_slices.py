@@ -311,6 +311,7 @@ def shear_from(by, sides, moment, key, n_steps):
     return by - turn[0, 1], now, moment, turn @ matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SIDES)
 @pytest.mark.parametrize("start", ["exact", "one place"])
 def test_shears_follow_their_density(case, start):

@@ -179,6 +179,7 @@ def test_hyper_parameters_out_of_range(bad):
         OrdinalProbit(**bad)
 
 
+@pytest.mark.slow
 def test_draws_of_w_stay_in_their_intervals_and_average_to_their_expectation():
     codes, params, rows, z = little(np.random.default_rng(0))
     w, nothing = rows.mean @ z.mean.T, np.empty((0, 0))

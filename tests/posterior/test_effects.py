@@ -77,7 +77,7 @@ def encoded_again(model, X):
     return np.array(found)
 
 
-@pytest.mark.quick_cases("joint", "predictive", "mixed")
+@pytest.mark.quick_cases("joint")
 def test_first_order_effects_are_those_of_encoding_again(fitted):
     model, X = fitted
     found, again = model.feature_effects()["effect"].to_numpy(), encoded_again(model, X)

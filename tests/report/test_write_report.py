@@ -208,6 +208,7 @@ def test_methods_cite_and_list_the_settings(full):
     assert rows == [["<seed>", "a & b"], ["random_state", "5"], ["tol", "0.0001"]]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(full, folder):
     again = write_report(folder / "again.html", models.two_tasks(), **arguments())
     assert again.read_bytes() == full.read_bytes()
