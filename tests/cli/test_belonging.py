@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rankfactor import InputError
-from rankfactor.cli.belonging import data_difference, record_of, well_formed
+from rankfactor.cli.belonging import check_files, data_difference, record_of, well_formed
 
 OURS = {"labels": {"y": {"sha256": "1", "classes": {}}}, "samples_sha256": "2", "n_features": 3}
 
@@ -30,3 +31,11 @@ def test_a_record_with_something_else_in_it(tmp_path: Path, theirs: dict[str, ob
         well_formed(file, "cv"),
     ):
         data_difference(OURS, theirs)
+
+
+@pytest.mark.parametrize("damaged", [{"files": None}, {"files": ["a.csv"]}, {"warnings": "none"}])
+def test_a_record_of_another_form_is_refused(damaged: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x")
+    with pytest.raises(InputError, match=r"result.json is damaged .* run `rankfactor cv` again"):
+        check_files(tmp_path, damaged, "cv", "a.csv")
+    check_files(tmp_path, {"warnings": []}, "cv", "a.csv")

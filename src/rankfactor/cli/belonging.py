@@ -41,6 +41,9 @@ def record_of(file: Path, command: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+_JSON = {dict: "object", list: "list"}
+
+
 def hashes(files: Mapping[str, Path]) -> dict[str, str]:
     """Hashes of files, for the record that is written with them."""
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
@@ -51,6 +54,12 @@ def check_files(folder: Path, record: Mapping[str, Any], command: str, *names: s
 
     Records of earlier versions have no hashes.
     """
+    for name, kind in (("files", dict), ("warnings", list)):
+        if not isinstance(record.get(name, kind()), kind):
+            raise InputError(
+                f"{folder / 'result.json'} is damaged ({name!r} is no {_JSON[kind]}): run "
+                f"`rankfactor {command}` again."
+            )
     known = record.get("files", {})
     for name, found in hashes({name: folder / name for name in names}).items():
         if known.get(name, found) != found:
