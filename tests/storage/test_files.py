@@ -74,6 +74,18 @@ def test_a_failure_is_told_of_the_path_asked_for(tmp_path: Path) -> None:
         write_then_fail(tmp_path / "one.csv")
 
 
+def test_a_writer_within_another_names_the_path_asked_for(tmp_path: Path) -> None:
+    asked, other = tmp_path / "asked.zip", tmp_path / "other.csv"
+    with (
+        pytest.raises(InputError) as raised,
+        written_together(asked, other) as (part, _),
+        written_together(part) as (inner,),
+    ):
+        raise OSError(28, "No space left on device", str(inner))
+    assert str(raised.value).startswith(f"{asked} cannot be written (No space left on device)")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_links_stay_links(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     link, target = tmp_path / "link", tmp_path / "there" / "file"

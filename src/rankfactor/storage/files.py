@@ -95,6 +95,7 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
     targets = [_target(path) for path in paths]
     # The suffix stays at the end, for writers that look at it; names have a greatest length.
     parts = [one.with_name(f".{one.stem[:40]}.{mark}{one.suffix}") for one in targets]
+    asked = {str(part): path for part, path in zip(parts, paths, strict=True)}
     try:
         yield parts
         # The content must be on the disk before the name is.
@@ -106,8 +107,12 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
             os.replace(part, target)
         for parent in {target.parent for target in targets}:
             _flush_names(parent)
+    except _NotWrittenError as error:
+        # A writer within the block has parts of its own: the user knows the path asked for.
+        if error.place not in asked or not isinstance(error.__cause__, OSError):
+            raise
+        raise _not_written(asked[error.place], error.__cause__) from error.__cause__
     except OSError as error:
-        asked = {str(part): path for part, path in zip(parts, paths, strict=True)}
         unknown = listed(list(map(str, paths)), 3) if len(paths) > 1 else paths[0]
         place = asked.get(str(error.filename), error.filename or unknown)
         raise _not_written(place, error) from error
@@ -180,12 +185,20 @@ def after_saving(model: Path, what: str, path: Path) -> Iterator[None]:
         raise
 
 
+class _NotWrittenError(InputError):
+    """A disk is full or fails."""
+
+    place = ""  # the path that could not be written
+
+
 def _not_written(place: object, error: OSError) -> InputError:
     """The error for a disk that is full or fails."""
-    return InputError(
+    found = _NotWrittenError(
         f"{place} cannot be written ({error.strerror or error}): "
         "free some space, or choose another place."
     )
+    found.place = str(place)
+    return found
 
 
 def _target(path: Path) -> Path:
