@@ -16,7 +16,7 @@ from rankfactor.typing import Floats, Index
 
 @cache
 def field_names(kind: type) -> tuple[str, ...]:
-    """Names of a dataclass's fields; `dataclasses.fields` finds them anew at every call."""
+    """Names of a dataclass's fields, kept: `dataclasses.fields` builds the tuple at each call."""
     return tuple(field.name for field in fields(kind))
 
 
