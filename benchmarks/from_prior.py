@@ -75,22 +75,25 @@ def certain(values):
     return Normal(values, np.zeros((n, packed_size(order))), np.zeros(n))
 
 
-def draw_hierarchy(rng, prior, n_rows, k):
-    """Scales of a view, from the top down, and rows (n_rows, k) given these; without a slab."""
+def draw_scales(rng, prior, n_rows, k):
+    """Scales of a view, from the top down."""
     shared = (1, k) if prior.scope == "factor" else (n_rows, 1)
     if isinstance(prior, TPBN):
         top = rng.gamma(0.5, size=(shared[0], 1))
         phi = rng.gamma(0.5, size=shared) / top
         eta = rng.gamma(prior.s, size=(n_rows, k)) / phi
         xi = rng.gamma(prior.r, size=(n_rows, k)) / eta
-        scales = TPBNScales(xi, 1.0 / xi, Point(eta), Point(phi), Point(top))
-    elif isinstance(prior, MultiplicativeGamma):
+        return TPBNScales(xi, 1.0 / xi, Point(eta), Point(phi), Point(top))
+    if isinstance(prior, MultiplicativeGamma):
         phi = rng.gamma(0.5 * prior.nu, size=(n_rows, k)) / (0.5 * prior.nu)
         delta = rng.gamma([prior.a1] + [prior.a2] * (k - 1))
-        scales = MultiplicativeGammaScales(Point(phi), Point(delta))
-    else:
-        alpha = rng.gamma(prior.shape, size=shared) / prior.rate
-        scales = NormalScales(Point(alpha), (n_rows, k))
+        return MultiplicativeGammaScales(Point(phi), Point(delta))
+    return NormalScales(Point(rng.gamma(prior.shape, size=shared) / prior.rate), (n_rows, k))
+
+
+def draw_hierarchy(rng, prior, n_rows, k):
+    """Scales of a view, and rows (n_rows, k) given these; without a slab."""
+    scales = draw_scales(rng, prior, n_rows, k)
     precision = scales.inv_xi if isinstance(prior, TPBN) else prior.precision(scales)
     return rng.standard_normal((n_rows, k)) / np.sqrt(precision), scales
 

@@ -18,6 +18,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from benchmarks.from_prior import draw_scales
 from scipy.special import gammainc, ndtr
 from scipy.stats import kstest
 from tests.engine.hand_built import LEVEL, certain, failures, z_score
@@ -28,7 +29,6 @@ from rankfactor.engine.course import History
 from rankfactor.engine.vb import Fit
 from rankfactor.kernels.codes import MISSING
 from rankfactor.kernels.rng import Stream
-from rankfactor.laws.point import Point
 from rankfactor.likelihoods import (
     Gaussian,
     NoParameters,
@@ -43,9 +43,6 @@ from rankfactor.likelihoods.ordinal_probit import Thresholds
 from rankfactor.likelihoods.ordinary_rank import Boundaries, RankedValues
 from rankfactor.model import Model, View, ViewState
 from rankfactor.shrinkage import TPBN, MultiplicativeGamma, NormalARD, tpbn
-from rankfactor.shrinkage.multiplicative_gamma import MultiplicativeGammaScales
-from rankfactor.shrinkage.normal import NormalScales
-from rankfactor.shrinkage.tpbn import TPBNScales
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers
 
@@ -69,21 +66,6 @@ CASES = {
 }
 
 
-def draw_scales(rng, prior, n_rows):
-    """Scales of a view, from the top down."""
-    shared = (1, K) if prior.scope == "factor" else (n_rows, 1)
-    if isinstance(prior, TPBN):
-        top = rng.gamma(0.5, size=(shared[0], 1))
-        phi = rng.gamma(0.5, size=shared) / top
-        eta = rng.gamma(prior.s, size=(n_rows, K)) / phi
-        xi = rng.gamma(prior.r, size=(n_rows, K)) / eta
-        return TPBNScales(xi, 1.0 / xi, Point(eta), Point(phi), Point(top))
-    if isinstance(prior, MultiplicativeGamma):
-        phi = rng.gamma(0.5 * prior.nu, size=(n_rows, K)) / (0.5 * prior.nu)
-        return MultiplicativeGammaScales(Point(phi), Point(rng.gamma([prior.a1, prior.a2])))
-    return NormalScales(Point(rng.gamma(prior.shape, size=shared) / prior.rate), (n_rows, K))
-
-
 def scale_pivots(prior, scales):
     """Pivots of a view's scales by name, each of shape (rows or 1, K or 1)."""
     if isinstance(prior, TPBN):
@@ -105,7 +87,7 @@ def scale_pivots(prior, scales):
 
 def draw_view(rng, view, n_rows):
     """Rows, scales and a likelihood's parameters from the prior; nothing observed yet."""
-    scales = draw_scales(rng, view.shrinkage, n_rows)
+    scales = draw_scales(rng, view.shrinkage, n_rows, K)
     rows = rng.standard_normal((n_rows, K)) / np.sqrt(view.shrinkage.precision(scales))
     if view.has_intercept:
         rows = np.column_stack([rows, rng.standard_normal(n_rows) / np.sqrt(INTERCEPT)])
