@@ -2,7 +2,7 @@
 
     make bench-scale                                    # all rows but the sparse one
     make bench-scale SCALE='--rows 10k,100k'
-    make bench-scale SCALE='--rows sparse --scratch /data/scratch'
+    make bench-scale SCALE='--rows sparse --passes 3 --scratch /data/scratch'
 
 Counts are simulated: z_n ~ N(0, I_10), x_ni ~ Poisson(exp(b_i + a_i . z_n)) with loadings a_i ~
 N(0, 0.3^2 I) and b_i ~ N(1, 0.5^2), or b_i so that 5 % of the counts are above zero (sparse); the
@@ -16,6 +16,8 @@ during the fit above that just before it. Pages of scratch files count while the
 of 5,000 new samples. Stages: reading (the survey), start (the fit to the first samples), coding,
 scores (finding and settling them), passes, classifiers (with calibration), rest (standard form,
 effects). Tables of up to 32,768 samples are fitted whole, so they have the first two and the rest.
+`--passes` interrupts a fit after that many passes, as Ctrl-C does: memory is that of a whole fit,
+since later passes do the same.
 """
 
 from __future__ import annotations
@@ -127,14 +129,18 @@ def written_sparse(path: Path, simulated: Simulated, sizes: list[int], n_feature
 class Clock:
     """Seconds of every stage: a progress function of a fit."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
         self.seconds = dict.fromkeys(COLUMNS, 0.0)
-        self.passes = 0
+        self.passes, self._most = 0, most
         self._last, self._sharded = time.perf_counter(), False
 
     def __call__(self, iteration: int, elbo: float, change: float) -> None:
         self.passes += self._sharded
         self._add("passes" if self._sharded else "start")
+        if self._sharded:
+            print(f"pass {self.passes}, {sum(self.seconds.values()):.0f} s", file=sys.stderr)
+        if self.passes == self._most:
+            raise KeyboardInterrupt
 
     def stage(self, name: str, done: int, total: int) -> None:
         """Told how far a step is."""
@@ -195,7 +201,7 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")  # forgets the most so far
     before, began = resident("VmRSS"), time.perf_counter()
-    clock = Clock()
+    clock = Clock(order["passes"])
     model = RankFactorClassifier(
         n_factors=20, n_threads=2, random_state=0, progress=clock, **limits
     ).fit(table, labels)
@@ -218,7 +224,9 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def measured(name: str, memory: str, scratch: str | None) -> dict[str, Any]:
+def measured(
+    name: str, memory: str, scratch: str | None, passes: int | None = None
+) -> dict[str, Any]:
     """Write a table, fit it in a process of its own, and remove it."""
     n, n_features, kind = ROWS[name]
     with tempfile.TemporaryDirectory(prefix="rankfactor-scale-", dir=scratch) as folder:
@@ -230,6 +238,7 @@ def measured(name: str, memory: str, scratch: str | None) -> dict[str, Any]:
             "labels": str(Path(folder) / "labels.npy"),
             "memory": memory,
             "scratch": folder,
+            "passes": passes,
         }
         run = subprocess.run(
             [sys.executable, __file__, "--child", json.dumps(order)],
@@ -246,6 +255,7 @@ def main() -> None:
     parser.add_argument("--rows", default=",".join(USUAL), help=f"of {', '.join(ROWS)}")
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--scratch", help="folder for tables and scratch files")
+    parser.add_argument("--passes", type=int, help="interrupt a fit after that many passes")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child is not None:
@@ -255,7 +265,8 @@ def main() -> None:
     heads = (*heads, "peak MB", "bytes an entry", "AUC")
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     for name in given.rows.split(","):
-        found, (n, n_features, _) = measured(name, given.memory, given.scratch), ROWS[name]
+        found = measured(name, given.memory, given.scratch, given.passes)
+        n, n_features, _ = ROWS[name]
         cells = [name, f"{n:,} x {n_features:,}"]
         cells += [f"{found['stages'][one]:.1f}" for one in COLUMNS]
         cells += [f"{found['seconds']:.1f}", str(found["passes"]), f"{found['peak'] / 1e6:.0f}"]

@@ -189,28 +189,39 @@ def quartiles(values: Any, columns: Integers) -> Floats:
     n, sparse = values.shape[0], issparse(values)
     for place, column in enumerate(columns.tolist()):
         if sparse:
-            stored = values.data[values.indptr[column] : values.indptr[column + 1]]
-            one = np.append(stored, np.zeros(n - len(stored)))
+            one = values.data[values.indptr[column] : values.indptr[column + 1]]
         else:
             one = np.asarray(values[:, column], float)
-        found[:, place] = _quartiles(one[~np.isnan(one)])
+        levels, counts = np.unique(one[~np.isnan(one)], return_counts=True)
+        if len(one) < n:
+            levels, counts = _with_zeros(levels, counts, n - len(one))
+        found[:, place] = _quartiles(levels, counts)
     return found
 
 
-def _quartiles(known: Floats) -> tuple[float, float]:
+def _with_zeros(levels: Floats, counts: Integers, more: int) -> tuple[Floats, Integers]:
+    """Distinct values in order and their counts, with ``more`` zeros."""
+    place = int(np.searchsorted(levels, 0.0))
+    if place == len(levels) or levels[place] != 0:
+        levels, counts = np.insert(levels, place, 0.0), np.insert(counts, place, 0)
+    counts[place] += more
+    return levels, counts
+
+
+def _quartiles(levels: Floats, counts: Integers) -> tuple[float, float]:
     """Two distinct observed values, the quartiles if they differ; NaN without any value."""
-    if not len(known):
+    if not len(levels):
         return np.nan, np.nan
-    first, third = (_quantile(known, level) for level in (FIRST, THIRD))
-    if first < third:
-        return first, third
-    above, below = known[known > first], known[known < first]
-    if len(above):
-        return first, _quantile(above, 0.5)
-    return (_quantile(below, 0.5), first) if len(below) else (first, first)
+    first, third = (_quantile(counts, level) for level in (FIRST, THIRD))
+    if first == third:
+        if third + 1 < len(levels):
+            third += 1 + _quantile(counts[third + 1 :], 0.5)
+        elif first > 0:
+            first = _quantile(counts[:first], 0.5)
+    return float(levels[first]), float(levels[third])
 
 
-def _quantile(values: Floats, level: float) -> float:
-    """The smallest observed value with at least this share of the values at or below it."""
-    place = max(int(np.ceil(level * len(values))) - 1, 0)
-    return float(np.partition(values, place)[place])
+def _quantile(counts: Integers, level: float) -> int:
+    """Place of the smallest value with at least this share of all at or below it."""
+    upto = np.cumsum(counts)
+    return int(np.searchsorted(upto, np.ceil(level * upto[-1])))
