@@ -37,12 +37,16 @@ from sklearn.svm import LinearSVC
 from rankfactor import RankFactorClassifier
 from rankfactor.data import data_directory, read_npz_split
 from rankfactor.plots import reliability_figure
+from rankfactor.presets import PRESETS
 from rankfactor.steps.workers import workers
 
-MODELS = ("R-L-BSVM", "G-L-BSVM", "G-L-Probit", "R-NL-BSVM")
-TRAINING = ("bayes", "predictive")
-# Where the whole fit is cross-validated, too.
-WHOLE = ("alzheimer_csf", "heart_disease")
+MODELS = {name: {"model": name} for name in PRESETS} | {
+    "ordinal probit, BSVM": {"model": "G-L-BSVM", "likelihood": "ordinal_probit"},
+    "ordinal probit, probit": {"model": "G-L-Probit", "likelihood": "ordinal_probit"},
+}
+TRAINING = ("auto", "bayes", "predictive")
+# Where and with which models the whole fit is cross-validated, too.
+WHOLE, WHOLE_MODELS = ("alzheimer_csf", "heart_disease"), ("R-L-BSVM", "G-L-BSVM")
 PLATT = "linear SVM, Platt"
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -158,19 +162,26 @@ def records(name, X, class_index, splits, done):
 
     if (key := f"{name}|{PLATT}|") not in done:
         add(key, {"platt": platt(X, class_index, splits)})
-    for model in MODELS:
+    for model, parts in MODELS.items():
         for training in TRAINING:
+            if training == "predictive" and model.startswith("OR-"):
+                continue  # has no gradient
             for rule in ("refit", "cross-validation"):
                 whole = rule == "cross-validation"
                 key = f"{name}|{model}|{training}" + ("|whole" if whole else "")
-                if key in done or (whole and (name not in WHOLE or model not in MODELS[:2])):
+                if key in done or (whole and not crossed(name, model, training)):
                     continue
-                settings = {"model": model, "training": training, "calibration": rule}
-                parts = [fold_probabilities(settings, X, class_index, *split) for split in splits]
-                plain, scaled = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+                settings = {**parts, "training": training, "calibration": rule}
+                found = [fold_probabilities(settings, X, class_index, *split) for split in splits]
+                plain, scaled = (np.concatenate([part[i] for part in found]) for i in (0, 1))
                 rules = {rule: scaled} if whole else {"none": plain, rule: scaled}
-                scale = [float(s) for part in parts for s in part[2]]
-                add(key, rules, scale=scale, seconds=float(np.mean([part[3] for part in parts])))
+                scale = [float(s) for part in found for s in part[2]]
+                add(key, rules, scale=scale, seconds=float(np.mean([part[3] for part in found])))
+
+
+def crossed(name: str, model: str, training: str) -> bool:
+    """Whether the whole fit is cross-validated."""
+    return name in WHOLE and model in WHOLE_MODELS and training != "auto"
 
 
 def draw(path: Path) -> None:
@@ -221,8 +232,8 @@ def by_set(frame: pd.DataFrame) -> str:
     """Markdown: log loss by set, means over models and tasks."""
     ours, base = frame[frame["model"] != PLATT], frame[frame["model"] == PLATT]
     lines = [
-        "| set | bayes | calibrated | predictive | calibrated | Platt |",
-        "|---|---|---|---|---|---|",
+        "| set | " + " | ".join(f"{one} | calibrated" for one in TRAINING) + " | Platt |",
+        "|---|" + "--:|" * (2 * len(TRAINING) + 1),
     ]
     for name, part in ours.groupby("set", sort=False):
         mean = part.groupby(["training", "rule"])["log_loss"].mean()
@@ -234,7 +245,7 @@ def by_set(frame: pd.DataFrame) -> str:
 
 def whole_fit(frame: pd.DataFrame) -> str:
     """Markdown: "refit" beside "cross-validation" where there are both."""
-    part = frame[frame["set"].isin(WHOLE) & frame["model"].isin(MODELS[:2])]
+    part = frame[frame["set"].isin(WHOLE) & frame["model"].isin(WHOLE_MODELS)]
     mean = part.groupby(["training", "rule"])[["log_loss", "brier", "ece"]].mean()
     lines = ["| training, rule | log loss | Brier | ECE |", "|---|---|---|---|"]
     for (training, rule), row in mean.iterrows():

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from rankfactor import RankFactorClassifier, load_model, save_model
 from rankfactor.classifiers import TwoPartFit, linear_part, two_part
+from rankfactor.classifiers.residual_weight import residual_weight
 from rankfactor.errors import InputError
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Hinge, MarginRank, Probit
@@ -31,9 +32,17 @@ def made(n=40, d=60, seed=0, missing=0.0):
     return part, coding.observe(X), scores, signed[None]
 
 
-def shared(part, observed, z, label=None):
-    first = linear_part(z)
-    return TwoPartFit(part, label or Hinge(), observed, z, first, INTERCEPT, Workers())
+def shared(part, observed, z, signed, label=None):
+    return TwoPartFit(part, label or Hinge(), observed, z, signed, INTERCEPT, Workers())
+
+
+def first_part(z):
+    """The first part where the scores alone have coefficients of 1 and 2, and variances of 0.1."""
+    return linear_part(z, Normal.isotropic(np.array([[1.0, 2.0, 0.3]]), 0.1))
+
+
+def fitted(part, observed, z, signed):
+    return shared(part, observed, z, signed).fit(first_part(z), signed)
 
 
 def twin(fit, signed, label):
@@ -50,8 +59,11 @@ def twin(fit, signed, label):
         gram = zs[rows].T @ zs[rows] + np.eye(zs.shape[1])
         L[i] = np.linalg.solve(gram, zs[rows].T @ s[rows, i])
     r = np.where(known, s - zs @ L.T, 0.0)
-    v = n / (2 * n + 40)
-    a, b = np.sqrt((1 - v) / zs.shape[1]), np.sqrt(v / ((r**2).sum() / n))
+    q = np.array([1.1, 4.1]) * fit.z.mean.var(axis=0)
+    q = 0.75 * q / q.sum() + 0.125
+    size = (r**2).sum() / n
+    v = residual_weight(zs * np.sqrt(q), r @ r.T / size, signed[0])
+    a, b = np.sqrt((1 - v) * q), np.sqrt(v / size)
     A = np.column_stack([a * zs, b * r, np.ones(n)])
     prior = np.append(np.ones(A.shape[1] - 1), INTERCEPT)
     f, v = np.zeros(n), (A**2 / prior).sum(axis=1)
@@ -75,8 +87,8 @@ def twin(fit, signed, label):
 )
 def test_span_of_the_samples_gives_the_full_system(n, d, missing, label):
     part, observed, z, signed = made(n, d, missing=missing)
-    fit = shared(part, observed, z, label)
-    found = fit.fit(signed, signed)
+    fit = shared(part, observed, z, signed, label)
+    found = fit.fit(first_part(z), signed)
     f, gamma, variance = twin(fit, signed, label)
     np.testing.assert_allclose(found.residual.weights[0], gamma, atol=1e-8)
     np.testing.assert_allclose(found.residual.variance[0], variance, rtol=1e-6)
@@ -85,7 +97,7 @@ def test_span_of_the_samples_gives_the_full_system(n, d, missing, label):
 
 def test_missing_entries_add_nothing():
     part, observed, z, signed = made(missing=0.3)
-    found = shared(part, observed, z).fit(signed, signed)
+    found = fitted(part, observed, z, signed)
     ranked = part.normal_scores(observed, found.residual.levels)
     whole, loadings = slice(0, observed.shape[0]), found.residual.loadings
     r = two_part.residual_tile(ranked, observed, loadings, z.mean - found.residual.centre, whole)
@@ -96,22 +108,33 @@ def test_missing_entries_add_nothing():
 
 def test_hidden_labels_have_no_influence():
     part, observed, z, signed = made()
-    fit = shared(part, observed, z)
-    start = fit.fit(signed, signed).weights
-    hidden = signed.copy()
+    hidden, other = signed.copy(), signed.copy()
     hidden[:, ::3] = 0.0
-    once = fit.decide(fit.fit(hidden, signed, start))[0]
-    other = signed.copy()
-    other[:, ::3] *= -1.0  # the span is that of all labelled samples; their labels do not matter
-    again = fit.decide(fit.fit(hidden, other, start))[0]
+    other[:, ::3] *= -1.0
+    whole = shared(part, observed, z, signed)
+    start = whole.decide(whole.fit(first_part(z), signed))[0]
+    once, again = (
+        fit.decide(fit.fit(first_part(z), hidden, start))[0]
+        for fit in (whole, shared(part, observed, z, other))
+    )
     np.testing.assert_array_equal(once, again)
-    assert np.abs(once - fit.decide(fit.fit(signed, signed))[0]).max() > 0.01
+    assert np.abs(once - start).max() > 0.01
+
+
+def test_refit_from_decisions_nearby_is_a_fit():
+    part, observed, z, signed = made()
+    fit = shared(part, observed, z, signed)
+    hidden = signed.copy()
+    hidden[:, ::5] = 0.0
+    start = fit.decide(fit.fit(first_part(z), signed))[0]
+    near = fit.decide(fit.fit(first_part(z), hidden, start))[0]
+    far = fit.decide(fit.fit(first_part(z), hidden))[0]
+    np.testing.assert_allclose(near, far, atol=0.05)
 
 
 def test_turned_scores_and_flipped_classes_keep_decisions():
     part, observed, z, signed = made()
-    fit = shared(part, observed, z)
-    residual = fit.fit(signed, signed).residual
+    residual = fitted(part, observed, z, signed).residual
     matrix = np.array([[2.0, 0.3], [-0.5, 1.0]])
     mean, variance = residual.decide(part, observed, z, Workers())
     turned = residual.transformed(matrix).decide(part, observed, z.transformed(matrix), Workers())
@@ -123,12 +146,12 @@ def test_turned_scores_and_flipped_classes_keep_decisions():
 
 def test_leading_directions_stand_in_for_a_large_span(monkeypatch):
     part, observed, z, signed = made(n=60, d=80)
-    exact = shared(part, observed, z).fit(signed, signed).residual.weights
+    exact = fitted(part, observed, z, signed).residual.weights
     monkeypatch.setattr(two_part, "MOST_DIRECTIONS", 50)
-    near = shared(part, observed, z).fit(signed, signed).residual.weights
+    near = fitted(part, observed, z, signed).residual.weights
     assert np.corrcoef(near[0], exact[0])[0, 1] > 0.95
     monkeypatch.setattr(two_part, "MOST_DIRECTIONS", 5)
-    far = shared(part, observed, z).fit(signed, signed).residual.weights
+    far = fitted(part, observed, z, signed).residual.weights
     assert np.corrcoef(far[0], exact[0])[0, 1] < 0.9
 
 
@@ -160,16 +183,16 @@ def test_saved_model_decides_and_explains_the_same(tmp_path, model):
     X.iloc[3:9, 2:20] = np.nan
     labels = pd.DataFrame({"a": y, "b": np.where(X["g9"] > 0, 1, np.where(X["g8"] > 0, 2, 3))})
     labels.loc[:5, "a"] = None
-    fitted = RankFactorClassifier(model, n_factors=3, training="label-free", random_state=0)
-    fitted.fit(X, labels)
-    save_model(fitted, tmp_path / "m.rankfactor")
+    estimator = RankFactorClassifier(model, n_factors=3, training="label-free", random_state=0)
+    estimator.fit(X, labels)
+    save_model(estimator, tmp_path / "m.rankfactor")
     loaded = load_model(tmp_path / "m.rankfactor")
-    found = fitted.decision_function(X)
+    found = estimator.decision_function(X)
     for one, other in zip(found, loaded.decision_function(X), strict=True):
         np.testing.assert_array_equal(one, other)
-    for one, other in zip(fitted.predict_proba(X), loaded.predict_proba(X), strict=True):
+    for one, other in zip(estimator.predict_proba(X), loaded.predict_proba(X), strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(loaded.residual_share, fitted.residual_share_)
+    np.testing.assert_array_equal(loaded.residual_share, estimator.residual_share_)
     rows = np.column_stack([part.reshape(len(X), -1) for part in found])
     for number, one in enumerate(loaded.explain(X).values()):
         np.testing.assert_allclose(one.values.sum(axis=1) + one.base_values, rows[:, number])

@@ -5,10 +5,17 @@ from rankfactor.classifiers.fitting import begin_classifier, fit_classifier
 from rankfactor.classifiers.gated import Gated
 from rankfactor.classifiers.kernel import Kernel
 from rankfactor.classifiers.linear import Linear
-from rankfactor.classifiers.two_part import Residual, TwoPartFit, kernel_part, linear_part
+from rankfactor.classifiers.two_part import (
+    FirstPart,
+    Residual,
+    TwoPartFit,
+    kernel_part,
+    linear_part,
+)
 
 __all__ = [
     "Classifier",
+    "FirstPart",
     "Gated",
     "Kernel",
     "Linear",

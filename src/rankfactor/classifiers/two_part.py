@@ -8,16 +8,17 @@ s_in the normal score of an entry (`DataLikelihood.normal_scores`), l_i the regr
 on the scores, and r_in = 0 where the entry is missing. Label-free factors describe the leading
 directions of a table; a class that is not among them shows in the residual r.
 
-Coefficients have one normal prior. With standardised scores z~,
+Coefficients of a label have one normal prior. With standardised scores z~,
 
-    f = b . z~ + gamma . r + c,     b ~ N(0, (1 - v) / K),     gamma ~ N(0, v / R),
+    f = b . z~ + gamma . r + c,     b_k ~ N(0, (1 - v) q_k),     gamma ~ N(0, v / R),
 
-with R the mean of |r|^2 over the training samples, at least `LEAST_RESIDUAL` per feature: if
-factors explain all of a narrow table, the residual is noise. So the two parts' kernels have mean
-diagonals 1 - v and v; with features both are multiplied by the mean diagonal of the features'
-kernel. The residual's share v = n / (2 n + 40) of the prior grows with the number of labels n,
-since few labels cannot determine many weights. All this is fixed: choosing it, or a precision, by
-held-out labels was not better (docs/notes/decisions.md).
+q_k is a quarter of 1/K and three quarters of E[b_k^2] over its sum, under the classifier of the
+scores alone, whose horseshoe tells the factors that predict from the others. R is the mean of
+|r|^2 over the training samples, at least `LEAST_RESIDUAL` per feature: if factors explain all of a
+narrow table, the residual is noise. So the two parts' kernels have mean diagonals 1 - v and v; with
+features both are multiplied by the mean diagonal of the features' kernel. The residual's weight v
+in the prior is estimated from the labels as well (`rankfactor.classifiers.residual_weight`). The
+precision is fixed: choosing it by held-out labels was not better (docs/notes/decisions.md).
 
 With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and w ~ N(0,
 I). If n < K + d all computations are in the span of the samples: A A^T = U D U^T gives coordinates
@@ -43,6 +44,7 @@ from numpy.typing import NDArray
 from rankfactor.classifiers.base import Classifier
 from rankfactor.classifiers.kernel import Kernel
 from rankfactor.classifiers.linear import Linear
+from rankfactor.classifiers.residual_weight import residual_weight
 from rankfactor.classifiers.row_fit import fit_row
 from rankfactor.kernels.codes import is_known
 from rankfactor.kernels.packed import pack
@@ -51,12 +53,13 @@ from rankfactor.likelihoods import DataLikelihood, LabelLikelihood, Observed
 from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Integers
 
-FEW_LABELS = 20  # v is half of n / (n + FEW_LABELS)
 LEAST_RESIDUAL = 0.05  # of a feature's variance
 LEAST_SPREAD = 0.1  # of the largest: scores that vary less belong to switched-off factors
 TOL, STEPS = 5e-3, 200  # change of a decision, whose margin is 1, below which the fit stops
-BRIEF_STEPS = 15  # starting from weights fitted to almost the same labels
+BRIEF_STEPS = 15  # starting from decisions of almost the same labels
 MOST_DIRECTIONS = 1500  # of the span; larger spans are cut to their leading directions
+EVEN = 0.25  # part of the prior of the scores' coefficients that all factors share evenly
+MOST_WEIGHED = 500  # labelled samples that estimate the residual's weight
 _TILE_ENTRIES = 2**18
 _SUBSPACE_STEPS = 3
 
@@ -154,37 +157,46 @@ class FirstPart(NamedTuple):
     Attributes
     ----------
     columns : array, shape (N, P)
-        In units of the prior of their coefficients.
     unit : array, shape (P,)
         Factors of the coefficients of these columns.
+    spread : array, shape (R, P)
+        Prior standard deviations of the coefficients of every row.
     build : callable
         The classifier of coefficients and an intercept (R, P + 1).
     """
 
     columns: Floats
     unit: Floats
+    spread: Floats
     build: Callable[[Normal], Classifier]
 
 
-def linear_part(z: Normal) -> FirstPart:
-    """Standardised scores (N, K), without those of factors that are switched off."""
+def linear_part(z: Normal, alone: Normal) -> FirstPart:
+    """Standardised scores (N, K), without those of factors that are switched off.
+
+    ``alone`` are coefficients (R, K + 1) of classifiers of the scores alone.
+    """
     used, centre = in_use(z.mean), z.mean.mean(axis=0)
-    unit = np.where(used, 1.0, 0.0) / np.where(used, z.mean.std(axis=0), 1.0)
-    unit /= np.sqrt(max(int(used.sum()), 1))
+    sd = np.where(used, z.mean.std(axis=0), 1.0)
+    unit = np.where(used, 1.0, 0.0) / sd
+    size = np.where(used, alone.squares[:, :-1] * sd**2, 0.0)
+    own = size / np.maximum(size.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    share = EVEN * used / max(int(used.sum()), 1) + (1.0 - EVEN) * own
     shift = np.eye(z.order + 1)
     shift[:-1, -1] = -centre  # the intercept of scores that are not centred
 
     def build(rows: Normal) -> Classifier:
         return Linear(rows.transformed(shift))
 
-    return FirstPart((z.mean - centre) * unit, unit, build)
+    return FirstPart((z.mean - centre) * unit, unit, np.sqrt(share), build)
 
 
 def kernel_part(z: Normal, fitted: Kernel) -> FirstPart:
     """Features of the scores (N, K) of a fitted kernel classifier, at its precision."""
     columns = fitted.features.of(z.mean)[:, :-1]
     unit = np.full(columns.shape[1], 1.0 / np.sqrt(fitted.features.path[-1, 1]))
-    return FirstPart(columns * unit, unit, lambda rows: Kernel(fitted.features, rows))
+    same = np.ones((len(fitted.rows.mean), len(unit)))
+    return FirstPart(columns * unit, unit, same, lambda rows: Kernel(fitted.features, rows))
 
 
 class TwoPart(NamedTuple):
@@ -192,13 +204,14 @@ class TwoPart(NamedTuple):
 
     classifier: Classifier  # of the scores
     residual: Residual
-    weights: list[Floats]  # of every row in the coordinates of its span: where a refit starts
 
 
 class _Span(NamedTuple):
-    """Labelled samples in coordinates with a standard prior."""
+    """Samples with labels of a row, in coordinates with a standard prior."""
 
     samples: Integers  # (n,)
+    spread: Floats  # (P,): prior standard deviations of the coefficients of the scores' columns
+    unit: float  # that of gamma
     coordinates: Floats  # (n, q)
     back: Floats | None  # U D^-1/2, (n, q); None if the coordinates are A itself
 
@@ -213,8 +226,8 @@ class TwoPartFit:
     observed : Observed, shape (d, N)
     z : Normal, shape (N, K)
         Label-free scores.
-    first : FirstPart
-        First part of the decision, from these scores.
+    signed : array, shape (R, N)
+        Signed weights of all labels, zero where one is missing.
     intercept_precision : float
     pool : Workers
     """
@@ -225,7 +238,7 @@ class TwoPartFit:
         label: LabelLikelihood,
         observed: Observed,
         z: Normal,
-        first: FirstPart,
+        signed: Floats,
         intercept_precision: float,
         pool: Workers,
     ) -> None:
@@ -234,14 +247,13 @@ class TwoPartFit:
         self.levels = likelihood.score_levels(observed)
         self.ranked = likelihood.normal_scores(observed, self.levels)
         self.tiles = feature_tiles(observed)
-        self.first = first
+        self.signed = signed
         self.centre = z.mean.mean(axis=0)
         self.loadings = self._regress(in_use(z.mean))
         squares = self.pool.map(lambda tile: (self._residual(tile) ** 2).sum(), self.tiles)
         least = LEAST_RESIDUAL * observed.shape[0]
-        size = max(float(np.sum(squares)) / observed.shape[1], least)  # R
-        self.ratio = (first.columns**2).sum() / observed.shape[1] / size
-        self._spans: dict[bytes, _Span] = {}
+        self.size = max(float(np.sum(squares)) / observed.shape[1], least)  # R
+        self._kernels: dict[bytes, Floats] = {}
 
     def _regress(self, used: NDArray[np.bool_]) -> Floats:
         """L, shape (d, K), under a prior of one sample's weight: few entries may be known."""
@@ -273,87 +285,98 @@ class TwoPartFit:
             self.ranked, self.observed, self.loadings, z - self.centre, tile, samples
         )
 
-    def _features(self, samples: Integers, tile: slice) -> Floats:
-        """Columns of A that belong to some features, shape (n, rows)."""
-        return np.asarray(self._weights(len(samples))[1] * self._residual(tile, samples).T)
-
-    def _scores(self, samples: Integers) -> Floats:
-        """Columns of A that belong to the scores, shape (n, P)."""
-        return np.asarray(self._weights(len(samples))[0] * self.first.columns[samples])
-
-    def _weights(self, n_labels: int) -> tuple[float, float]:
-        """Prior standard deviations of coefficients of the scores' columns, and of gamma."""
-        v = 0.5 * n_labels / (n_labels + FEW_LABELS)
-        return float(np.sqrt(1.0 - v)), float(np.sqrt(v * self.ratio))
-
-    def span(self, known: NDArray[np.bool_]) -> _Span:
-        """Coordinates of the samples whose labels are known, (N,)."""
-        key = known.tobytes()
-        if key not in self._spans:
-            self._spans[key] = self._make_span(np.flatnonzero(known))
-        return self._spans[key]
-
-    def _make_span(self, samples: Integers) -> _Span:
-        scores = self._scores(samples)
-        n, size = len(samples), scores.shape[1] + self.observed.shape[0]
-        if size <= min(n, MOST_DIRECTIONS):
-            parts = self.pool.map(lambda tile: self._features(samples, tile), self.tiles)
-            return _Span(samples, np.hstack([scores, *parts]), None)
-
-        def product(Q: Floats | None) -> Floats:
-            """A A^T, or that times Q."""
+    def _kernel(self, samples: Integers) -> Floats:
+        """Inner products of the residuals of some samples over R, (n, n); kept."""
+        key = samples.tobytes()
+        if key not in self._kernels:
 
             def some(tile: slice) -> Floats:
-                part = self._features(samples, tile)
-                return np.asarray(part @ (part.T if Q is None else part.T @ Q))
+                part = self._residual(tile, samples)
+                return np.asarray(part.T @ part)
 
-            own = scores @ (scores.T if Q is None else scores.T @ Q)
-            return np.asarray(own + self.pool.sum(some, self.tiles))
+            self._kernels[key] = self.pool.sum(some, self.tiles) / self.size
+        return self._kernels[key]
 
+    def _span(self, row: int, signed: Floats, first: FirstPart) -> _Span:
+        """Coordinates of the samples whose weights (N,) in a label row are not zero."""
+        labelled = np.flatnonzero(self.signed[row])
+        given = signed[labelled] != 0
+        samples, n = labelled[given], int(given.sum())
+        columns = first.columns[samples] * first.spread[row]
+        scale = float((columns**2).sum()) / max(n, 1)
+        some = (
+            np.arange(n) if n <= MOST_WEIGHED else np.linspace(0, n - 1, MOST_WEIGHED).astype(int)
+        )
         if n <= MOST_DIRECTIONS:
-            values, vectors = np.linalg.eigh(product(None))
-        else:  # leading directions, by subspace iteration
-            Q = np.random.default_rng(0).normal(size=(n, MOST_DIRECTIONS))
-            for _ in range(_SUBSPACE_STEPS):
-                Q = np.linalg.qr(product(Q))[0]
-            values, vectors = np.linalg.eigh(Q.T @ product(Q))
-            vectors = Q @ vectors
+            # A part of that of all labels, which is computed once.
+            kernel = scale * self._kernel(labelled)[np.ix_(given, given)]
+            part = kernel[np.ix_(some, some)]
+        else:
+            part = scale * self._kernel(samples[some])
+        v = residual_weight(columns[some], part, np.sign(signed[samples[some]]))
+        spread, unit = np.sqrt(1.0 - v) * first.spread[row], float(np.sqrt(v * scale / self.size))
+        scores = np.sqrt(1.0 - v) * columns
+        if scores.shape[1] + self.observed.shape[0] <= min(n, MOST_DIRECTIONS):
+            parts = self.pool.map(lambda tile: unit * self._residual(tile, samples).T, self.tiles)
+            return _Span(samples, spread, unit, np.hstack([scores, *parts]), None)
+        if n <= MOST_DIRECTIONS:
+            values, vectors = np.linalg.eigh(scores @ scores.T + v * kernel)
+        else:
+            values, vectors = self._leading(samples, scores, unit)
         keep = values > 1e-10 * values.max(initial=0.0)
         root = np.sqrt(values[keep])
-        return _Span(samples, vectors[:, keep] * root, vectors[:, keep] / root)
+        return _Span(samples, spread, unit, vectors[:, keep] * root, vectors[:, keep] / root)
 
-    def fit(self, signed: Floats, whole: Floats, start: list[Floats] | None = None) -> TwoPart:
-        """The decision of signed label weights (R, N).
+    def _leading(self, samples: Integers, scores: Floats, unit: float) -> tuple[Floats, Floats]:
+        """Leading eigenvalues and eigenvectors of A A^T, by subspace iteration."""
+
+        def product(Q: Floats) -> Floats:
+            def some(tile: slice) -> Floats:
+                part = unit * self._residual(tile, samples)
+                return np.asarray(part.T @ (part @ Q))
+
+            return np.asarray(scores @ (scores.T @ Q) + self.pool.sum(some, self.tiles))
+
+        Q = np.random.default_rng(0).normal(size=(len(samples), MOST_DIRECTIONS))
+        for _ in range(_SUBSPACE_STEPS):
+            Q = np.linalg.qr(product(Q))[0]
+        values, vectors = np.linalg.eigh(Q.T @ product(Q))
+        return values, Q @ vectors
+
+    def fit(self, first: FirstPart, signed: Floats, start: Floats | None = None) -> TwoPart:
+        """The decision of some of the labels.
 
         Parameters
         ----------
+        first : FirstPart
+            First part of the decision, from the scores and these labels.
         signed : array, shape (R, N)
-            Zero where a label is missing or held out.
-        whole : array, shape (R, N)
-            The same before any label was held out: its spans are shared by all fits.
-        start : list of array, optional
-            Weights of a fit to almost the same labels.
+            Signed weights, zero where a label is missing or held out.
+        start : array, shape (N, R), optional
+            Decisions of a fit to almost the same labels.
         """
+        spans = [self._span(row, weights, first) for row, weights in enumerate(signed)]
         laws = []
-        for row, weights in enumerate(signed):
-            span = self.span(whole[row] != 0)
-            begin, steps = (None, STEPS) if start is None else (start[row], BRIEF_STEPS)
-            given = weights[span.samples]
-            laws.append(solve(self.label, given, span, self.intercept_precision, begin, steps))
-        spans = [self.span(one != 0) for one in whole]
-        return self._decision(spans, laws)
+        for row, (weights, span) in enumerate(zip(signed, spans, strict=True)):
+            begin = None if start is None else start[span.samples, row]
+            laws.append(
+                solve(self.label, weights[span.samples], span, self.intercept_precision, begin)
+            )
+        return self._decision(first, spans, laws)
 
-    def _decision(self, spans: list[_Span], laws: list[tuple[Floats, Floats]]) -> TwoPart:
+    def _decision(
+        self, first: FirstPart, spans: list[_Span], laws: list[tuple[Floats, Floats]]
+    ) -> TwoPart:
         """Both parts of laws in the coordinates of their spans."""
-        gamma, variance = self._gamma(spans, laws)
-        k = len(self.first.unit)
+        k = len(first.unit)
+        gamma, variance = self._gamma(k, spans, laws)
         means, covs = [], []
         for span, (mean, cov) in zip(spans, laws, strict=True):
-            T = np.diag(self._weights(len(span.samples))[0] * self.first.unit)
+            T = np.diag(span.spread * first.unit)
             if span.back is None:
                 M = np.hstack([T, np.zeros((k, len(gamma[0])))])
             else:
-                M = T @ self._scores(span.samples).T @ span.back  # (P, q)
+                M = T @ (first.columns[span.samples] * span.spread).T @ span.back  # (P, q)
             law = np.empty((k + 1, k + 1))
             law[:k, :k] = T**2 - M @ (np.eye(M.shape[1]) - cov[:-1, :-1]) @ M.T
             law[:k, k] = law[k, :k] = M @ cov[:-1, -1]
@@ -365,26 +388,23 @@ class TwoPartFit:
         residual = Residual(
             self.levels, self.loadings, self.centre, gamma, variance, np.zeros(len(laws))
         )
-        classifier = self.first.build(Normal(np.array(means), pack(packed), log_det))
-        return TwoPart(classifier, residual, [mean for mean, _ in laws])
+        return TwoPart(first.build(Normal(np.array(means), pack(packed), log_det)), residual)
 
     def _gamma(
-        self, spans: list[_Span], laws: list[tuple[Floats, Floats]]
+        self, k: int, spans: list[_Span], laws: list[tuple[Floats, Floats]]
     ) -> tuple[Floats, Floats]:
-        """Mean and variance of gamma, each (R, d)."""
-        k = len(self.first.unit)
+        """Mean and variance of gamma, each (R, d); the scores have k columns."""
 
         def some(tile: slice) -> Floats:
             found = []
             for span, (mean, cov) in zip(spans, laws, strict=True):
-                unit = self._weights(len(span.samples))[1]
                 if span.back is None:
                     place = slice(k + tile.start, k + tile.stop)
-                    found.append((unit * mean[place], unit**2 * np.diag(cov)[place]))
+                    found.append((span.unit * mean[place], span.unit**2 * np.diag(cov)[place]))
                     continue
-                M = unit * (self._features(span.samples, tile).T @ span.back)  # (rows, q)
+                M = span.unit**2 * (self._residual(tile, span.samples) @ span.back)  # (rows, q)
                 inside = np.eye(M.shape[1]) - cov[:-1, :-1]
-                left = unit**2 - np.einsum("iq,iq->i", M @ inside, M)
+                left = span.unit**2 - np.einsum("iq,iq->i", M @ inside, M)
                 found.append((M @ mean[:-1], np.maximum(left, 0.0)))
             return np.array(found)  # (R, 2, rows)
 
@@ -412,17 +432,16 @@ def solve(
     span: _Span,
     intercept_precision: float,
     start: Floats | None = None,
-    max_steps: int = STEPS,
 ) -> tuple[Floats, Floats]:
     """Mean (q + 1,) and covariance of the weights and the intercept of one label row.
 
-    ``signed`` (n,) are weights of the span's samples, zero where a label is held out.
+    ``signed`` (n,) are weights of the span's samples; ``start`` (n,) decisions near theirs.
     """
     X = np.column_stack([span.coordinates, np.ones(len(signed))])
     prior = np.append(np.ones(X.shape[1] - 1), intercept_precision)
     if start is None:
-        f, var_f = np.zeros(len(X)), (X**2 / prior).sum(axis=1)
+        f, var_f, steps = np.zeros(len(X)), (X**2 / prior).sum(axis=1), STEPS
     else:
-        f, var_f = X @ start, np.full(len(X), 0.1)
-    mean, cov, _ = fit_row(label, signed, X, prior, f, var_f, TOL, max_steps)
+        f, var_f, steps = start, np.full(len(X), 0.1), BRIEF_STEPS
+    mean, cov, _ = fit_row(label, signed, X, prior, f, var_f, TOL, steps)
     return mean, cov

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankfactor.classifiers import (
     Classifier,
+    FirstPart,
     Gated,
     Kernel,
     TwoPartFit,
@@ -21,6 +22,7 @@ from rankfactor.classifiers import (
 from rankfactor.classifiers.fitting import BRIEF
 from rankfactor.classifiers.kernel_choice import gains
 from rankfactor.classifiers.labels import signed_of
+from rankfactor.classifiers.linear import fit_linear
 from rankfactor.classifiers.per_component import gate_major
 from rankfactor.engine.calibration import (
     ENOUGH,
@@ -283,22 +285,24 @@ class Fitting:
         """Classifiers of two parts on label-free scores (N, K), or on features of a kernel."""
         assert self.labels is not None
         assert self.model.label is not None
-        label, precision = self.model.label, self.model.label_view.intercept_precision
+        assert self.rows is not None
+        (tasks, class_index, signed, _), label = self.labels, self.model.label
+        precision = self.model.label_view.intercept_precision
+        given = self.model.data, label, self.observed, scores, signed, precision
+        shared = TwoPartFit(*given, self.pool)
 
-        def prepared(one: Kernel | None) -> TwoPartFit:
-            first = linear_part(scores) if one is None else kernel_part(scores, one)
-            given = (self.model.data, label, self.observed, scores, first, precision, self.pool)
-            return TwoPartFit(*given)
+        def first_of(rows: ObservedArray, fitted: Kernel | None) -> FirstPart:
+            if fitted is not None:
+                return kernel_part(scores, fitted)
+            return linear_part(scores, fit_linear(self.model, rows, scores, self.pool).rows)
 
-        shared = prepared(kernel)
-        tasks, class_index, signed, _ = self.labels
-        fitted = shared.fit(signed, signed)
+        fitted = shared.fit(first_of(self.rows, kernel), signed)
         decisions, _ = shared.decide(fitted)
-        rows = fitted.classifier.average(scores)
+        average = fitted.classifier.average(scores)
         classifiers = Classifiers(
             tasks,
-            rows,
-            rows,
+            average,
+            average,
             class_index,
             fitted.classifier if isinstance(fitted.classifier, Kernel) else None,
             residual=shared.with_share(fitted),
@@ -307,15 +311,15 @@ class Fitting:
             return classifiers
 
         def refit(hidden: ObservedArray) -> tuple[Floats, Floats]:
-            if kernel is None:
-                return shared.decide(shared.fit(signed_of(hidden), signed, fitted.weights))
-            # Its metric depends on the labels.
-            again = fit_classifier(
-                self.model, hidden, scores, self.pool, start=kernel, effort=BRIEF
-            )
-            assert isinstance(again, Kernel)
-            other = prepared(again)
-            return other.decide(other.fit(signed_of(hidden), signed))
+            again = kernel
+            if kernel is not None:  # its metric depends on the labels
+                found = fit_classifier(
+                    self.model, hidden, scores, self.pool, start=kernel, effort=BRIEF
+                )
+                assert isinstance(found, Kernel)
+                again = found
+            first = first_of(hidden, again)
+            return shared.decide(shared.fit(first, signed_of(hidden), decisions))
 
         return self._calibrated(classifiers, refit, decisions[:, 0])
 
