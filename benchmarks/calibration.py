@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -213,8 +214,9 @@ def summary(frame: pd.DataFrame) -> str:
         "| scale |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for (model, training), part in frame.groupby(["model", "training"], sort=False):
-        if model == PLATT:
+    for model, training in product(MODELS, TRAINING):
+        part = frame[(frame["model"] == model) & (frame["training"] == training)]
+        if part.empty:
             continue
         mean = part.groupby("rule")[["log_loss", "brier", "ece"]].mean()
         scale = [s for values in part.loc[part["rule"] == "refit", "scale"] for s in values]
@@ -245,7 +247,8 @@ def by_set(frame: pd.DataFrame) -> str:
 
 def whole_fit(frame: pd.DataFrame) -> str:
     """Markdown: "refit" beside "cross-validation" where there are both."""
-    part = frame[frame["set"].isin(WHOLE) & frame["model"].isin(WHOLE_MODELS)]
+    both = frame["set"].isin(WHOLE) & frame["model"].isin(WHOLE_MODELS)
+    part = frame[both & (frame["training"] != "auto")]
     mean = part.groupby(["training", "rule"])[["log_loss", "brier", "ece"]].mean()
     lines = ["| training, rule | log loss | Brier | ECE |", "|---|---|---|---|"]
     for (training, rule), row in mean.iterrows():

@@ -68,6 +68,11 @@ def test_labels_of_one_class_leave_the_prior():
     assert residual_weight(C, R @ R.T, np.ones(10)) == pytest.approx(np.mean(WEIGHTS))
 
 
+def test_without_factors_the_residual_has_all():
+    C, R, _ = parts(n=10)
+    assert residual_weight(0 * C, R @ R.T, np.repeat([1.0, -1.0], 5)) == 1.0
+
+
 def test_default_keeps_out_noise_beside_factors_that_tell_everything():
     """With a fixed weight the share was 0.08, and AUC up to 0.07 below that of the scores alone."""
     rng = np.random.default_rng(3)

@@ -44,12 +44,14 @@ def residual_weight(columns: Floats, kernel: Floats, signs: Floats) -> float:
     Parameters
     ----------
     columns : array, shape (n, P)
-        C.
+        C; if it is zero, all factors being switched off, v is 1.
     kernel : array, shape (n, n)
         R.
     signs : array, shape (n,)
         y; if all are equal, the result is the mean of the prior.
     """
+    if not columns.any():
+        return 1.0
     if np.ptp(signs) == 0:
         return float(np.mean(WEIGHTS))
     centred = kernel - kernel.mean(axis=0)
@@ -57,7 +59,7 @@ def residual_weight(columns: Floats, kernel: Floats, signs: Floats) -> float:
     values, vectors = np.linalg.eigh(centred)
     values = np.maximum(values, 0.0)
     C, y = vectors.T @ (columns - columns.mean(axis=0)), vectors.T @ (signs - signs.mean())
-    unit = max(float((C**2).sum()) / len(y), np.finfo(float).tiny)
+    unit = float((C**2).sum()) / len(y)
     by_weight = [
         logsumexp([_log_likelihood(C, values, y, v, h / unit) for h in RATIOS]) for v in WEIGHTS
     ]

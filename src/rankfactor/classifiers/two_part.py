@@ -303,7 +303,7 @@ class TwoPartFit:
         given = signed[labelled] != 0
         samples, n = labelled[given], int(given.sum())
         columns = first.columns[samples] * first.spread[row]
-        scale = float((columns**2).sum()) / max(n, 1)
+        scale = float((columns**2).sum()) / max(n, 1) or 1.0
         some = (
             np.arange(n) if n <= MOST_WEIGHED else np.linspace(0, n - 1, MOST_WEIGHED).astype(int)
         )
