@@ -33,7 +33,13 @@ from rankfactor.engine.fitting import Fitting
 from rankfactor.engine.interruption import interruptible_once
 from rankfactor.engine.large.ascent import ascend_shards, shared_of
 from rankfactor.engine.large.checkpoint import PassCheckpoint
-from rankfactor.engine.large.shard import decide_withheld, final_scores, find_scores, settle_shard
+from rankfactor.engine.large.shard import (
+    decide_withheld,
+    final_scores,
+    find_scores,
+    settle_shard,
+    settled_scores,
+)
 from rankfactor.engine.large.shards import Shards
 from rankfactor.engine.large.training import fit_linear_shards, train_shards
 from rankfactor.engine.predictive import SCORE_STEPS
@@ -50,8 +56,7 @@ from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.effects import quartiles
-from rankfactor.steps.encode import encode_samples
-from rankfactor.steps.score import BLOCK, ObservedView
+from rankfactor.steps.score import BLOCK
 from rankfactor.steps.workers import Workers, slices, workers
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers, Strings
@@ -185,8 +190,7 @@ def fit_large(
         described = classifiers and replace(
             classifiers, class_index=classifiers.class_index[table.sampled]
         )
-        data = ObservedView(model.data_view, observed, result.data.state)
-        scores = encode_samples(model, data, pool, kind=np.float32)
+        scores = _settled(shards, result, table)
         posterior = Posterior(
             model=model,
             plan=plan,
@@ -251,6 +255,18 @@ def _names(table: LargeTable) -> Strings:
     if table.sample_names is None:
         return np.array([f"sample{number}" for number in table.sampled], np.str_)
     return table.sample_names[table.sampled]
+
+
+def _settled(shards: Shards, result: Fit, table: LargeTable) -> Normal:
+    """Label-free scores of the sampled rows, as for new samples."""
+    wanted = np.zeros(table.n_samples, bool)
+    wanted[table.sampled] = True
+    place = np.empty(table.n_samples, np.int64)
+    place[table.sampled] = np.arange(len(table.sampled))
+    scores = Normal.isotropic(np.zeros((len(table.sampled), result.z.order)), 1.0, np.float32)
+    for samples, found in shards.stream(settled_scores, shared_of(result), wanted):
+        scores.put(place[samples], found)
+    return scores
 
 
 def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | None) -> None:

@@ -196,18 +196,29 @@ def decide_withheld(shard: Shard, classifier: Classifier) -> tuple[Any, Floats, 
     return shard.first + some, mean, variance
 
 
-def final_scores(shard: Shard, shared: Shared, matrix: Floats) -> Normal:
-    """Label-free scores as for new samples, times a matrix (K, K).
+def settled_scores(
+    shard: Shard, shared: Shared, wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], Normal]:
+    """Numbers and label-free scores, as for new samples, of those samples that are wanted (N,).
 
-    They start at the current scores, which are close, and replace them.
+    They start at the current scores, which are close.
     """
     data, k = shared.data(shard), shard.z.order
-    rows = lay_out([data])
-    for samples in slices(shard.size, BLOCK):
-        near = shard.z.take(samples)
+    some = np.flatnonzero(wanted[shard.first : shard.first + shard.size])
+    rows, scores = lay_out([data]), shard.z.take(some)
+    for part in slices(len(some), BLOCK):
+        near = scores.take(part)
         start = Normal(near.mean, near.cov.astype(np.float64), near.log_det)
-        z = encode([data], PRIOR, samples, k, tol=TOL, max_steps=STEPS, rows=rows, start=start)
-        shard.z.put(samples, z.transformed(matrix))
+        z = encode([data], PRIOR, some[part], k, tol=TOL, max_steps=STEPS, rows=rows, start=start)
+        scores.put(part, z)
+    return shard.first + some, scores
+
+
+def final_scores(shard: Shard, shared: Shared, matrix: Floats) -> Normal:
+    """Label-free scores as for new samples, times a matrix (K, K), which replace the shard's."""
+    wanted = np.ones(shard.first + shard.size, bool)
+    shard.z.put(slice(0, shard.size), settled_scores(shard, shared, wanted)[1])
+    shard.turn(matrix)
     return shard.z
 
 

@@ -29,6 +29,7 @@ _NAMES = {
     "label_statistics": "Fitting classifiers",
     "decide_withheld": "Calibrating",
     "final_scores": "Encoding samples",
+    "settled_scores": "Encoding samples",
 }
 
 
