@@ -78,12 +78,12 @@ def own_table(names):
 
 def factors_effects_stability(names):
     """Effects are clear where coefficients are not; the person of the picture."""
-    assert 6 <= names["effects"]["clear"].sum() <= 12
+    assert 5 <= names["effects"]["clear"].sum() <= 8
     assert names["coefficients"]["clear"].sum() <= 3
     assert "MMP10" in set(names["often"]["feature"])
-    assert "Clusterin_Apo_J" in set(names["seldom"]["feature"])
+    assert "NT_proBNP" in set(names["small"]["feature"])
     probability = names["model"].predict_proba(names["data"].table)[names["person"], 1]
-    assert round(probability, 2) == 0.94
+    assert round(probability, 2) == 0.92
 
 
 def blocks_and_tasks(names):
