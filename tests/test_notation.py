@@ -1,4 +1,4 @@
-"""docs/theory/notation.md names real things."""
+"""docs/notation.md names real things."""
 
 import re
 from dataclasses import fields, is_dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[1] / "docs" / "theory" / "notation.md"
+PAGE = Path(__file__).parents[1] / "docs" / "notation.md"
 NAMES = re.findall(r"^\| [^|]+ \| `(rankfactor\.[\w.]+)` \|", PAGE.read_text("utf-8"), re.MULTILINE)
 
 
