@@ -191,6 +191,10 @@ def test_quartiles_are_observed_values_that_differ():
     dense = np.array([[0, 2.0, 0], [0, 0, 1], [0, 3, 1], [4, 0, 0]])
     columns = np.array([0, 2, 1])
     assert_array_equal(quartiles(csc_matrix(dense), columns), quartiles(dense, columns))
+    # Stored zeros, missing values and values below zero beside zeros that are not stored.
+    below = csc_matrix(np.array([[-3.0, np.nan], [-2, 0], [5, 0], [1, -4]]))
+    below.data[below.data == 5] = 0
+    assert_array_equal(quartiles(below, np.arange(2)), [[-3, -4], [0, 0]])
 
 
 def test_models_without_effects_say_so():
