@@ -2,8 +2,8 @@
 
 numba keeps machine code beside the source or in the user's folder. On a full disk or beyond a quota
 it raises after it has compiled, and a file that a power loss cut short makes every later run fail.
-Kernels of rankfactor are used without being kept in the first case, and compiled again in the
-second. Functions of other packages are treated as numba treats them.
+Kernels of rankfactor are used without being kept in the first case, and in the second they are
+compiled and written again. Functions of other packages are treated as numba treats them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from numba.core.caching import FunctionCache
 
-_CUT_SHORT = (OSError, EOFError, pickle.UnpicklingError)
+_CUT_SHORT = (EOFError, pickle.UnpicklingError)
 
 
 def _is_ours(cache: Any) -> bool:
@@ -27,15 +27,21 @@ def tolerate_bad_disks() -> None:
 
     def save_overload(self: Any, sig: Any, data: Any) -> None:
         try:
-            save(self, sig, data)
-        except _CUT_SHORT:  # the index is read before it is written
+            try:
+                save(self, sig, data)
+            except _CUT_SHORT:  # the index is read before it is written
+                if not _is_ours(self):
+                    raise
+                self.flush()
+                save(self, sig, data)
+        except OSError:
             if not _is_ours(self):
                 raise
 
     def load_overload(self: Any, sig: Any, target_context: Any) -> Any:
         try:
             return load(self, sig, target_context)
-        except _CUT_SHORT:
+        except (OSError, *_CUT_SHORT):
             if not _is_ours(self):
                 raise
             return None
