@@ -41,7 +41,7 @@ def write_table(path):
 def commands(folder):
     """What is run, by its name; the first fit leaves the model that others read."""
     table, model = str(folder / "table.csv"), str(folder / "model.rankfactor")
-    ours = [sys.executable, "-m", "rankfactor.cli"]
+    ours = [sys.executable, "-m", "rankfactor"]
     fit = [*ours, "fit", table, "--labels", "status", "--out", model, "--force"]
     predict = [*ours, "predict", model, table, "--out", str(folder / "new.csv"), "--force"]
     return {

@@ -56,7 +56,7 @@ def _content() -> dict[Path, bytes]:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "rankfactor.cli", *arguments]
+    return [sys.executable, "-m", "rankfactor", *arguments]
 
 
 def environment() -> dict[str, str]:

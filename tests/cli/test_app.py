@@ -64,6 +64,14 @@ def test_version() -> None:
     assert (result.exit_code, result.stdout) == (0, f"rankfactor {__version__}\n")
 
 
+@pytest.mark.parametrize("module", ["rankfactor", "rankfactor.cli"])
+def test_the_program_is_a_module(module: str) -> None:
+    said = subprocess.check_output(
+        [sys.executable, "-m", module, "--version"], env=environment(), text=True
+    )
+    assert said == f"rankfactor {__version__}\n"
+
+
 @pytest.mark.parametrize("words", COMMANDS)
 def test_help_shows_an_example(words: list[str]) -> None:
     result = call(*words, "--help")

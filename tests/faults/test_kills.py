@@ -110,7 +110,7 @@ def test_no_process_is_left(number: int, tmp_path: Path) -> None:
     prepare(tmp_path)
     given = ["cv", "table.csv", "--labels", "status", "--models", "L-SVM", "--repeats", "400"]
     run = subprocess.Popen(
-        [sys.executable, "-m", "rankfactor.cli", *given, "--n-jobs", "2", "--out", "cv"],
+        [sys.executable, "-m", "rankfactor", *given, "--n-jobs", "2", "--out", "cv"],
         env={**os.environ, "PYTHONPATH": str(SOURCE), "OPENBLAS_NUM_THREADS": "1"},
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,

@@ -67,7 +67,7 @@ def test_memory_threads_and_files_stay_flat(tmp_path: Path, figures: Counter[str
 def test_eight_processes_at_once_write_one_model(tmp_path: Path) -> None:
     prepare(tmp_path)
     given = [*COMMANDS["fit"].arguments[:-2], "--out"]
-    program = [sys.executable, "-m", "rankfactor.cli", *given]
+    program = [sys.executable, "-m", "rankfactor", *given]
     names = ["shared.rankfactor"] * 4 + [f"own{number}.rankfactor" for number in range(4)]
     runs = [
         subprocess.Popen(

@@ -1,4 +1,4 @@
-"""``python -m rankfactor.cli``, for when the program ``rankfactor`` is not on the path."""
+"""``python -m rankfactor.cli``, the former name of ``python -m rankfactor``."""
 
 from rankfactor.cli.start import main
 
