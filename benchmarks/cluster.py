@@ -184,7 +184,7 @@ def measure_shard(d: int) -> None:
         (find_scores, label_free),
         (ascend_shard, joint_shared, None),
         (train_shard, trained, Linear(classifier.rows), weight),
-        (settle_shard, label_free, 1),
+        (settle_shard, label_free),
     ):
         step(shard, *arguments)  # compile
         begun = time.process_time()

@@ -1,19 +1,28 @@
 """How long new samples take to encode, and in how much memory.
 
     .venv/bin/python benchmarks/encoding.py
+    .venv/bin/python benchmarks/encoding.py --of rare
 
 A model of 5,000 features, K = 20, fitted to 300 simulated samples, encodes 1,000 and 10,000 new
 ones: seconds, and the growth of the process's peak memory over the table itself (Linux only).
+
+`--of rare` counts the steps of the encoder in tables of counts of which 5 % are above zero (the
+generator of `benchmarks/scale.py`), after 12 iterations of a joint fit with K = 20, for 64 new
+samples: with and without damping (`rankfactor.steps.encode`), at most 200.
 """
 
+import argparse
 import time
 import warnings
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
+from scale import Simulated
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfactor import RankFactorAnalysis
+from rankfactor import RankFactorAnalysis, RankFactorClassifier
+from rankfactor.steps import encode
 
 
 def peak(reset: bool = False) -> float:
@@ -24,8 +33,37 @@ def peak(reset: bool = False) -> float:
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
-def main() -> None:
-    warnings.simplefilter("ignore", ConvergenceWarning)
+class Counted(encode.Newton):
+    """Newton's method that counts the samples of every step."""
+
+    active: ClassVar[list[int]] = []
+
+    def propose(self, x, *more):
+        self.active.append(len(x))
+        return super().propose(x, *more)
+
+
+def rare() -> None:
+    """Steps of samples of rare counts."""
+    encode.Newton, usual = Counted, encode.PATIENCE
+    print("| table | steps a sample, damped | most | undamped | most |\n|---|---|---|---|---|")
+    for n, n_features in ((500, 10_000), (1_024, 33_000)):
+        simulated = Simulated(n_features, True)
+        counts, labels = simulated.chunk(0, n)
+        model = RankFactorClassifier(n_factors=20, training="bayes", max_iter=12, random_state=0)
+        model.set_params(calibration="none").fit(counts.astype(np.float32), labels)
+        new, cells = simulated.chunk(10**6, 64)[0].astype(np.float32), [f"{n:,} x {n_features:,}"]
+        for patience in (usual, encode.STEPS):
+            encode.PATIENCE = patience
+            Counted.active.clear()
+            model.transform(new)
+            cells += [f"{sum(Counted.active) / len(new):.0f}", str(len(Counted.active))]
+        encode.PATIENCE = usual
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def dense() -> None:
+    """Seconds and memory of many samples."""
     rng = np.random.default_rng(0)
     loadings = rng.standard_normal((20, 5000)) * (rng.random((20, 5000)) < 0.3)
 
@@ -43,6 +81,14 @@ def main() -> None:
         model.transform(table)
         seconds = time.perf_counter() - started
         print(f"| {n} | {seconds:.1f} | {peak() - before:.0f} |", flush=True)
+
+
+def main() -> None:
+    """Print the table that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--of", choices=("dense", "rare"), default="dense")
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    (rare if parser.parse_args().of == "rare" else dense)()
 
 
 if __name__ == "__main__":

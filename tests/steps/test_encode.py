@@ -28,8 +28,11 @@ class Hinges:
         r = np.einsum("nik,nk->ni", a, x) - self.b[some]
         root = np.sqrt(r**2 + self.v)
         gradient = -x - np.einsum("ni,nik->nk", r / root, a)
-        second = np.einsum("ni,nik,nil->nkl", self.v / root**3, a, a) + np.eye(x.shape[1])
-        return gradient, pack(second)
+        one = np.eye(x.shape[1])
+        second = np.einsum("ni,nik,nil->nkl", self.v / root**3, a, a) + one
+        # That of the quadratic -|x|^2 / 2 - sum_i (a_i . x - b_i)^2 / 2 root_i, which touches it.
+        below = np.einsum("ni,nik,nil->nkl", 1.0 / root, a, a) + one
+        return gradient, pack(second), pack(below)
 
 
 def climb(functions, some, steps):
@@ -86,6 +89,26 @@ def test_encoding_ends_where_plain_steps_do_in_fewer_of_them(likelihood, curved,
     )
     assert_allclose(ours.mean, z.mean, atol=1e-8)
     assert_allclose(ours.cov, z.cov, atol=1e-8)
+
+
+def test_samples_of_rare_counts_arrive(monkeypatch):
+    # The hinges of the zeros meet in one point, beside which the curvature is far too small.
+    rng = np.random.default_rng(0)
+    z, loadings = rng.standard_normal((60, 5)), 0.3 * rng.standard_normal((3000, 5))
+    counts = rng.poisson(np.exp(np.log(0.035) + z @ loadings.T)).astype(float)
+    model = Model(8, MarginRank(double=True))
+    fit = run(model, counts[:, counts.std(axis=0) > 0], None, max_iter=5, warns=False)
+    given = [fit.data], model.latent, slice(0, 60), 8
+
+    def moved(steps):
+        """How far a plain step moves the scores after that many of the encoder's."""
+        z = encode(*given, tol=1e-6, max_steps=steps)
+        new = update_scores([fit.data], model.latent, z, slice(0, 60))
+        return np.abs(new.mean - z.mean).max()
+
+    assert moved(60) < 1e-4
+    monkeypatch.setattr(encoding, "PATIENCE", 200)
+    assert moved(60) > 1e-3
 
 
 def test_samples_that_have_no_steps_left_take_a_plain_one():

@@ -123,7 +123,7 @@ def encode_draws(
             return law.mean.reshape(found.shape)
         if isinstance(path, Newton):
             gradient = shift - times(precision, mean)
-            points, moves = path.propose(mean, gradient, curvature)
+            points, moves = path.propose(mean, gradient, curvature, precision)
             law.mean[moves <= tol] = points[moves <= tol]
         else:
             moves = np.abs(law.mean - mean).max(axis=1)

@@ -117,7 +117,7 @@ def test_scores_of_new_shards_reach_their_fixed_point(counts):
     for shard in shards.shards:
         shard.z.mean[:] = 9.0
     shards.run(find_scores, shared_of(fit))
-    shards.sum(settle_shard, shared_of(fit), 4)
+    shards.sum(settle_shard, shared_of(fit))
     wanted = encode_samples(model, fit.data, POOL).mean
     found = np.concatenate([shard.z.mean for shard in shards.shards])
     np.testing.assert_allclose(found, wanted, atol=5e-3)

@@ -7,8 +7,7 @@
 3. Rows, parameters and coefficients are fitted to all samples: by variational Bayes
    (`rankfactor.engine.large.ascent`) or predictive training (`rankfactor.engine.large.training`).
 4. Classifiers are fitted to the label-free scores of all samples. The labels of some samples, held
-out
-   from the fit until then, calibrate the probabilities.
+   out from the fit until then, calibrate the probabilities.
 5. Standard form, explained variance, quartiles and effects are computed on the sampled rows: with
    16,384 of them, a correlation has a standard error below 0.008.
 """
@@ -42,7 +41,6 @@ from rankfactor.engine.large.shard import (
 )
 from rankfactor.engine.large.shards import Shards
 from rankfactor.engine.large.training import fit_linear_shards, train_shards
-from rankfactor.engine.predictive import SCORE_STEPS
 from rankfactor.engine.standard_form import in_standard_form
 from rankfactor.engine.table_checks import report_constant
 from rankfactor.engine.vb import Fit
@@ -279,7 +277,7 @@ def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | No
     with begin.ctrl_c.holding():
         shards.run(find_scores, shared_of(result))
         if trains and not begin.ctrl_c.came and not found.get("ended"):
-            shards.sum(settle_shard, shared_of(result), SCORE_STEPS)
+            shards.sum(settle_shard, shared_of(result))
     if result.convergence.interrupted or begin.ctrl_c.came:
         some = f"only {len(result.z.mean)} samples were used"
         result.convergence = Convergence(INTERRUPTED, result.convergence.after, some)
@@ -310,7 +308,7 @@ def _classify(
 ) -> Classifiers:
     """Classifiers of the label-free scores of all samples, with calibrated probabilities."""
     assert model.label is not None
-    shards.sum(settle_shard, replace(shared_of(result), label_view=None), SCORE_STEPS)
+    shards.sum(settle_shard, shared_of(result))
     scale = np.ones(len(labels.tasks))
     if settings.calibration != "none":
         start = fit_linear_shards(model, shards, start, True)

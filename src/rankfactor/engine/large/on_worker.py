@@ -22,7 +22,6 @@ from rankfactor.engine.large.placement import bytes_per_sample, empty_scores, re
 from rankfactor.engine.large.shard import Shard, Shared, find_scores, settle_shard
 from rankfactor.engine.large.shards import Step
 from rankfactor.engine.large.totals import Totals
-from rankfactor.engine.predictive import SCORE_STEPS
 from rankfactor.errors import InputError
 from rankfactor.likelihoods import Coding
 from rankfactor.storage.scratch import Scratch
@@ -140,7 +139,7 @@ def refresh_scores(store: Store, numbers: Sequence[int], version: int, rows: byt
             held.shard.z = empty_scores(size, store.recipe.n_factors, store.scratch)
             if shared is not None:
                 find_scores(held.shard, shared)
-                settle_shard(held.shard, shared, SCORE_STEPS)
+                settle_shard(held.shard, shared)
             _let_go(store, held)
             held.version = version
 

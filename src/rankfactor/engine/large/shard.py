@@ -38,6 +38,7 @@ from rankfactor.typing import Floats
 SHARD = 2048  # samples
 PRIOR = StandardNormal()
 FIRST_STEPS = 5  # updates of the scores of new samples
+NEAR = 0.003  # the last step of a score that is near its fixed point
 _HERE = Workers()  # shards are distributed among threads, so each uses one thread
 
 
@@ -177,10 +178,17 @@ def train_shard(
     return found | view_statistics(labels, shard.z, 1)
 
 
-def settle_shard(shard: Shard, shared: Shared, steps: int) -> dict[str, Any]:
-    """Update label-free scores to the rows by some Newton steps; return their moments."""
-    for _ in range(steps):
-        settle_scores(shared.data(shard), PRIOR, shard.z, _HERE)
+def settle_shard(shard: Shard, shared: Shared) -> dict[str, Any]:
+    """Move label-free scores near the fixed point of the rows; return their moments.
+
+    This is the encoder in working precision: a sample takes as many steps as it needs.
+    """
+    views = [shared.data(shard)]
+    rows, k = [item.rows() for item in views], shard.z.order
+    for samples in slices(shard.size, BLOCK):
+        near = shard.z.take(samples)
+        z = encode(views, PRIOR, samples, k, tol=NEAR, max_steps=STEPS, rows=rows, start=near)
+        shard.z.put(samples, z)
     return moments(shard.z)
 
 

@@ -34,7 +34,7 @@ from rankfactor.engine.large.shard import (
     train_shard,
 )
 from rankfactor.engine.large.shards import Shards
-from rankfactor.engine.predictive import GROWTH, PATIENCE, SCORE_STEPS, SHRINKAGE, Predictive
+from rankfactor.engine.predictive import GROWTH, PATIENCE, SHRINKAGE, Predictive
 from rankfactor.engine.vb import Fit, Progress, record_moment
 from rankfactor.errors import counted
 from rankfactor.likelihoods import NoParameters, ObservedArray
@@ -120,7 +120,7 @@ def train_shards(
                 data.state, labels.state = kept[0].copy(), kept[1].copy()
                 step, best = SHRINKAGE * step, -np.inf
                 # J is too high for scores that lag behind the rows.
-                shards.sum(settle_shard, shared_of(fit), SCORE_STEPS)
+                shards.sum(settle_shard, shared_of(fit))
             else:
                 if np.isfinite(gain):
                     step, change = min(GROWTH * step, 1.0), gain
