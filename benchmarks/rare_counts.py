@@ -1,10 +1,11 @@
-"""Counts that are nearly all zero: AUC of new samples and recovery of the factors by model.
+"""Counts that are nearly all zero: AUC and log loss of new samples, and recovery of the factors.
 
     python -m benchmarks.rare_counts
 
 z_n ~ N(0, I_10), x_ni ~ Poisson(rate exp(a_i . z_n)) with a_i ~ N(0, 0.3^2 I) and 400 features; the
-label is the sign of w . z_n + noise of half its standard deviation. "R2" is the share of the true
-scores' variance that a linear function of the fitted scores explains in 2,000 new samples.
+label is the sign of w . z_n + noise of half its standard deviation. Cells have the AUC and the log
+loss of 2,000 new samples (0.693 is that of a coin), and "R2", the share of the true scores'
+variance that a linear function of the fitted scores explains in them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import warnings
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegressionCV
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -41,7 +42,7 @@ def simulated(n: int, rate: float, seed: int) -> tuple[np.ndarray, np.ndarray, n
 
 
 def main() -> None:
-    """Print a table of AUC and R2."""
+    """Print a table of AUC, log loss and R2."""
     warnings.simplefilter("ignore")
     print("| table | above zero | logistic | " + " | ".join(MODELS) + " |")
     print("|---|---|---|" + "---|" * len(MODELS))
@@ -50,14 +51,16 @@ def main() -> None:
         new, answers, scores = simulated(2000, rate, 2)
         usual = make_pipeline(StandardScaler(), LogisticRegressionCV(Cs=np.logspace(-4, 0, 5)))
         usual.fit(np.log1p(counts), labels)
-        area = roc_auc_score(answers, usual.decision_function(np.log1p(new)))
-        cells = [f"{n} x 400", f"{np.mean(counts > 0):.1%}", f"{area:.3f}"]
+        chance = usual.predict_proba(np.log1p(new))[:, 1]
+        cells = [f"{n} x 400", f"{np.mean(counts > 0):.1%}"]
+        cells.append(f"{roc_auc_score(answers, chance):.3f}, {log_loss(answers, chance):.3f}")
         for arguments in MODELS.values():
             model = RankFactorClassifier(random_state=0, **arguments).fit(counts, labels)
             area = roc_auc_score(answers, model.decision_function(new))
+            loss = log_loss(answers, model.predict_proba(new)[:, 1])
             found = model.transform(new)
             share = r2_score(scores, LinearRegression().fit(found, scores).predict(found))
-            cells.append(f"{area:.3f}, R2 {share:.2f}")
+            cells.append(f"{area:.3f}, {loss:.3f}, R2 {share:.2f}")
         print("| " + " | ".join(cells) + " |", flush=True)
 
 

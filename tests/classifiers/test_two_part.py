@@ -144,6 +144,19 @@ def test_turned_scores_and_flipped_classes_keep_decisions():
     np.testing.assert_array_equal(flipped[0], -mean)
 
 
+def test_scores_that_are_rounding_errors_take_no_part():
+    part, observed, z, signed = made()
+    faint = Normal.isotropic(1e-13 * z.mean, 1.0)
+    assert not two_part.informative(faint).any()
+    whole = shared(part, observed, faint, signed)
+    found = whole.fit(first_part(faint), signed)
+    assert not found.classifier.rows.mean[:, :-1].any()
+    assert not found.residual.loadings.any()
+    mean, variance = whole.decide(found)
+    assert roc_auc_score(signed[0], mean[:, 0]) > 0.95
+    assert variance.max() < 1.0
+
+
 def test_leading_directions_stand_in_for_a_large_span(monkeypatch):
     part, observed, z, signed = made(n=60, d=80)
     exact = fitted(part, observed, z, signed).residual.weights

@@ -26,25 +26,46 @@ def counts():
     return rare_counts(400, 1)
 
 
+def check_predictions(model):
+    """Ten standard errors above chance, by rank and by class."""
+    new, labels = rare_counts(1000, 2)
+    assert roc_auc_score(labels, model.predict_proba(new)[:, 1]) > 0.7
+    assert (model.predict(new) == labels).mean() > 0.65
+
+
 def test_labels_are_predicted_where_label_free_factors_switch_off(counts):
     model = RankFactorClassifier(n_factors=5, random_state=0)
-    with pytest.warns(UserWarning, match="explain less than 0.1% of the table, so they were"):
+    with pytest.warns(UserWarning, match="explain less than 0.1% of the table, so decisions use"):
         model.fit(*counts)
-    new, labels = rare_counts(1000, 2)
-    # Twenty standard errors above the 0.5 of label-free factors.
-    assert roc_auc_score(labels, model.decision_function(new)) > 0.7
-    assert model.posterior_.training == "bayes"
+    check_predictions(model)
+    assert model.posterior_.training == "label-free"
+    assert model.posterior_.classifiers.residual.share == 1.0
+
+
+def test_enough_samples_for_predictive_training_do_not_keep_it(tmp_path):
+    # Factors without loadings have no gradient.
+    counts = rare_counts(550, 1)
+    model = RankFactorClassifier(n_factors=5, random_state=0, checkpoint=tmp_path)
+    with pytest.warns(UserWarning, match="decisions use the features"):
+        once = model.fit(*counts).decision_function(counts[0])
+    check_predictions(model)
+    assert model.posterior_.training == "label-free"
+    with pytest.warns(UserWarning, match="decisions use the features"):
+        again = model.fit(*counts).decision_function(counts[0])
+    np.testing.assert_allclose(again, once, rtol=1e-3, atol=1e-3)
+    assert any("label-free" in path.name for path in tmp_path.iterdir())
 
 
 def test_a_training_that_was_asked_for_is_kept(counts):
-    model = RankFactorClassifier(n_factors=5, training="label-free", random_state=0)
-    assert model.fit(*counts).posterior_.training == "label-free"
+    model = RankFactorClassifier(n_factors=5, training="predictive", random_state=0)
+    assert model.fit(*counts).posterior_.training == "predictive"
 
 
-def test_a_joint_fit_resumes_from_its_checkpoint(counts, tmp_path):
-    model = RankFactorClassifier(n_factors=5, random_state=0, checkpoint=tmp_path)
+def test_without_a_second_part_the_fit_is_joint(counts, tmp_path):
+    model = RankFactorClassifier(n_factors=5, residual=False, random_state=0, checkpoint=tmp_path)
     with pytest.warns(UserWarning, match="jointly with the labels"):
         once = model.fit(*counts).decision_function(counts[0])
+    assert model.posterior_.training == "bayes"
     with pytest.warns(UserWarning, match="jointly with the labels"):
         again = model.fit(*counts).decision_function(counts[0])
     np.testing.assert_allclose(again, once, rtol=1e-3, atol=1e-3)

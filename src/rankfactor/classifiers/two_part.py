@@ -18,7 +18,8 @@ scores alone, whose horseshoe tells the factors that predict from the others. R 
 narrow table, the residual is noise. So the two parts' kernels have mean diagonals 1 - v and v; with
 features both are multiplied by the mean diagonal of the features' kernel. The residual's weight v
 in the prior is estimated from the labels as well (`rankfactor.classifiers.residual_weight`). The
-precision is fixed: choosing it by held-out labels was not better (docs/notes/decisions.md).
+precision is fixed: choosing it by held-out labels was not better. Where all factors are switched
+off the prior variance is smaller: such tables are mostly noise (docs/notes/decisions.md).
 
 With A (n, K + d) both parts of the labelled samples in units of the prior, f = A w + c and w ~ N(0,
 I). If n < K + d all computations are in the span of the samples: A A^T = U D U^T gives coordinates
@@ -54,7 +55,9 @@ from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats, Integers
 
 LEAST_RESIDUAL = 0.05  # of a feature's variance
+ALONE = 0.2  # prior variance of decisions without factors; otherwise it is 1
 LEAST_SPREAD = 0.1  # of the largest: scores that vary less belong to switched-off factors
+LEAST_KNOWN = 0.01  # of their posterior standard deviation: scores that vary less tell nothing
 TOL, STEPS = 5e-3, 200  # change of a decision, whose margin is 1, below which the fit stops
 BRIEF_STEPS = 15  # starting from decisions of almost the same labels
 MOST_DIRECTIONS = 1500  # of the span; larger spans are cut to their leading directions
@@ -68,6 +71,15 @@ def in_use(scores: Floats) -> NDArray[np.bool_]:
     """Which factors, by the spread of their mean scores (N, K), are not switched off."""
     spread = scores.std(axis=0)
     return np.asarray((spread >= LEAST_SPREAD * spread.max()) & (spread > 0))
+
+
+def informative(z: Normal) -> NDArray[np.bool_]:
+    """Which factors of scores (N, K) can take part in a decision.
+
+    Where all factors are switched off, their means are rounding errors beside their variances.
+    """
+    known = z.mean.var(axis=0) >= LEAST_KNOWN**2 * z.variance.mean(axis=0)
+    return np.asarray(in_use(z.mean) & known)
 
 
 @dataclass(frozen=True)
@@ -176,7 +188,7 @@ def linear_part(z: Normal, alone: Normal) -> FirstPart:
 
     ``alone`` are coefficients (R, K + 1) of classifiers of the scores alone.
     """
-    used, centre = in_use(z.mean), z.mean.mean(axis=0)
+    used, centre = informative(z), z.mean.mean(axis=0)
     sd = np.where(used, z.mean.std(axis=0), 1.0)
     unit = np.where(used, 1.0, 0.0) / sd
     size = np.where(used, alone.squares[:, :-1] * sd**2, 0.0)
@@ -249,7 +261,7 @@ class TwoPartFit:
         self.tiles = feature_tiles(observed)
         self.signed = signed
         self.centre = z.mean.mean(axis=0)
-        self.loadings = self._regress(in_use(z.mean))
+        self.loadings = self._regress(informative(z))
         squares = self.pool.map(lambda tile: (self._residual(tile) ** 2).sum(), self.tiles)
         least = LEAST_RESIDUAL * observed.shape[0]
         self.size = max(float(np.sum(squares)) / observed.shape[1], least)  # R
@@ -303,7 +315,7 @@ class TwoPartFit:
         given = signed[labelled] != 0
         samples, n = labelled[given], int(given.sum())
         columns = first.columns[samples] * first.spread[row]
-        scale = float((columns**2).sum()) / max(n, 1) or 1.0
+        scale = float((columns**2).sum()) / max(n, 1) or ALONE
         some = (
             np.arange(n) if n <= MOST_WEIGHED else np.linspace(0, n - 1, MOST_WEIGHED).astype(int)
         )

@@ -94,7 +94,7 @@ def fit_posterior(
             fitting.stages = stages
             if training != "label-free":  # the fit so far is label-free
                 result = fitting.ascend()
-        fitting, result = fitting.or_joint(result)
+        fitting, result = fitting.or_without_factors(result)
         draws = fitting.sample(result)
         ctrl_c.hold()
         # Scores and everything fitted to them are label-free: what a new sample would get.

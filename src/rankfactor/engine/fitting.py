@@ -146,34 +146,44 @@ class Fitting:
         )
         return result
 
-    def or_joint(self, result: Fit) -> tuple[Fitting, Fit]:
-        """Fit jointly with the labels where "auto" chose label-free factors and none is left.
+    def or_without_factors(self, result: Fit) -> tuple[Fitting, Fit]:
+        """Another fit where "auto" chose label-free factors and none is left.
 
-        Factors without loadings have no gradient, so predictive training cannot bring them back. A
-        joint fit keeps at least the direction that separates the classes.
+        Factors without loadings have no gradient, so predictive training cannot bring them back.
+        Decisions of two parts use the features themselves. Where these are not possible, a joint
+        fit keeps at least the direction that separates the classes.
         """
         if not self._falls_back(result):
             return self, result
+        advice = (
+            "In counts that are nearly all zero, model='ordinary-rank' and "
+            "likelihood='ordinal_probit' find factors that max-margin ranks miss."
+        )
+        other = "label-free" if self._may_use_features() else "bayes"
+        if other == "label-free":
+            instead = "decisions use the features instead (training='label-free')"
+        else:
+            instead = (
+                "they were fitted jointly with the labels (training='bayes'): samples are ranked, "
+                "but their probabilities may hardly differ"
+            )
         warnings.warn(
-            f"the factors explain less than {LEAST_SHARE:.1%} of the table, so they were fitted "
-            "jointly with the labels (training='bayes'). In counts that are nearly all zero, "
-            "model='ordinary-rank' and likelihood='ordinal_probit' find factors that "
-            "max-margin ranks miss.",
+            f"the factors explain less than {LEAST_SHARE:.1%} of the table, so {instead}. {advice}",
             UserWarning,
             stacklevel=5,
         )
-        joint = Fitting(
-            self.model,
-            self.coding,
-            self.observed,
-            self.labels,
-            self.settings,
-            "bayes",
-            self.pool,
-            self.ctrl_c,
-        )
-        joint.stages = None if self.stages is None else self.stages.part("joint")
-        return joint, joint.ascend()
+        if other == self.training:
+            return self, result
+        given = self.model, self.coding, self.observed, self.labels, self.settings
+        fitting = Fitting(*given, other, self.pool, self.ctrl_c)
+        name = "joint" if fitting.joint else other
+        fitting.stages = None if self.stages is None else self.stages.part(name)
+        return fitting, fitting.ascend()
+
+    def _may_use_features(self) -> bool:
+        """Whether decisions may have a second part, from the features."""
+        n = self.observed.shape[1]
+        return self.settings.has_residual(self.model, "label-free", n)
 
     def _falls_back(self, result: Fit) -> bool:
         """Whether label-free factors that "auto" chose have switched off."""

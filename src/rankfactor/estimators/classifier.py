@@ -92,8 +92,9 @@ class PlainClassifier(Deciding):
         scores separate the classes; ``elbo_`` is then the table's, without labels. "auto" is
         "bayes" for a table of at most 40 features, whose factors leave next to nothing out, and
         under Gibbs sampling; "predictive" from 500 samples on where the model has it; else
-        "label-free"; and "bayes" with a warning if label-free factors explain less than 0.1 % of
-        the table (docs/reference/defaults.md). ``posterior_.training`` says which it was.
+        "label-free". If label-free factors explain less than 0.1 % of the table, it is
+        "label-free", or "bayes" if decisions have no second part, with a warning
+        (docs/reference/defaults.md). ``posterior_.training`` says which it was.
     residual : "auto" or bool, default "auto"
         Whether decisions have a second part beside the factors: one weight per feature for its
         residual, so that classes that are not visible in the leading factors can still be

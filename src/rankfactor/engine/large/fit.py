@@ -147,6 +147,7 @@ def fit_large(
     reason = why_not_large(model, settings)
     if reason is not None:
         raise InputError(reason)
+    settings = replace(settings, residual=False)  # "auto" is False here
     with interruptible_once() as ctrl_c, workers(settings.n_threads) as pool:
         model = model.for_blocks(plan.blocks)
         coding = model.data.learn(table.values, table.few)
@@ -172,7 +173,7 @@ def fit_large(
         with warnings.catch_warnings():
             # The end of the fit to all samples decides.
             warnings.simplefilter("ignore", convergence_warning())
-            begin, result = begin.or_joint(begin.ascend())
+            begin, result = begin.or_without_factors(begin.ascend())
         signed = np.zeros((0, table.n_samples)) if labels is None else labels.signed
         shards = place(coding, model.n_factors, signed, withheld, pool)
         classifier = None
