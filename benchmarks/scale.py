@@ -3,6 +3,7 @@
     make bench-scale                                    # all rows but the sparse one
     make bench-scale SCALE='--rows 10k,100k'
     make bench-scale SCALE='--rows sparse --passes 2 --scratch /data/scratch'
+    make bench-scale SCALE='--rows sparse --likelihood ordinal_probit --training label-free'
 
 Counts are simulated: z_n ~ N(0, I_10), x_ni ~ Poisson(exp(b_i + a_i . z_n)) with loadings a_i ~
 N(0, 0.3^2 I) and b_i ~ N(1, 0.5^2), or b_i so that 5 % of the counts are above zero (sparse); the
@@ -12,10 +13,11 @@ rows to a scratch folder, as .npy of uint16 or as .h5ad in CSR, and removed afte
 Every fit is a process of its own, with K = 20, two threads and labels. It first fits a tiny table,
 which imports everything and loads compiled kernels. "peak MB" is the most memory that is resident
 during the fit above that just before it. Pages of scratch files count while they are mapped.
-"memory" fits the table from memory, without a limit; its peak is above the table. The AUC is that
-of 5,000 new samples. Stages: reading (the survey), start (the fit to the first samples), coding,
-scores (finding and settling them), passes, classifiers (with calibration), rest (standard form,
-effects). Tables of up to 32,768 samples are fitted whole, so they have the first two and the rest.
+"memory" fits the table from memory, without a limit; its peak is above the table. The AUC and the
+share of right classes are those of 5,000 new samples. Stages: reading (the survey), start (the fit
+to the first samples), coding, scores (finding and settling them), passes, classifiers (with
+calibration), rest (standard form, effects). Tables of up to 32,768 samples are fitted whole, so
+they have the first two and the rest.
 `--passes` fits jointly with that `max_iter`: the memory is that of a whole fit, since
 later passes do the same.
 """
@@ -192,18 +194,17 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
     small_fit()
     _, n_features, kind = order["shape"]
     labels = np.load(order["labels"])
-    limits = {"memory": order["memory"], "scratch": order["scratch"]}
+    arguments = {"memory": order["memory"], "scratch": order["scratch"]}
     table: Any = order["table"]
     if kind == "memory":
-        table, limits = np.load(table).astype(float), {}
+        table, arguments = np.load(table).astype(float), {}
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")  # forgets the most so far
     before, began = resident("VmRSS"), time.perf_counter()
     clock = Clock()
-    if order["passes"] is not None:
-        limits |= {"training": "bayes", "max_iter": order["passes"]}
+    arguments |= order["arguments"]
     model = RankFactorClassifier(
-        n_factors=20, n_threads=2, random_state=0, progress=clock, **limits
+        n_factors=20, n_threads=2, random_state=0, progress=clock, **arguments
     ).fit(table, labels)
     clock.stop()
     seconds, peak = time.perf_counter() - began, resident("VmHWM") - before
@@ -214,11 +215,12 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
         import pandas as pd
 
         new = pd.DataFrame(counts.astype(np.float32), columns=[f"g{i}" for i in range(n_features)])
-    area = roc_auc_score(answers == "control", model.predict_proba(new)[:, 1])
+    chance = model.predict_proba(new)
     return {
         "seconds": seconds,
         "peak": peak,
-        "auc": area,
+        "auc": roc_auc_score(answers == "control", chance[:, 1]),
+        "right": float((model.classes_[chance.argmax(axis=1)] == answers).mean()),
         "stages": clock.seconds,
         "passes": clock.passes,
         "convergence": str(model.convergence_),
@@ -226,7 +228,7 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def measured(
-    name: str, memory: str, scratch: str | None, passes: int | None = None
+    name: str, memory: str, scratch: str | None, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """Write a table, fit it in a process of its own, and remove it."""
     n, n_features, kind = ROWS[name]
@@ -239,7 +241,7 @@ def measured(
             "labels": str(Path(folder) / "labels.npy"),
             "memory": memory,
             "scratch": folder,
-            "passes": passes,
+            "arguments": arguments,
         }
         run = subprocess.run(
             [sys.executable, __file__, "--child", json.dumps(order)],
@@ -257,21 +259,31 @@ def main() -> None:
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--scratch", help="folder for tables and scratch files")
     parser.add_argument("--passes", type=int, help="max_iter of a joint fit")
+    parser.add_argument("--likelihood", help="that of the table, by default max-margin rank")
+    parser.add_argument("--training", help='by default "auto"')
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child is not None:
         print(json.dumps(child(json.loads(given.child))))
         return
+    arguments = {name: getattr(given, name) for name in ("likelihood", "training")}
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    if given.passes is not None:
+        arguments |= {"training": "bayes", "max_iter": given.passes}
     heads = ("row", "table", *(f"{one} s" for one in COLUMNS), "in all s", "passes")
-    heads = (*heads, "peak MB", "bytes an entry", "AUC")
+    heads = (*heads, "peak MB", "bytes an entry", "AUC", "right")
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     for name in given.rows.split(","):
-        found = measured(name, given.memory, given.scratch, given.passes)
+        found = measured(name, given.memory, given.scratch, arguments)
         n, n_features, _ = ROWS[name]
         cells = [name, f"{n:,} x {n_features:,}"]
         cells += [f"{found['stages'][one]:.1f}" for one in COLUMNS]
         cells += [f"{found['seconds']:.1f}", str(found["passes"]), f"{found['peak'] / 1e6:.0f}"]
-        cells += [f"{found['peak'] / (n * n_features):.2f}", f"{found['auc']:.3f}"]
+        cells += [
+            f"{found['peak'] / (n * n_features):.2f}",
+            f"{found['auc']:.3f}",
+            f"{found['right']:.3f}",
+        ]
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
