@@ -1,9 +1,9 @@
 """Seconds and memory of fits to tables of many samples.
 
-    make bench-scale                                    # all rows but the sparse one
+    make bench-scale                                    # all rows but the sparse ones
     make bench-scale SCALE='--rows 10k,100k'
     make bench-scale SCALE='--rows sparse --passes 2 --scratch /data/scratch'
-    make bench-scale SCALE='--rows sparse --likelihood ordinal_probit --training label-free'
+    make bench-scale SCALE='--rows sparse-40k --likelihood ordinal_probit'
 
 Counts are simulated: z_n ~ N(0, I_10), x_ni ~ Poisson(exp(b_i + a_i . z_n)) with loadings a_i ~
 N(0, 0.3^2 I) and b_i ~ N(1, 0.5^2), or b_i so that 5 % of the counts are above zero (sparse); the
@@ -43,6 +43,7 @@ ROWS = {
     "1M": (1_000_000, 500, "npy"),
     "memory": (100_000, 200, "memory"),
     "sparse": (100_000, 33_000, "h5ad"),
+    "sparse-40k": (40_000, 3_000, "h5ad"),
 }
 USUAL = ("10k", "100k", "1M", "memory")
 FACTORS, CHUNK, NEW = 10, 2000, 5000

@@ -50,7 +50,7 @@ from rankfactor.errors import AUTO, convergence_warning
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal, dual
-from rankfactor.likelihoods import Coding, Observed, ObservedArray
+from rankfactor.likelihoods import Coding, MarginRank, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
@@ -155,10 +155,12 @@ class Fitting:
         """
         if not self._falls_back(result):
             return self, result
-        advice = (
-            "In counts that are nearly all zero, model='ordinary-rank' and "
-            "likelihood='ordinal_probit' find factors that max-margin ranks miss."
-        )
+        advice = ""
+        if self.model.data.name == MarginRank.name:
+            advice = (
+                " In counts that are nearly all zero, model='ordinary-rank' and "
+                "likelihood='ordinal_probit' find factors that max-margin ranks miss."
+            )
         other = "label-free" if self._may_use_features() else "bayes"
         if other == "label-free":
             instead = "decisions use the features instead (training='label-free')"
@@ -168,7 +170,7 @@ class Fitting:
                 "but their probabilities may hardly differ"
             )
         warnings.warn(
-            f"the factors explain less than {LEAST_SHARE:.1%} of the table, so {instead}. {advice}",
+            f"the factors explain less than {LEAST_SHARE:.1%} of the table, so {instead}.{advice}",
             UserWarning,
             stacklevel=5,
         )
