@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from rankfactor import RankFactorClassifier, load_model, save_model
 from rankfactor.classifiers import TwoPartFit, linear_part, two_part
+from rankfactor.classifiers.in_use import informative
 from rankfactor.classifiers.residual_weight import residual_weight
 from rankfactor.errors import InputError
 from rankfactor.laws.normal import Normal
@@ -147,7 +148,7 @@ def test_turned_scores_and_flipped_classes_keep_decisions():
 def test_scores_that_are_rounding_errors_take_no_part():
     part, observed, z, signed = made()
     faint = Normal.isotropic(1e-13 * z.mean, 1.0)
-    assert not two_part.informative(faint).any()
+    assert not informative(faint).any()
     whole = shared(part, observed, faint, signed)
     found = whole.fit(first_part(faint), signed)
     assert not found.classifier.rows.mean[:, :-1].any()

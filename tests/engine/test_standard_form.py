@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from tests.simulate import simulate, with_holes
 
 from rankfactor import Gibbs, RankFactorAnalysis, RankFactorClassifier
-from rankfactor.classifiers import two_part
+from rankfactor.classifiers.in_use import LEAST_SPREAD
 from rankfactor.data import read_npz_dataset
 from rankfactor.engine.standard_form import in_standard_form, readable_order
 from rankfactor.kernels.packed import unpack
@@ -263,7 +263,7 @@ def test_a_factor_that_is_switched_off_keeps_its_unit():
     """Scores that hardly vary are not scaled to unit variance, and explain nothing."""
     model, X = fitted("bayes")
     observed = model.posterior_.coding.observe(X)
-    small = 0.5 * two_part.LEAST_SPREAD
+    small = 0.5 * LEAST_SPREAD
     faint = model.posterior_.transformed(np.diag([1.0, small, 1.0]))
     found = in_standard_form(faint, observed, Workers())
     assert_allclose(found.scores.mean.std(axis=0), [1.0, 1.0, small], rtol=1e-6)

@@ -43,6 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfactor.classifiers.base import Classifier
+from rankfactor.classifiers.in_use import informative
 from rankfactor.classifiers.kernel import Kernel
 from rankfactor.classifiers.linear import Linear
 from rankfactor.classifiers.residual_weight import residual_weight
@@ -56,8 +57,6 @@ from rankfactor.typing import Floats, Integers
 
 LEAST_RESIDUAL = 0.05  # of a feature's variance
 ALONE = 0.2  # prior variance of decisions without factors; otherwise it is 1
-LEAST_SPREAD = 0.1  # of the largest: scores that vary less belong to switched-off factors
-LEAST_KNOWN = 0.01  # of their posterior standard deviation: scores that vary less tell nothing
 TOL, STEPS = 5e-3, 200  # change of a decision, whose margin is 1, below which the fit stops
 BRIEF_STEPS = 15  # starting from decisions of almost the same labels
 MOST_DIRECTIONS = 1500  # of the span; larger spans are cut to their leading directions
@@ -65,21 +64,6 @@ EVEN = 0.25  # part of the prior of the scores' coefficients that all factors sh
 MOST_WEIGHED = 500  # labelled samples that estimate the residual's weight
 _TILE_ENTRIES = 2**18
 _SUBSPACE_STEPS = 3
-
-
-def in_use(scores: Floats) -> NDArray[np.bool_]:
-    """Which factors, by the spread of their mean scores (N, K), are not switched off."""
-    spread = scores.std(axis=0)
-    return np.asarray((spread >= LEAST_SPREAD * spread.max()) & (spread > 0))
-
-
-def informative(z: Normal) -> NDArray[np.bool_]:
-    """Which factors of scores (N, K) can take part in a decision.
-
-    Where all factors are switched off, their means are rounding errors beside their variances.
-    """
-    known = z.mean.var(axis=0) >= LEAST_KNOWN**2 * z.variance.mean(axis=0)
-    return np.asarray(in_use(z.mean) & known)
 
 
 @dataclass(frozen=True)

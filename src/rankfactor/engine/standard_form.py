@@ -23,7 +23,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfactor.classifiers.two_part import in_use
+from rankfactor.classifiers.in_use import in_use
 from rankfactor.kernels.codes import is_known
 from rankfactor.laws.normal import Normal
 from rankfactor.likelihoods import Observed
