@@ -229,7 +229,7 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def measured(
-    name: str, memory: str, scratch: str | None, arguments: dict[str, Any]
+    name: str, memory: str, scratch: str | None, arguments: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Write a table, fit it in a process of its own, and remove it."""
     n, n_features, kind = ROWS[name]
@@ -242,7 +242,7 @@ def measured(
             "labels": str(Path(folder) / "labels.npy"),
             "memory": memory,
             "scratch": folder,
-            "arguments": arguments,
+            "arguments": arguments or {},
         }
         run = subprocess.run(
             [sys.executable, __file__, "--child", json.dumps(order)],

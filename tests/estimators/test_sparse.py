@@ -122,13 +122,14 @@ def test_an_infinite_entry_is_named():
         small().fit(matrix, y).predict(matrix[:, :5])
 
 
-@pytest.mark.filterwarnings("ignore:the factors explain less")  # noise has no factors
 @pytest.mark.slow
 def test_no_array_of_floats_of_the_size_of_the_table():
     n, d = 3000, 2000
     X = sparse.random_array((n, d), density=0.02, rng=np.random.default_rng(0), format="csr")
     y = np.arange(n) % 2
-    model = RankFactorClassifier(n_factors=3, max_iter=2, random_state=0, n_threads=1)
+    model = RankFactorClassifier(
+        n_factors=3, max_iter=2, training="bayes", random_state=0, n_threads=1
+    )
     model.fit(X, y).transform(X)  # compiles
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]

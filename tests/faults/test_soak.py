@@ -114,8 +114,8 @@ def test_threads_of_one_process_fit_side_by_side() -> None:
         np.testing.assert_array_equal(found[seed], fitted(seed))
 
 
-def test_an_interrupt_in_an_event_loop_keeps_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the kernel of a notebook, which runs cells in the event loop of its main thread."""
+def check_interrupt_in_an_event_loop() -> None:
+    """Interrupt a fit within a coroutine, and fit again in the same loop."""
     record, calls = vb.record, 0
 
     def interrupted(fit: Any, elbo: float) -> None:
@@ -131,7 +131,7 @@ def test_an_interrupt_in_an_event_loop_keeps_the_fit(monkeypatch: pytest.MonkeyP
             found = fitted(0)
         return found, [str(one.message) for one in heard]
 
-    monkeypatch.setattr(vb, "record", interrupted)
+    vb.record = interrupted
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     loop = asyncio.new_event_loop()
     try:
@@ -142,8 +142,24 @@ def test_an_interrupt_in_an_event_loop_keeps_the_fit(monkeypatch: pytest.MonkeyP
         assert not any(text.startswith("interrupted") for text in said)
     finally:
         loop.close()
-    monkeypatch.undo()
     np.testing.assert_array_equal(whole, fitted(0))
+
+
+def test_an_interrupt_in_an_event_loop_keeps_the_fit() -> None:
+    """As in the kernel of a notebook, which runs cells in the event loop of its main thread.
+
+    It has a process of its own: the loop of another test may be running here.
+    """
+    code = f"from {__name__} import check_interrupt_in_an_event_loop as check; check()"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=ENVIRONMENT,
+        cwd=SOURCE.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
 
 
 CELL = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,21 @@ def test_a_part_that_cannot_be_removed_does_not_hide_the_result(
     assert (tmp_path / "one").read_text() == "new"
     with pytest.raises(InputError, match="No space left on device"):
         write_then_fail(tmp_path / "one")
+
+
+def test_a_folder_that_a_thread_of_a_library_still_writes_is_removed(tmp_path: Path) -> None:
+    threads = []
+
+    def write() -> None:
+        with written_folder(tmp_path / "group.zarr") as part:
+            threads.append(threading.Timer(0.05, part.mkdir))
+            threads[0].start()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    threads[0].join()
+    assert not list(tmp_path.iterdir())
 
 
 def write_folder(path: Path, text: str) -> None:

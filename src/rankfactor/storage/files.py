@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rankfactor.errors import InputError, listed
 
-_TRIES = 10
+_TRIES, _LOOKS = 10, 3
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
@@ -145,6 +145,7 @@ def written_folder(path: Path) -> Iterator[Path]:
     target, mark = _target(path), secrets.token_hex(4)
     ends = (target.suffix, ".old")
     part, old = (target.with_name(f".{target.stem[:40]}.{mark}{end}") for end in ends)
+    looks = _LOOKS
     try:
         yield part
         for parent, _, names in os.walk(part):
@@ -157,13 +158,14 @@ def written_folder(path: Path) -> Iterator[Path]:
             os.replace(target, old)
             os.replace(part, target)
         _flush_names(target.parent)
+        looks = 1
     except OSError as error:
         raise _not_written(path, error) from error
     finally:
         with suppress(OSError):
             if old.exists() and not target.exists():
                 os.replace(old, target)
-        _remove(part)
+        _remove(part, looks)
         _remove(old)
 
 
@@ -206,11 +208,11 @@ def _target(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder, again if need be: after Ctrl-C, threads of a library may write there yet."""
-    for _ in range(_TRIES):
+def _remove(folder: Path, looks: int = 1) -> None:
+    """Remove a folder; after Ctrl-C threads of a library may write there yet, so look again."""
+    for number in range(_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
+        if number + 1 >= looks and not folder.exists():
             return
         time.sleep(0.1)
 
