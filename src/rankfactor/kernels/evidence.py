@@ -8,7 +8,7 @@ import math
 
 from numba import njit
 
-from rankfactor.kernels.ordinal import excess, log_upper
+from rankfactor.kernels.tails import excess, upper_tail
 
 PROBIT, HINGE = 0, 1
 _ROOT_2PI = math.sqrt(2 * math.pi)
@@ -21,7 +21,7 @@ _LOWEST, _LEAST = -6.0, 1e-250
 def log_lower(x):  # type: ignore[no-untyped-def]
     """Log of Phi(x)."""
     if x < 0.0:
-        return log_upper(-x, excess(-x))
+        return upper_tail(-x)[1]
     return math.log1p(-0.5 * math.erfc(x * _ROOT_HALF))
 
 

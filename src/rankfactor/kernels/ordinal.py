@@ -10,8 +10,9 @@ D = u - l, g = l D + D^2 / 2, phi(u) = phi(l) exp(-g), and R(x) = (1 - Phi(x)) /
                    E[t] = (phi(l) - phi(u)) / mass,
                    E[t^2] = 1 + (l phi(l) - u phi(u)) / mass
 
-R(x) = 1 / (x + c(x)); far in the tail c comes from the continued fraction
-c = 1/(x + 2/(x + 3/(x + ...))), so E[t - l] = c keeps its digits where 1/R - l would cancel.
+R(x) = 1 / (x + c(x)), where c(l) = E[t - l] of a half-line is `rankfactor.kernels.tails`. Most
+entries of a table of counts are at one end of their feature's levels: tails are computed for a
+whole row at once, by vector instructions, then intervals for those entries that have one.
 
 The Gibbs sampler draws t in place of its expectation: one branch, decided when the kernel is
 compiled, by whether there is a ``key``. Its draw of the cut points is in
@@ -24,38 +25,19 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.codes import MISSING
+from rankfactor.kernels.lanes import wide_vectors
+from rankfactor.kernels.logs import STRICT
 from rankfactor.kernels.rng import derive
 from rankfactor.kernels.samplers import truncated_normal
+from rankfactor.kernels.tails import excess, upper_tail
 
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
-_ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS  # on (0, 1)
-_FAR = 6.0  # beyond it the continued fraction is exact to rounding
-_TERMS = 40
 _NARROW, _FLAT = 2.0, 10.0  # quadrature is exact to rounding up to this D and this l D
 _STEPS = 50
 _SMALL = 1e-18  # squared Newton decrement at which a row's cut points have converged
-
-
-@njit(cache=True, nogil=True)
-def excess(x):  # type: ignore[no-untyped-def]
-    """E[t - x] of a standard normal t kept above x: the c of ``R(x) = 1 / (x + c)``."""
-    if x > _FAR:
-        tail = x
-        for k in range(_TERMS, 1, -1):
-            tail = x + k / tail
-        return 1.0 / tail
-    return math.exp(-0.5 * x * x) / (_ROOT_HALF_PI * math.erfc(x * _ROOT_HALF)) - x
-
-
-@njit(cache=True, nogil=True)
-def log_upper(x, c):  # type: ignore[no-untyped-def]
-    """Log of 1 - Phi(x), given ``c = excess(x)``."""
-    if x > _FAR:
-        return -0.5 * x * x - _LOG_ROOT_2PI - math.log(x + c)
-    return math.log(0.5 * math.erfc(x * _ROOT_HALF))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -115,33 +97,77 @@ def ordinal_scaled(codes, w, h, n_cuts, factor, some):  # type: ignore[no-untype
             if code == MISSING:
                 continue
             if code == 0:
-                x = m - alpha * h[i, 0]
-                out[place] += log_upper(x, excess(x))
+                out[place] += upper_tail(m - alpha * h[i, 0])[1]
             elif code == n_cuts[i]:
-                x = alpha * h[i, code - 1] - m
-                out[place] += log_upper(x, excess(x))
+                out[place] += upper_tail(alpha * h[i, code - 1] - m)[1]
             else:
                 out[place] += interval(alpha * h[i, code - 1] - m, alpha * h[i, code] - m)[0]
     return out
 
 
+@njit(**STRICT)
+def _tails(codes, w, low, high, x, c, log_mass):  # type: ignore[no-untyped-def]
+    """Tails of the entries (n,) of a row as if all were below ``low`` (code 0) or above ``high``.
+
+    Fills x, the distance of the end from w, c = E[t - x] and, unless it is None, ``log_mass``.
+    """
+    wide_vectors()
+    for m in range(len(w)):
+        x[m] = w[m] - low if codes[m] == 0 else high - w[m]
+        if log_mass is None:
+            c[m] = excess(x[m])
+        else:
+            c[m], log_mass[m] = upper_tail(x[m])
+
+
 @njit(cache=True, nogil=True)
-def ordinal_sites(codes, w, h, n_cuts, z=None, key=None, row=0, sample=0):  # type: ignore[no-untyped-def]
-    """Sites of a tile and, with scores z (n, K), the sums over samples for rows and cut points.
+def ordinal_sites(codes, w, h, n_cuts, key=None, row=0, sample=0):  # type: ignore[no-untyped-def]
+    """The sites' rho = w* of a tile, shape (t, n), zero where missing; tau is 1 elsewhere.
 
     A tile is ``codes`` and ``w`` (t, n) with increasing cut points h (t, J), of which the first
     ``n_cuts`` (t,) of a row count. With a ``key`` w* is drawn; ``row`` and ``sample`` are then the
     numbers of the tile's first feature and sample.
+    """
+    t, n = w.shape
+    rho, x, c = np.zeros((t, n)), np.empty(n), np.empty(n)
+    for i in range(t):
+        last = n_cuts[i]
+        low, high = h[i, 0], h[i, last - 1]
+        _tails(codes[i], w[i], low, high, x, c, None)
+        for m in range(n):
+            code = codes[i, m]
+            if code == MISSING:
+                continue
+            if key is not None:
+                chance = derive(derive(key, row + i), sample + m)
+            if code == 0 or code == last:
+                if key is not None:
+                    c[m] = truncated_normal(-x[m], 0.0, np.inf, chance)
+                rho[i, m] = low - c[m] if code == 0 else high + c[m]
+            else:
+                j = code - 1
+                start, end = h[i, j] - w[i, m], h[i, j + 1] - w[i, m]
+                if key is None:
+                    v = interval(start, end)[1]
+                else:
+                    v = truncated_normal(-start, 0.0, end - start, chance) / (end - start)
+                rho[i, m] = h[i, j] + (h[i, j + 1] - h[i, j]) * v
+    return rho
 
-    ``w*_n = o_n + sum_j r_nj h_j`` (at most two r are not zero; `OrdinalProbit`). Where o and r are
-    drawn, each stands for its own expectation.
+
+@njit(cache=True, nogil=True)
+def ordinal_statistics(codes, w, h, n_cuts, z, key=None, row=0, sample=0):  # type: ignore[no-untyped-def]
+    """Sums over the samples of a tile, with scores z (n, K), for rows and cut points.
+
+    Arguments are those of `ordinal_sites`. ``w*_n = o_n + sum_j r_nj h_j`` (at most two r are not
+    zero; `OrdinalProbit`). Where o and r are drawn, each stands for its own expectation.
 
     Returns
     -------
-    tau, rho : array, shape (t, n)
-        rho = w*. Without scores what follows is empty.
-    cross, shift : array, shape (t, J, K) and (t, K)
-        sum_n of E[r_nj] z_n and of E[o_n] z_n.
+    offset : array, shape (t, n)
+        E[o].
+    cross : array, shape (t, J, K)
+        sum_n E[r_nj] z_n.
     diagonal, beside, pull, within : array, shape (t, J)
         sum_n of E[r_nj^2], E[r_nj r_n,j+1] and E[r_nj o_n], and the number of samples between cut
         points j and j + 1.
@@ -149,59 +175,61 @@ def ordinal_sites(codes, w, h, n_cuts, z=None, key=None, row=0, sample=0):  # ty
         sum_n of w^2 and of log(Phi(h_c - w) - Phi(h_{c-1} - w)).
     """
     t, n = w.shape
-    tau, rho = np.zeros((t, n)), np.zeros((t, n))
-    rows, order = (0, 0) if z is None else (t, z.shape[1])
-    width = h.shape[1]
-    cross, shift = np.zeros((rows, width, order)), np.zeros((rows, order))
-    diagonal, beside = np.zeros((rows, width)), np.zeros((rows, width))
-    pull, within = np.zeros((rows, width)), np.zeros((rows, width))
-    squares, bound = np.zeros(rows), np.zeros(rows)
+    width, order = h.shape[1], z.shape[1]
+    offset, cross = np.zeros((t, n)), np.zeros((t, width, order))
+    diagonal, beside = np.zeros((t, width)), np.zeros((t, width))
+    pull, within = np.zeros((t, width)), np.zeros((t, width))
+    squares, bound = np.zeros(t), np.zeros(t)
+    x, c, log_mass = np.empty(n), np.empty(n), np.empty(n)
+    everyone = np.zeros(order)
+    for m in range(n):
+        everyone += z[m]
     for i in range(t):
         last = n_cuts[i]
+        _tails(codes[i], w[i], h[i, 0], h[i, last - 1], x, c, log_mass)
+        # The r of a present sample sum to one: those of the first cut are what the others leave.
+        cross[i, 0] = everyone
         for m in range(n):
             code = codes[i, m]
             if code == MISSING:
+                for k in range(order):
+                    cross[i, 0, k] -= z[m, k]
                 continue
-            tau[i, m] = 1.0
-            if z is not None:
-                squares[i] += w[i, m] ** 2
+            squares[i] += w[i, m] * w[i, m]
+            if key is not None:
+                chance = derive(derive(key, row + i), sample + m)
             if code == 0 or code == last:
-                j = 0 if code == 0 else last - 1
-                side = -1.0 if code == 0 else 1.0
-                x = side * (h[i, j] - w[i, m])
-                c = excess(x) if key is None or z is not None else 0.0
-                if z is not None:
-                    bound[i] += log_upper(x, c)
                 if key is not None:
-                    c = truncated_normal(-x, 0.0, np.inf, derive(derive(key, row + i), sample + m))
-                rho[i, m] = h[i, j] + side * c
-                if z is not None:
-                    diagonal[i, j] += 1.0
-                    pull[i, j] += side * c
+                    c[m] = truncated_normal(-x[m], 0.0, np.inf, chance)
+                j, o = (0, -c[m]) if code == 0 else (last - 1, c[m])
+                offset[i, m] = o
+                bound[i] += log_mass[m]
+                diagonal[i, j] += 1.0
+                pull[i, j] += o
+                if j > 0:
                     for k in range(order):
                         cross[i, j, k] += z[m, k]
-                        shift[i, k] += side * c * z[m, k]
+                        cross[i, 0, k] -= z[m, k]
             else:
                 j = code - 1
-                low, high = h[i, j] - w[i, m], h[i, j + 1] - w[i, m]
-                log_mass, v, v_sq = 0.0, 0.0, 0.0
-                if key is None or z is not None:
-                    log_mass, v, v_sq = interval(low, high)
+                start, end = h[i, j] - w[i, m], h[i, j + 1] - w[i, m]
+                log_between, v, v_sq = interval(start, end)
                 if key is not None:
-                    chance = derive(derive(key, row + i), sample + m)
-                    v = truncated_normal(-low, 0.0, high - low, chance) / (high - low)
+                    v = truncated_normal(-start, 0.0, end - start, chance) / (end - start)
                     v_sq = v * v
-                rho[i, m] = h[i, j] + (h[i, j + 1] - h[i, j]) * v
-                if z is not None:
-                    bound[i] += log_mass
-                    within[i, j] += 1.0
-                    diagonal[i, j] += 1.0 - 2.0 * v + v_sq
-                    diagonal[i, j + 1] += v_sq
-                    beside[i, j] += v - v_sq
+                bound[i] += log_between
+                within[i, j] += 1.0
+                diagonal[i, j] += 1.0 - 2.0 * v + v_sq
+                diagonal[i, j + 1] += v_sq
+                beside[i, j] += v - v_sq
+                for k in range(order):
+                    cross[i, j + 1, k] += v * z[m, k]
+                    cross[i, 0, k] -= v * z[m, k]
+                if j > 0:
                     for k in range(order):
                         cross[i, j, k] += (1.0 - v) * z[m, k]
-                        cross[i, j + 1, k] += v * z[m, k]
-    return tau, rho, cross, shift, diagonal, beside, pull, within, squares, bound
+                        cross[i, 0, k] -= (1.0 - v) * z[m, k]
+    return offset, cross, diagonal, beside, pull, within, squares, bound
 
 
 @njit(cache=True, nogil=True)

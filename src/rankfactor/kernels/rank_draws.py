@@ -31,9 +31,10 @@ import numpy as np
 from numba import njit
 
 from rankfactor.kernels.codes import MISSING
-from rankfactor.kernels.ordinal import excess, interval
+from rankfactor.kernels.ordinal import interval
 from rankfactor.kernels.rng import derive, normal, uniform
 from rankfactor.kernels.samplers import truncated_normal
+from rankfactor.kernels.tails import excess
 
 _WHOLE = 1 << 62  # number, within a row, of the moves of all its values
 

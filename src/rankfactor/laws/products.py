@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfactor.kernels.packed import (
     add_outer,
@@ -55,8 +56,10 @@ class Rows:
 
     def sum_second(self, weight: Reals) -> Reals:
         """``sum_i weight_in E[a_i a_i^T]``, packed, shape (n, P), of weights (d, n)."""
-        size = packed_size(self.mean.shape[1])
-        return np.asarray((self.pairs[:, :size].T @ weight).T)
+        second, n = self.pairs[:, : packed_size(self.mean.shape[1])], weight.shape[1]
+        if n > 1 and weight.strides[1] == 0:  # every sample has the same weights
+            return np.broadcast_to(weight[:, 0] @ second, (n, second.shape[1]))
+        return np.asarray((second.T @ weight).T)
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,13 @@ class BareColumns:
 
 
 AnyColumns = Columns | BareColumns
+
+
+def sum_over(columns: AnyColumns, seen: NDArray[np.bool_]) -> Reals:
+    """Sum of E[z_n z_n^T], packed, over the samples that each row has, of ``seen`` (rows, N)."""
+    if seen.all():
+        return np.tile(columns.second.sum(axis=0), (len(seen), 1))
+    return np.asarray(seen.astype(columns.second.dtype) @ columns.second)
 
 
 def multiply(rows: Rows, columns: AnyColumns, variance: bool) -> tuple[Any, Any]:

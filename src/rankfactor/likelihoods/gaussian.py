@@ -21,7 +21,7 @@ from rankfactor.kernels.residuals import draw_noise
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.gamma import Gamma
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import AnyColumns
+from rankfactor.laws.products import AnyColumns, sum_over
 from rankfactor.likelihoods.base import Augmented, DataLikelihood, Sites, Slopes, Statistics, Tile
 from rankfactor.likelihoods.observed import Coding, Mapped, Observed
 from rankfactor.likelihoods.row_arrays import RowArrays
@@ -209,7 +209,7 @@ class Gaussian(StandardisedLikelihood):
         """Sites of a tile, each array of shape (rows, samples)."""
         t, x = tile.params.precision[:, None], tile.observed
         if _complete(x):
-            return Sites(t * np.ones(x.shape[1]), t * x)
+            return Sites(np.broadcast_to(t, x.shape), t * x)
         return Sites(t * ~np.isnan(x), t * np.nan_to_num(x, nan=0.0))
 
     @property
@@ -234,19 +234,14 @@ class Gaussian(StandardisedLikelihood):
     def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples for unit precision; `system` multiplies by the precision."""
         x = tile.observed
-        if _complete(x):
-            return {
-                "second": np.tile(columns.second.sum(axis=0), (len(x), 1)),
-                "shift": x @ columns.mean,
-                "count": np.full(len(x), float(x.shape[1])),
-                "squares": np.einsum("in,in->i", x, x),
-            }
-        seen, x = (~np.isnan(x)).astype(np.float64), np.nan_to_num(x, nan=0.0)
+        seen = ~np.isnan(x)
+        if not seen.all():
+            x = np.nan_to_num(x, nan=0.0)
         return {
-            "second": seen @ columns.second,
+            "second": sum_over(columns, seen),
             "shift": x @ columns.mean,
-            "count": seen.sum(axis=1),
-            "squares": (x**2).sum(axis=1),
+            "count": seen.sum(axis=1, dtype=np.float64),
+            "squares": np.einsum("in,in->i", x, x),
         }
 
     def residuals(self, statistics: Statistics, rows: Normal) -> Floats:

@@ -43,11 +43,16 @@ from scipy.special import gammaln, ndtri
 
 from rankfactor.errors import check_positive
 from rankfactor.kernels.codes import MISSING, level_counts
-from rankfactor.kernels.ordinal import ordinal_scaled, ordinal_sites, raise_cut_points
+from rankfactor.kernels.ordinal import (
+    ordinal_scaled,
+    ordinal_sites,
+    ordinal_statistics,
+    raise_cut_points,
+)
 from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import AnyColumns
+from rankfactor.laws.products import AnyColumns, sum_over
 from rankfactor.likelihoods.base import AsLabels, Location, Params, Sites, Statistics, Tile
 from rankfactor.likelihoods.coding import (
     CutLikelihood,
@@ -90,7 +95,9 @@ class LatentNormal(CutLikelihood[Params]):
     def sites(self, tile: Tile) -> Sites:
         """Sites of a tile of codes, each array of shape (rows, samples)."""
         given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts
-        return Sites(*ordinal_sites(*given, None, *tile.place)[:2])
+        rho, missing = ordinal_sites(*given, *tile.place), tile.observed == MISSING
+        tau = ~missing * 1.0 if missing.any() else np.broadcast_to(1.0, rho.shape)
+        return Sites(tau, rho)
 
     def bound(self, statistics: Statistics, rows: Normal, params: Any) -> float:
         """Sum of the statistic ``bound`` minus half the variance of w, over observed entries."""
@@ -132,10 +139,13 @@ class OrdinalProbit(LatentNormal[Thresholds]):
     def statistics(self, tile: Tile, columns: AnyColumns) -> Statistics:
         """Sums over samples, from which rows and cut points are updated in turn."""
         given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts, columns.mean
-        names = ("cross", "shift", "diagonal", "beside", "pull", "within", "squares", "bound")
-        sums = dict(zip(names, ordinal_sites(*given, *tile.place)[2:], strict=True))
-        seen = (tile.observed != MISSING).astype(np.float64)
-        return {"second": seen @ columns.second, **sums}
+        offset, *found = ordinal_statistics(*given, *tile.place)
+        names = ("cross", "diagonal", "beside", "pull", "within", "squares", "bound")
+        return {
+            "second": sum_over(columns, tile.observed != MISSING),
+            "shift": offset @ columns.mean,
+            **dict(zip(names, found, strict=True)),
+        }
 
     def update(self, statistics: Statistics, rows: Normal, params: Thresholds) -> Thresholds:
         """Cut points given the rows."""
