@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.metrics import roc_auc_score
 
-from rankfactor import RankFactorClassifier
+from rankfactor import RankFactorClassifier, load_model, save_model
 from rankfactor.engine.large import fit, placement
 from rankfactor.estimators import large
+from rankfactor.likelihoods import OrdinalProbit
 
 
-def rare_counts(n, seed):
+def rare_counts(n, seed, n_features=300):
     """Counts, about 6 % of them above zero, and labels that depend on their ten factors."""
     shared = np.random.default_rng(7)
-    loadings, weights = 0.3 * shared.standard_normal((300, 10)), shared.standard_normal(10)
+    loadings, weights = 0.3 * shared.standard_normal((n_features, 10)), shared.standard_normal(10)
     rng = np.random.default_rng(seed)
     z = rng.standard_normal((n, 10))
     noise = 0.5 * np.linalg.norm(weights) * rng.standard_normal(n)
@@ -26,9 +28,9 @@ def counts():
     return rare_counts(400, 1)
 
 
-def check_predictions(model):
+def check_predictions(model, n_features=300):
     """Ten standard errors above chance, by rank and by class."""
-    new, labels = rare_counts(1000, 2)
+    new, labels = rare_counts(1000, 2, n_features)
     assert roc_auc_score(labels, model.predict_proba(new)[:, 1]) > 0.7
     assert (model.predict(new) == labels).mean() > 0.65
 
@@ -61,27 +63,56 @@ def test_a_training_that_was_asked_for_is_kept(counts):
     assert model.fit(*counts).posterior_.training == "predictive"
 
 
-def test_without_a_second_part_the_fit_is_joint(counts, tmp_path):
-    model = RankFactorClassifier(n_factors=5, residual=False, random_state=0, checkpoint=tmp_path)
-    with pytest.warns(UserWarning, match="jointly with the labels"):
+def resumed(model, folder, counts, expected, tol=1e-3):
+    """Fit twice with checkpoints in a folder, the second time from them; names of the files."""
+    model.set_params(checkpoint=folder)
+    with pytest.warns(UserWarning, match=expected):
         once = model.fit(*counts).decision_function(counts[0])
-    assert model.posterior_.training == "bayes"
-    with pytest.warns(UserWarning, match="jointly with the labels"):
+    with pytest.warns(UserWarning, match=expected):
         again = model.fit(*counts).decision_function(counts[0])
-    np.testing.assert_allclose(again, once, rtol=1e-3, atol=1e-3)
-    names = [path.name for path in tmp_path.iterdir()]
+    np.testing.assert_allclose(again, once, rtol=tol, atol=tol)
+    return [path.name for path in folder.iterdir()]
+
+
+def test_without_a_second_part_the_fit_is_joint(counts, tmp_path):
+    model = RankFactorClassifier(n_factors=5, residual=False, random_state=0)
+    names = resumed(model, tmp_path, counts, "jointly with the labels")
+    assert model.posterior_.training == "bayes"
     assert any("joint" in name for name in names), names
 
 
-def test_tables_of_many_samples_fall_back_as_well(monkeypatch):
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Tables of more than 300 samples are fitted by shards."""
     monkeypatch.setattr(placement, "SHARD", 128)
     monkeypatch.setattr(large, "LARGE", 300)
     for module in (large, fit):
-        monkeypatch.setattr(module, "CORE", 400)
+        monkeypatch.setattr(module, "CORE", 600)
     monkeypatch.setattr(fit, "WITHHELD", 100)
-    model = RankFactorClassifier(n_factors=5, random_state=0)
+
+
+def test_tables_of_many_samples_are_fitted_by_ordinal_probit(few_are_many, tmp_path):
+    model = RankFactorClassifier(n_factors=10, random_state=0)
+    counts = rare_counts(1000, 1, 1000)
+    # A resumed fit encodes the samples again, to within the tolerance of their scores.
+    names = resumed(model, tmp_path, counts, "ordinal probit was fitted instead", tol=0.01)
+    assert "stage-ordinal_probit-passes.zip" in names
+    check_predictions(model, 1000)
+    assert model.posterior_.training == "label-free"
+    assert model.posterior_.model.data == OrdinalProbit()
+    save_model(model, tmp_path / "model.rankfactor")
+    again = load_model(tmp_path / "model.rankfactor")
+    assert_array_equal(again.predict_proba(counts[0]), model.predict_proba(counts[0]))
+
+
+@pytest.mark.parametrize("likelihood", [None, "margin_rank"])
+def test_they_are_fitted_jointly_if_that_finds_none_or_may_not_be(few_are_many, likelihood):
+    # Ordinal probit needs more than 300 features of this kind.
+    model = RankFactorClassifier(n_factors=10, likelihood=likelihood, random_state=0)
+    n_features = 300 if likelihood is None else 600
     with pytest.warns(UserWarning, match="jointly with the labels"):
-        model.fit(*rare_counts(1000, 1))
-    new, labels = rare_counts(1000, 2)
+        model.fit(*rare_counts(1000, 1, n_features))
+    new, labels = rare_counts(1000, 2, n_features)
     assert roc_auc_score(labels, model.decision_function(new)) > 0.7
     assert model.posterior_.training == "bayes"
+    assert model.posterior_.model.data.name == "margin_rank"

@@ -57,6 +57,9 @@ class FitSettings:
         Called with iteration, ELBO and its relative change.
     checkpoint : path or None
         Folder for checkpoints of variational Bayes and predictive training.
+    may_change_likelihood : bool
+        Whether nobody asked for the data likelihood, so that a fit by shards may take another where
+        it finds no factors.
     """
 
     ascent: Settings
@@ -69,6 +72,7 @@ class FitSettings:
     n_threads: int | None = None
     progress: Progress | None = None
     checkpoint: str | os.PathLike[str] | None = None
+    may_change_likelihood: bool = False
 
     def trains(self, model: Model, n_samples: int, n_features: int) -> str:
         """The training for a table of this size: "auto" resolved, or as given."""

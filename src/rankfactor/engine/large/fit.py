@@ -173,7 +173,9 @@ def fit_large(
         with warnings.catch_warnings():
             # The end of the fit to all samples decides.
             warnings.simplefilter("ignore", convergence_warning())
-            begin, result = begin.or_without_factors(begin.ascend())
+            may_change = settings.may_change_likelihood
+            begin, result = begin.or_without_factors(begin.ascend(), may_change)
+        model = begin.model
         signed = np.zeros((0, table.n_samples)) if labels is None else labels.signed
         shards = place(coding, model.n_factors, signed, withheld, pool)
         classifier = None
