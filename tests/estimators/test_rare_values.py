@@ -94,25 +94,35 @@ def few_are_many(monkeypatch):
 def test_tables_of_many_samples_are_fitted_by_ordinal_probit(few_are_many, tmp_path):
     model = RankFactorClassifier(n_factors=10, random_state=0)
     counts = rare_counts(1000, 1, 1000)
+    expected = "9[3-5]% of the samples have the same value, so ordinal probit is used"
     # A resumed fit encodes the samples again, to within the tolerance of their scores.
-    names = resumed(model, tmp_path, counts, "ordinal probit was fitted instead", tol=0.01)
-    assert "stage-ordinal_probit-passes.zip" in names
+    names = resumed(model, tmp_path, counts, expected, tol=0.01)
+    assert "stage-passes.zip" in names
     check_predictions(model, 1000)
-    assert model.posterior_.training == "label-free"
+    assert model.posterior_.training == "predictive"
     assert model.posterior_.model.data == OrdinalProbit()
     save_model(model, tmp_path / "model.rankfactor")
     again = load_model(tmp_path / "model.rankfactor")
     assert_array_equal(again.predict_proba(counts[0]), model.predict_proba(counts[0]))
 
 
-@pytest.mark.parametrize("likelihood", [None, "margin_rank"])
-def test_they_are_fitted_jointly_if_that_finds_none_or_may_not_be(few_are_many, likelihood):
-    # Ordinal probit needs more than 300 features of this kind.
-    model = RankFactorClassifier(n_factors=10, likelihood=likelihood, random_state=0)
-    n_features = 300 if likelihood is None else 600
-    with pytest.warns(UserWarning, match="jointly with the labels"):
-        model.fit(*rare_counts(1000, 1, n_features))
-    new, labels = rare_counts(1000, 2, n_features)
+def test_they_are_fitted_jointly_if_ordinal_probit_finds_no_factors(few_are_many):
+    model = RankFactorClassifier(n_factors=10, random_state=0)
+    with pytest.warns(UserWarning, match="ordinal probit|jointly with the labels") as said:
+        model.fit(*rare_counts(1000, 1))
+    _, second = (str(one.message) for one in said)
+    assert "jointly with the labels" in second
+    assert "hardly differ" not in second  # that is so for max-margin ranks
+    check_predictions(model)
+    assert model.posterior_.training == "bayes"
+    assert model.posterior_.model.data == OrdinalProbit()
+
+
+def test_a_likelihood_that_was_asked_for_is_kept(few_are_many):
+    model = RankFactorClassifier(n_factors=10, likelihood="margin_rank", random_state=0)
+    with pytest.warns(UserWarning, match=r"jointly with the labels .*may hardly differ"):
+        model.fit(*rare_counts(1000, 1))
+    new, labels = rare_counts(1000, 2)
     assert roc_auc_score(labels, model.decision_function(new)) > 0.7
     assert model.posterior_.training == "bayes"
     assert model.posterior_.model.data.name == "margin_rank"

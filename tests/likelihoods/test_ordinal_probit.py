@@ -138,6 +138,35 @@ def test_bound_is_that_of_the_truncated_normals():
     assert_allclose(part.bound(statistics, rows, params), expected, rtol=1e-10)
 
 
+def test_slopes_are_derivatives_of_the_bound():
+    rng = np.random.default_rng(8)
+    codes = rng.integers(0, 6, (3, 200)).astype(np.uint8)
+    codes[0] = np.minimum(codes[0], 1)  # a single cut
+    codes[1, :20] = 255
+    h, n_cuts = np.sort(2.0 * rng.standard_normal((3, 5)), axis=1), np.array([1, 5, 5])
+    w = 2.0 * rng.standard_normal((3, 200))
+
+    def bound(w):
+        beyond = np.full((3, 1), np.inf)
+        above = np.hstack([np.where(np.arange(5) < n_cuts[:, None], h, np.inf), beyond])
+        ends = np.hstack([-beyond, above])
+        c, row = np.where(codes == 255, 0, codes), np.arange(3)[:, None]
+        log_mass = np.log(ndtr(ends[row, c + 1] - w) - ndtr(ends[row, c] - w))
+        return np.where(codes == 255, 0.0, log_mass)
+
+    def slopes(w):
+        return OrdinalProbit().slopes(Tile(codes, w, np.empty((0, 0)), Thresholds(h, n_cuts)))
+
+    step, (tau, push, curvature) = 1e-4, slopes(w)
+    assert_allclose(push, (bound(w + step) - bound(w - step)) / (2 * step), atol=1e-6)
+    fall = slopes(w - step).push - slopes(w + step).push
+    assert_allclose(curvature, fall / (2 * step), atol=1e-6)
+    sites = OrdinalProbit().sites(Tile(codes, w, np.empty((0, 0)), Thresholds(h, n_cuts)))
+    assert_allclose(push, sites.rho - sites.tau * w, atol=1e-12)
+    assert_array_equal(tau, codes != 255)
+    assert_array_equal(sites.tau, tau)
+
+
 def test_prior_of_ordered_cut_points_is_normalised():
     part = OrdinalProbit(cut_precision=1.0)
     h = np.linspace(-7, 7, 281)

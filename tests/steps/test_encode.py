@@ -5,7 +5,7 @@ from tests.engine.test_vb import run
 from tests.simulate import simulate
 
 from rankfactor.kernels.packed import pack
-from rankfactor.likelihoods import Gaussian, MarginRank
+from rankfactor.likelihoods import Gaussian, MarginRank, OrdinalProbit
 from rankfactor.model import Model
 from rankfactor.steps import encode as encoding
 from rankfactor.steps.encode import Newton, encode
@@ -109,6 +109,18 @@ def test_samples_of_rare_counts_arrive(monkeypatch):
     assert moved(60) < 1e-4
     monkeypatch.setattr(encoding, "PATIENCE", 200)
     assert moved(60) > 1e-3
+
+
+def test_ordinal_probits_of_rare_values_are_encoded_to_their_fixed_point():
+    """A plain step covers a tenth of the way, so one below the tolerance ends far from it."""
+    rng = np.random.default_rng(9)
+    loadings, scores = rng.standard_normal((400, 4)), rng.standard_normal((300, 4))
+    counts = rng.poisson(0.02 * np.exp(scores @ loadings.T)).astype(float)
+    model = Model(4, OrdinalProbit())
+    given = [run(model, counts, None, tol=1e-4).data], model.latent, slice(0, 300), 4
+    usual = encode(*given, tol=1e-4, max_steps=200).mean
+    exact = encode(*given, tol=1e-10, max_steps=2000).mean
+    assert np.abs(usual - exact).max() < 1e-4
 
 
 def test_samples_that_have_no_steps_left_take_a_plain_one():

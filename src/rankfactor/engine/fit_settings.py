@@ -58,8 +58,7 @@ class FitSettings:
     checkpoint : path or None
         Folder for checkpoints of variational Bayes and predictive training.
     may_change_likelihood : bool
-        Whether nobody asked for the data likelihood, so that a fit by shards may take another where
-        it finds no factors.
+        Whether nobody asked for the data likelihood, so that a fit by shards may take another.
     """
 
     ascent: Settings

@@ -50,7 +50,7 @@ from rankfactor.errors import AUTO, convergence_warning
 from rankfactor.kernels.rng import Stream
 from rankfactor.latent import Mixture
 from rankfactor.laws.normal import Normal, dual
-from rankfactor.likelihoods import Coding, MarginRank, Observed, ObservedArray, OrdinalProbit
+from rankfactor.likelihoods import Coding, MarginRank, Observed, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
@@ -146,59 +146,40 @@ class Fitting:
         )
         return result
 
-    def or_without_factors(
-        self, result: Fit, may_change_likelihood: bool = False
-    ) -> tuple[Fitting, Fit]:
+    def or_without_factors(self, result: Fit) -> tuple[Fitting, Fit]:
         """Another fit where "auto" chose label-free factors and none is left.
 
         Factors without loadings have no gradient, so predictive training cannot bring them back.
-        Decisions of two parts use the features themselves. Where these are not possible, ordinal
-        probit on the same codes may find factors that max-margin ranks miss, if the likelihood may
-        change; and a joint fit keeps at least the direction that separates the classes.
+        Decisions of two parts use the features themselves. Where these are not possible, a joint
+        fit keeps at least the direction that separates the classes.
         """
         if not self._falls_back(result):
             return self, result
-        if self._may_use_features():
-            other = self if self.training == "label-free" else self._again("label-free")
-            self._warn("decisions use the features instead (training='label-free')", self._advice())
-            return other, result if other is self else other.ascend()
-        if may_change_likelihood and isinstance(self.model.data, MarginRank):
-            probit = OrdinalProbit(max_cuts=self.model.data.max_cuts)
-            other = self._again("label-free", replace(self.model, data=probit), probit.name)
-            found = other.ascend()
-            if not other._falls_back(found):
-                self._warn(
-                    "ordinal probit was fitted instead (likelihood='ordinal_probit', "
-                    "training='label-free'), which finds factors that max-margin ranks miss"
-                )
-                return other, found
-        other = self._again("bayes", name="joint")
-        self._warn(
-            "they were fitted jointly with the labels (training='bayes'): samples are ranked, but "
-            "their probabilities may hardly differ",
-            self._advice(),
+        of_ranks = self.model.data.name == MarginRank.name
+        other = "label-free" if self._may_use_features() else "bayes"
+        if other == "label-free":
+            instead = "decisions use the features instead (training='label-free')."
+        else:
+            instead = "they were fitted jointly with the labels (training='bayes')."
+            if of_ranks:
+                instead += " Samples are then ranked, but their probabilities may hardly differ."
+        if of_ranks:
+            instead += (
+                " In counts that are nearly all zero, model='ordinary-rank' and "
+                "likelihood='ordinal_probit' find factors that max-margin ranks miss."
+            )
+        warnings.warn(
+            f"the factors explain less than {LEAST_SHARE:.1%} of the table, so {instead}",
+            UserWarning,
+            stacklevel=5,
         )
-        return other, other.ascend()
-
-    def _again(self, training: str, model: Model | None = None, name: str = "") -> Fitting:
-        """The same problem by another training or model, with stages under another name."""
-        given = self.coding, self.observed, self.labels, self.settings, training
-        other = Fitting(model or self.model, *given, self.pool, self.ctrl_c)
-        other.stages = None if self.stages is None else self.stages.part(name or training)
-        return other
-
-    def _advice(self) -> str:
-        if self.model.data.name != MarginRank.name:
-            return ""
-        return (
-            " In counts that are nearly all zero, model='ordinary-rank' and "
-            "likelihood='ordinal_probit' find factors that max-margin ranks miss."
-        )
-
-    def _warn(self, instead: str, advice: str = "") -> None:
-        """Say what was done in place of a fit whose factors have switched off."""
-        share = f"the factors explain less than {LEAST_SHARE:.1%} of the table"
-        warnings.warn(f"{share}, so {instead}.{advice}", UserWarning, stacklevel=6)
+        if other == self.training:
+            return self, result
+        given = self.model, self.coding, self.observed, self.labels, self.settings
+        fitting = Fitting(*given, other, self.pool, self.ctrl_c)
+        name = "joint" if fitting.joint else other
+        fitting.stages = None if self.stages is None else self.stages.part(name)
+        return fitting, fitting.ascend()
 
     def _may_use_features(self) -> bool:
         """Whether decisions may have a second part, from the features."""

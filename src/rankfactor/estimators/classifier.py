@@ -93,9 +93,9 @@ class PlainClassifier(Deciding):
         "bayes" for a table of at most 40 features, whose factors leave next to nothing out, and
         under Gibbs sampling; "predictive" from 500 samples on where the model has it; else
         "label-free". If label-free factors explain less than 0.1 % of the table, it is
-        "label-free", with a warning; without a second part of decisions also by another
-        likelihood, or "bayes" (docs/reference/defaults.md). ``posterior_.training`` says which it
-        was.
+        "label-free", with a warning; if decisions have no second part, "bayes". Tables of more than
+        32,768 samples are then fitted by ordinal probit, unless ``likelihood`` is given
+        (docs/reference/defaults.md). ``posterior_.training`` says which it was.
     residual : "auto" or bool, default "auto"
         Whether decisions have a second part beside the factors: one weight per feature for its
         residual, so that classes that are not visible in the leading factors can still be

@@ -156,6 +156,34 @@ def ordinal_sites(codes, w, h, n_cuts, key=None, row=0, sample=0):  # type: igno
 
 
 @njit(cache=True, nogil=True)
+def ordinal_slopes(codes, w, h, n_cuts):  # type: ignore[no-untyped-def]
+    """First and minus second derivative in w of a tile's bound, each (t, n), zero where missing.
+
+    They are E[w*] - w and 1 - Var(w*), where w* ~ N(w, 1) is kept to its interval; the variance of
+    a half-line is 1 - c (x + c).
+    """
+    t, n = w.shape
+    push, curvature, x, c = np.zeros((t, n)), np.zeros((t, n)), np.empty(n), np.empty(n)
+    for i in range(t):
+        last = n_cuts[i]
+        _tails(codes[i], w[i], h[i, 0], h[i, last - 1], x, c, None)
+        for m in range(n):
+            code = codes[i, m]
+            if code == MISSING:
+                continue
+            if code == 0 or code == last:
+                push[i, m] = -x[m] - c[m] if code == 0 else x[m] + c[m]
+                curvature[i, m] = c[m] * (x[m] + c[m])
+            else:
+                start, end = h[i, code - 1] - w[i, m], h[i, code] - w[i, m]
+                width = end - start
+                _, v, v_sq = interval(start, end)
+                push[i, m] = start + width * v
+                curvature[i, m] = 1.0 - width * width * (v_sq - v * v)
+    return push, curvature
+
+
+@njit(cache=True, nogil=True)
 def ordinal_statistics(codes, w, h, n_cuts, z, key=None, row=0, sample=0):  # type: ignore[no-untyped-def]
     """Sums over the samples of a tile, with scores z (n, K), for rows and cut points.
 

@@ -46,6 +46,7 @@ from rankfactor.kernels.codes import MISSING, level_counts
 from rankfactor.kernels.ordinal import (
     ordinal_scaled,
     ordinal_sites,
+    ordinal_slopes,
     ordinal_statistics,
     raise_cut_points,
 )
@@ -53,7 +54,7 @@ from rankfactor.kernels.rank_draws import draw_cut_points
 from rankfactor.kernels.rng import Stream
 from rankfactor.laws.normal import Normal
 from rankfactor.laws.products import AnyColumns, sum_over
-from rankfactor.likelihoods.base import AsLabels, Location, Params, Sites, Statistics, Tile
+from rankfactor.likelihoods.base import AsLabels, Location, Params, Sites, Slopes, Statistics, Tile
 from rankfactor.likelihoods.coding import (
     CutLikelihood,
     Cuts,
@@ -95,9 +96,7 @@ class LatentNormal(CutLikelihood[Params]):
     def sites(self, tile: Tile) -> Sites:
         """Sites of a tile of codes, each array of shape (rows, samples)."""
         given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts
-        rho, missing = ordinal_sites(*given, *tile.place), tile.observed == MISSING
-        tau = ~missing * 1.0 if missing.any() else np.broadcast_to(1.0, rho.shape)
-        return Sites(tau, rho)
+        return Sites(tau_of(tile), ordinal_sites(*given, *tile.place))
 
     def bound(self, statistics: Statistics, rows: Normal, params: Any) -> float:
         """Sum of the statistic ``bound`` minus half the variance of w, over observed entries."""
@@ -126,11 +125,17 @@ class OrdinalProbit(LatentNormal[Thresholds]):
         "ordinal probit likelihood (only the order of a feature's values counts)"
     )
     parameters: ClassVar[type[RowArrays]] = Thresholds
+    has_curvature: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse hyper-parameters out of range."""
         super().__post_init__()
         check_positive("cut_precision", self.cut_precision)
+
+    def slopes(self, tile: Tile) -> Slopes:
+        """Derivatives of a tile's bound in w, each of shape (rows, samples)."""
+        given = tile.observed, tile.w, tile.params.h, tile.params.n_cuts
+        return Slopes(tau_of(tile), *ordinal_slopes(*given))
 
     def start(self, coding: Cuts, observed: Observed, loadings: Floats) -> Thresholds:
         """Cut points at the normal quantiles of w* under the starting loadings."""
@@ -226,6 +231,12 @@ class OrdinalProbit(LatentNormal[Thresholds]):
         squares = self.cut_precision * params.h[params.used] ** 2
         terms = np.log(self.cut_precision / (2 * np.pi)) - squares
         return 0.5 * float(terms.sum()) + float(gammaln(params.n_cuts + 1.0).sum())
+
+
+def tau_of(tile: Tile) -> Floats:
+    """1, or 0 where missing, shape (rows, samples); without strides if nothing is missing."""
+    missing = tile.observed == MISSING
+    return ~missing * 1.0 if missing.any() else np.broadcast_to(1.0, missing.shape)
 
 
 def start_cut_points(coding: Cuts, observed: Observed, loadings: Floats) -> Floats:

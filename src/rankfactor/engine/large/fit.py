@@ -47,9 +47,10 @@ from rankfactor.engine.vb import Fit
 from rankfactor.errors import InputError, convergence_warning
 from rankfactor.features.plan import FeaturePlan
 from rankfactor.features.suspects import check_labels
+from rankfactor.kernels.codes import level_counts
 from rankfactor.latent import InBasis, StandardNormal
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Coding, ObservedArray
+from rankfactor.likelihoods import Coding, MarginRank, Observed, ObservedArray, OrdinalProbit
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
@@ -65,6 +66,7 @@ WITHHELD = 2048  # samples whose labels calibrate probabilities
 # For predictive training over all samples, relative to the last step of the core: that one was
 # shortened until few samples gave no further gain.
 LEAST_STEP = 0.0125
+RARE = 0.8  # share of one value in the median feature from which ordinal probit sees more
 
 
 @dataclass
@@ -154,6 +156,8 @@ def fit_large(
         n_features = table.values.shape[1]
         report_constant(n_features - len(coding.columns), n_features)
         observed = coding.observe(table.values)
+        if settings.may_change_likelihood:
+            model = for_rare_values(model, observed)
         model, factor_count = settled(model, plan, coding, observed, settings, pool)
         training = settings.trains(model, table.n_samples, len(coding.columns))
         withheld, chosen, core = np.zeros(table.n_samples, bool), np.arange(CORE), None
@@ -173,9 +177,7 @@ def fit_large(
         with warnings.catch_warnings():
             # The end of the fit to all samples decides.
             warnings.simplefilter("ignore", convergence_warning())
-            may_change = settings.may_change_likelihood
-            begin, result = begin.or_without_factors(begin.ascend(), may_change)
-        model = begin.model
+            begin, result = begin.or_without_factors(begin.ascend())
         signed = np.zeros((0, table.n_samples)) if labels is None else labels.signed
         shards = place(coding, model.n_factors, signed, withheld, pool)
         classifier = None
@@ -224,6 +226,28 @@ def fit_large(
             own = replace(posterior.classifiers, class_index=classifiers.class_index)
             posterior = replace(posterior, classifiers=own)
         return replace(posterior, scores=scores, sample_names=table.sample_names)
+
+
+def for_rare_values(model: Model, observed: Observed) -> Model:
+    """The model by ordinal probit, if max-margin ranks would see little of the table.
+
+    The two have the same codes. A hinge sees which side of a cut is more likely: where one level
+    has nearly all samples, that is the same side for every value of the factors.
+    """
+    if not isinstance(model.data, MarginRank):
+        return model
+    counts = level_counts(observed.tile(slice(None), slice(None)), model.data.max_cuts + 1)
+    share = float(np.median(counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1)))
+    if share < RARE:
+        return model
+    warnings.warn(
+        f"in the median feature {share:.0%} of the samples have the same value, so ordinal probit "
+        f"is used in place of max-margin ranks (likelihood='{OrdinalProbit.name}'); to have these, "
+        f"set likelihood='{MarginRank.name}'.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return replace(model, data=OrdinalProbit(max_cuts=model.data.max_cuts))
 
 
 def withhold(table: LargeTable, groups: Integers | None) -> NDArray[np.bool_]:
