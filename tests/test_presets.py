@@ -8,7 +8,7 @@ import pytest
 from rankfactor import InputError, RankFactorClassifier, load_model, save_model, write_report
 from rankfactor.evaluation.pinned import pinned
 from rankfactor.model import Model
-from rankfactor.presets import PRESETS, code_of, full_name, name_of_parts
+from rankfactor.presets import PRESETS, code_of, full_name, heading, name_of_parts
 from rankfactor.storage.model_file import model_header
 
 
@@ -18,6 +18,12 @@ def test_every_model_has_a_plain_name_of_its_own():
     for code, preset in PRESETS.items():
         assert code_of(code) == code_of(preset.plain) == code
         assert name_of_parts(preset.data, preset.label, preset.linear) == full_name(code)
+
+
+def test_a_heading_names_a_likelihood_that_is_not_the_models_own():
+    assert heading("R-L-BSVM", "margin_rank") == "R-L-BSVM"
+    assert heading("R-L-BSVM", "ordinal_probit") == "R-L-BSVM with ordinal probit"
+    assert heading("Factor analysis", "ordinal_probit") == "Factor analysis"
 
 
 @pytest.mark.parametrize("code", PRESETS)

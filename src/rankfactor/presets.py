@@ -63,6 +63,16 @@ def full_name(code: str) -> str:
     return f"{code} ({PRESETS[code].plain})" if code in PRESETS else code
 
 
+def heading(name: str, data: str) -> str:
+    """A code and, if it is not the code's own, the likelihood of the data; other names as they are.
+
+    Such as "R-L-BSVM with ordinal probit".
+    """
+    if name not in PRESETS or PRESETS[name].data == data:
+        return name
+    return f"{name} with {data.replace('_', ' ')}"
+
+
 def name_of_parts(data: str, label: str, linear: bool) -> str:
     """Code and plain name of the model that has these parts; empty if none has."""
     parts = data, label, linear

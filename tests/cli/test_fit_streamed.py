@@ -93,6 +93,25 @@ def same_model(*arguments: str, memory: tuple[str, ...] = SMALL) -> tuple[Any, A
     return told[0], told[1]
 
 
+def test_rare_values_are_fitted_by_ordinal_probit_and_the_headings_say_so(
+    table: pd.DataFrame,
+) -> None:
+    (table > table.quantile(0.9)).astype(int).to_csv("large.csv")
+    labels = "--labels", "patients.csv:status"
+    outputs = "--out", "model.rankfactor", "--report", "report.html"
+    result = works("fit", "large.csv", *labels, *QUICK, *SMALL, *outputs)
+    name = "R-L-BSVM with ordinal probit"
+    assert result.stdout.startswith(f"{name}: {ROWS} samples")
+    assert "have the same value, so ordinal probit is used" in result.stderr
+    assert f"<title>{name} of large.csv</title>" in Path("report.html").read_text("utf-8")
+    works("report", "model.rankfactor", "--out", "again.html")
+    assert f"<title>{name} of large.csv</title>" in Path("again.html").read_text("utf-8")
+    given = "--likelihood", "margin_rank"
+    result = works("fit", "large.csv", *labels, *QUICK, *SMALL, *given, "--out", "asked.rankfactor")
+    assert "ordinal probit is used" not in result.stderr
+    assert load_model("asked.rankfactor").model.data.name == "margin_rank"
+
+
 @pytest.mark.slow
 def test_labels_groups_and_covariates_of_another_file(table: pd.DataFrame) -> None:
     table.assign(sex=np.where(np.arange(ROWS) % 2, "f", "m"), note=table.index).to_csv("large.csv")

@@ -7,7 +7,7 @@ from tests import reference
 
 from rankfactor.kernels.packed import pack, unpack
 from rankfactor.laws.normal import Normal
-from rankfactor.laws.products import BareColumns, Columns, Rows, multiply
+from rankfactor.laws.products import BareColumns, Columns, Rows, multiply, sum_over
 
 
 def laws(n, order, seed):
@@ -42,6 +42,16 @@ def test_moments_and_sums(columns, digits):
         (columns.second, COLUMNS.second),
     ]:
         assert_allclose(found, expected, rtol=digits, atol=digits)
+    for seen in (np.ones((4, 7), bool), weight > 0.3):
+        expected = np.einsum("in,np->ip", seen, COLUMNS.second)
+        assert_allclose(sum_over(columns, seen), expected, rtol=digits, atol=digits)
+
+
+def test_weights_that_all_samples_share_are_used_once():
+    rows, weight = Rows.of(ROWS, np.float64), np.random.default_rng(3).random((4, 1))
+    found = rows.sum_second(np.broadcast_to(weight, (4, 7)))
+    assert_allclose(found, rows.sum_second(np.repeat(weight, 7, axis=1)), rtol=1e-12)
+    assert found.strides[0] == 0
 
 
 def test_what_is_not_asked_for_is_not_made():

@@ -112,7 +112,7 @@ def test_samples_of_rare_counts_arrive(monkeypatch):
 
 
 def test_ordinal_probits_of_rare_values_are_encoded_to_their_fixed_point():
-    """A plain step covers a tenth of the way, so one below the tolerance ends far from it."""
+    """Plain steps are short here: one below the tolerance may end five tolerances from it."""
     rng = np.random.default_rng(9)
     loadings, scores = rng.standard_normal((400, 4)), rng.standard_normal((300, 4))
     counts = rng.poisson(0.02 * np.exp(scores @ loadings.T)).astype(float)

@@ -18,6 +18,7 @@ from rankfactor.cli.stability import in_short
 from rankfactor.cli.start import INTERRUPTED
 from rankfactor.cli.write_annotated import check_annotated, write_annotated
 from rankfactor.errors import InputError, counted
+from rankfactor.presets import heading
 from rankfactor.storage.files import after_saving
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def fit(
         check_annotated(table, annotated)
     stream = too_large(table, ctx)
     asked = asked_for(ctx, table, divides=stability is not None, stream=stream)
-    name, fitted, data = asked.name, asked.estimator, asked.data
+    fitted, data = asked.estimator, asked.data
     # A finished fit is not lost to Ctrl-C before it is saved.
     with interruptible_once() as ctrl_c:
         with compile_notice(as_json), progress() as tell, overheard() as heard:
@@ -109,6 +110,7 @@ def fit(
             watched_fit(fitted, data.values, asked.labels, step, together, sampling, tell)
             ctrl_c.hold()
             posterior = fitted.posterior_.with_positive(data.positive)
+            name = heading(asked.name, posterior.model.data.name)
             failures = []
             if stability is not None and not ctrl_c.came:
                 try:

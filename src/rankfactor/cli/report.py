@@ -19,6 +19,7 @@ from rankfactor.cli.reading import new_table
 from rankfactor.cli.stability import FILES as STABILITY_FILES
 from rankfactor.cli.stability import in_short
 from rankfactor.errors import InputError
+from rankfactor.presets import heading
 
 if TYPE_CHECKING:
     from rankfactor.posterior import Posterior
@@ -81,10 +82,11 @@ def report(
         warned += [f"In the cross-validation: {text}" for text in new]
         for text in validation.flaws:
             warnings.warn(text, UserWarning, stacklevel=2)
+    called = model.name if name is None else heading(name, posterior.model.data.name)
     written = write_report(
         out,
         posterior,
-        title=title or " of ".join(part for part in (name or model.name, source) if part),
+        title=title or " of ".join(part for part in (called, source) if part),
         source=source,
         comparison=None if folder is None else folder.summary,
         decisions=None if folder is None else folder.decisions,

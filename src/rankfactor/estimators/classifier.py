@@ -93,8 +93,7 @@ class PlainClassifier(Deciding):
         "bayes" for a table of at most 40 features, whose factors leave next to nothing out, and
         under Gibbs sampling; "predictive" from 500 samples on where the model has it; else
         "label-free". If label-free factors explain less than 0.1 % of the table, it is
-        "label-free", with a warning; if decisions have no second part, "bayes". Tables of more than
-        32,768 samples are then fitted by ordinal probit, unless ``likelihood`` is given
+        "label-free", or "bayes" if decisions have no second part, with a warning
         (docs/reference/defaults.md). ``posterior_.training`` says which it was.
     residual : "auto" or bool, default "auto"
         Whether decisions have a second part beside the factors: one weight per feature for its
@@ -121,8 +120,11 @@ class PlainClassifier(Deciding):
         decisions unchanged. Predicted classes are the same. A label column with fewer than five
         labels of a class is not calibrated.
     likelihood, classifier : part or name, optional
-        Data likelihood or classifier instead of the model's own. With ``blocks`` the likelihood may
-        be a dictionary, such as ``{"survey": "ordinal_probit", "proteins": "margin_rank"}``.
+        Data likelihood or classifier instead of the model's own. Without a likelihood, a table of
+        more than 32,768 samples whose median feature has at least 80 % of them at one value is
+        fitted by ordinal probit in place of max-margin ranks, with a warning. With ``blocks`` the
+        likelihood may be a dictionary, such as ``{"survey": "ordinal_probit", "proteins":
+        "margin_rank"}``.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
     blocks : None, list or dict, default None

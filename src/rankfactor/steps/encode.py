@@ -27,7 +27,7 @@ with the others. Samples of 33,000 counts, 5 % of them above zero, do not arrive
 without damping, and in about 30 with it (`benchmarks/encoding.py --of rare`). Samples of dense
 tables have fewer long steps, so they are not damped.
 
-Other likelihoods take the plain steps, combined by Anderson's method
+Likelihoods without a curvature take the plain steps, combined by Anderson's method
 (`rankfactor.steps.acceleration`).
 
 A sample's scores must not depend on the samples encoded with it. A matrix product rounds a column
