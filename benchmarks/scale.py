@@ -54,7 +54,7 @@ STAGES = {
     "Settling scores": "scores",
     "Pass over all samples": "passes",
     "Fitting classifiers": "classifiers",
-    "Calibrating": "classifiers",
+    "Checking held-out labels": "classifiers",
     "Encoding samples": "rest",
 }
 COLUMNS = ("reading", "start", "coding", "scores", "passes", "classifiers", "rest")
@@ -169,11 +169,11 @@ def resident(name: str) -> int:
 def small_fit() -> None:
     """Import everything and load compiled kernels, by a fit by shards."""
     from rankfactor import RankFactorClassifier
-    from rankfactor.engine.large import fit, placement
+    from rankfactor.engine.large import fit, held_out, placement
     from rankfactor.estimators import large
 
     small = {"LARGE": 300, "SAMPLE": 400, "CORE": 256, "WITHHELD": 100, "SHARD": 64}
-    modules = (large, fit, placement)
+    modules = (large, fit, held_out, placement)
     usual = [(m, name, getattr(m, name)) for m in modules for name in small if hasattr(m, name)]
     for module, name, _ in usual:
         setattr(module, name, small[name])
@@ -260,7 +260,7 @@ def main() -> None:
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--scratch", help="folder for tables and scratch files")
     parser.add_argument("--passes", type=int, help="max_iter of a joint fit")
-    parser.add_argument("--likelihood", help="that of the table, by default max-margin rank")
+    parser.add_argument("--likelihood", help="that of the table, by default the model's choice")
     parser.add_argument("--training", help='by default "auto"')
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -19,7 +19,7 @@ from tests.cli.running import call, environment, fails, works
 
 from rankfactor.cli.belonging import data_difference
 from rankfactor.engine.large import fit as large_fit
-from rankfactor.engine.large import placement
+from rankfactor.engine.large import held_out, placement
 from rankfactor.estimators import large
 from rankfactor.storage.model_file import load_model, model_header
 
@@ -27,13 +27,13 @@ ROWS, D = 700, 8
 QUICK = ("--n-factors", "2", "--threads", "1", "--tol", "1e-2")
 SMALL = ("--memory", "1MB")
 CHUNKWISE = "read chunk by chunk"
-SIZES = {"LARGE": 300, "SAMPLE": 400, "CORE": 256, "WITHHELD": 100, "SHARD": 64}
+SIZES = {"LARGE": 300, "SAMPLE": 400, "CORE": 256, "WITHHELD": 100, "ENOUGH": 50, "SHARD": 64}
 
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit tables of more than 300 samples by shards of 64."""
-    for module in (large, large_fit, placement):
+    for module in (large, large_fit, held_out, placement):
         for name, size in SIZES.items():
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, size)
@@ -269,9 +269,9 @@ PRESSING = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 wanted, sizes = sys.argv.pop(1), eval(sys.argv.pop(1))
-from rankfactor.engine.large import fit, placement, shards
+from rankfactor.engine.large import fit, held_out, placement, shards
 from rankfactor.estimators import large
-for module in (fit, placement, large):
+for module in (fit, held_out, placement, large):
     for name, size in sizes.items():
         if hasattr(module, name):
             setattr(module, name, size)

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from rankfactor import RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.data.streams import open_stream, with_labels
-from rankfactor.engine.large import fit, placement
+from rankfactor.engine.large import fit, held_out, placement
 from rankfactor.errors import InputError
 from rankfactor.estimators import large
 
@@ -27,7 +27,8 @@ def small_shards(monkeypatch):
     monkeypatch.setattr(large, "SAMPLE", 400)
     monkeypatch.setattr(large, "CORE", 256)
     monkeypatch.setattr(fit, "CORE", 256)
-    monkeypatch.setattr(fit, "WITHHELD", 100)
+    monkeypatch.setattr(held_out, "WITHHELD", 100)
+    monkeypatch.setattr(held_out, "ENOUGH", 50)
 
 
 def simulated(seed, n=N):
@@ -140,6 +141,7 @@ def test_increasing_transforms_change_nothing():
 def test_labels_that_calibrate_are_not_seen_by_the_factors(monkeypatch):
     seen = []
     withhold = fit.withhold
+    monkeypatch.setattr(held_out, "ENOUGH", 1000)  # nor do they end training
 
     def watched(*arguments):
         seen.append(withhold(*arguments))
@@ -161,8 +163,8 @@ def test_labels_that_calibrate_are_not_seen_by_the_factors(monkeypatch):
 
 def test_groups_are_withheld_whole():
     groups = np.arange(N) // 5
-    table = fit.LargeTable(N, np.random.default_rng(0).permutation(N)[:400], None, None, {}, None)
-    withheld = fit.withhold(table, groups)
+    sampled = np.random.default_rng(0).permutation(N)[:400]
+    withheld = held_out.withhold(N, sampled, groups)
     by_group = withheld.reshape(-1, 5)
     assert (by_group.all(axis=1) == by_group.any(axis=1)).all()
     assert 0 < by_group.all(axis=1).sum() <= N // 5 // 10

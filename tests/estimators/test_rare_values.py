@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.metrics import roc_auc_score
 
 from rankfactor import RankFactorClassifier, load_model, save_model
-from rankfactor.engine.large import fit, placement
+from rankfactor.engine.large import fit, held_out, placement
 from rankfactor.estimators import large
 from rankfactor.likelihoods import OrdinalProbit
 
@@ -88,7 +88,7 @@ def few_are_many(monkeypatch):
     monkeypatch.setattr(large, "LARGE", 300)
     for module in (large, fit):
         monkeypatch.setattr(module, "CORE", 600)
-    monkeypatch.setattr(fit, "WITHHELD", 100)
+    monkeypatch.setattr(held_out, "WITHHELD", 100)
 
 
 def test_tables_of_many_samples_are_fitted_by_ordinal_probit(few_are_many, tmp_path):

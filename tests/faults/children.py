@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 SOURCE = Path(__file__).parents[2] / "src"
 # Fit tables of more than 300 samples by shards of 128.
-SHARDS = {"LARGE": 300, "SAMPLE": 400, "CORE": 256, "WITHHELD": 100, "SHARD": 128}
+SHARDS = {"LARGE": 300, "SAMPLE": 400, "CORE": 256, "WITHHELD": 100, "ENOUGH": 50, "SHARD": 128}
 LONGEST = 120.0  # seconds
 SENT = "signal"  # among the operations: a signal came
 
@@ -95,10 +95,10 @@ class WarmProcess:
 
 def small_shards() -> None:
     """Fit small tables like large ones."""
-    from rankfactor.engine.large import cluster, fit, placement, shard, sources
+    from rankfactor.engine.large import cluster, fit, held_out, placement, shard, sources
     from rankfactor.estimators import large
 
-    for module in (large, fit, placement, cluster, shard, sources):
+    for module in (large, fit, held_out, placement, cluster, shard, sources):
         for name, size in SHARDS.items():
             if hasattr(module, name):
                 setattr(module, name, size)

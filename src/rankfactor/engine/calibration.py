@@ -85,17 +85,29 @@ def best_scale(
     weight : array, shape (n,)
         Weights of their labels.
     """
-    samples = np.arange(len(class_index))
 
     def loss(log_scale: float) -> float:
-        found = class_probabilities(label, mean, variance, float(np.exp(log_scale)))
-        chance = np.maximum(found[samples, class_index], np.finfo(float).tiny)
-        return 0.5 * log_scale**2 - float(weight @ np.log(chance))
+        scale = float(np.exp(log_scale))
+        return 0.5 * log_scale**2 + log_loss(label, mean, variance, class_index, weight, scale)
 
     # The objective may have several maxima, so a grid search brackets the best.
     place = int(np.argmin([loss(value) for value in LOG_SCALES]))
     ends = LOG_SCALES[[max(place - 1, 0), min(place + 1, len(LOG_SCALES) - 1)]]
     return float(np.exp(_minimum(loss, *ends)))
+
+
+def log_loss(
+    label: LabelLikelihood,
+    mean: Floats,
+    variance: Floats,
+    class_index: Integers,
+    weight: Floats,
+    scale: float,
+) -> float:
+    """Sum of ``-c log p(y)`` over labels of weight c, at a scale; arguments as in `best_scale`."""
+    found = class_probabilities(label, mean, variance, scale)
+    chance = np.maximum(found[np.arange(len(class_index)), class_index], np.finfo(float).tiny)
+    return -float(weight @ np.log(chance))
 
 
 def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:

@@ -86,6 +86,7 @@ def fit_posterior(
         # A folder that cannot be used is refused before any work is done.
         fitting.open_files(plan.names[coding.columns].tolist())
         result = fitting.ascend()
+        fitting.train(result)
         if not fitting.keeps_kernel(result):
             model = replace(model, experts=None)
             training = settings.trains(model, n, len(coding.columns))
@@ -94,6 +95,7 @@ def fit_posterior(
             fitting.stages = stages
             if training != "label-free":  # the fit so far is label-free
                 result = fitting.ascend()
+                fitting.train(result)
         fitting, result = fitting.or_without_factors(result)
         draws = fitting.sample(result)
         ctrl_c.hold()

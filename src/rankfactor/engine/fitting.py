@@ -98,7 +98,6 @@ class Fitting:
             most = min(settings.ascent.max_iter, START_ITERATIONS)
             self.ascent = replace(settings.ascent, max_iter=most, warns=False)
         self.start: tuple[ViewState, Normal] | None = None  # of predictive training
-        self.step = settings.predictive.first_step  # the size of its last step
         self.stages: StageFolder | None = None
         self.checkpoint: Checkpoint | None = None
         self.store: DrawStore | None = None
@@ -121,7 +120,7 @@ class Fitting:
             self.stages = StageFolder(path, {**problem, **course, "label_weight": weight})
 
     def ascend(self) -> Fit:
-        """Variational Bayes and, if requested, predictive training."""
+        """Variational Bayes; before predictive training a few iterations without labels."""
         progress = self.settings.progress
         seen = self.rows if self.joint else None
         model, observed, stages, pool = self.model, self.observed, self.stages, self.pool
@@ -131,20 +130,22 @@ class Fitting:
         if stages is not None and self.settings.gibbs is not None:
             # Chains that have not started begin where they would after a resume.
             find_scores(result, pool)
+        return result
+
+    def train(self, result: Fit) -> None:
+        """Predictive training, if requested, in place."""
         if self.predictive is None or self.rows is None or self._falls_back(result):
-            return result
+            return
+        model, stages, pool, progress = self.model, self.stages, self.pool, self.settings.progress
         with self.ctrl_c.holding():
-            label_free_scores(result, self.pool)
+            label_free_scores(result, pool)
             self.start = result.data.state.copy(), result.z.copy()
-            classifier = training_classifier(self.model, self.rows, result.z, self.rng)
+            classifier = training_classifier(model, self.rows, result.z, self.rng)
         if self.ctrl_c.came and not result.convergence.interrupted:
             result.convergence = Convergence(INTERRUPTED, "the label-free start")
             warnings.warn(result.convergence.warning, convergence_warning(), stacklevel=4)
         training = None if stages is None else TrainingCheckpoint(stages, model, result, classifier)
-        self.step = train(
-            model, result, self.rows, classifier, self.predictive, pool, progress, training
-        )
-        return result
+        train(model, result, self.rows, classifier, self.predictive, pool, progress, training)
 
     def or_without_factors(self, result: Fit) -> tuple[Fitting, Fit]:
         """Another fit where "auto" chose label-free factors and none is left.

@@ -141,8 +141,8 @@ def train(
     pool: Workers,
     progress: Progress | None = None,
     checkpoint: TrainingCheckpoint | None = None,
-) -> float:
-    """Ascend J from a fit without labels, in place; return the size of the last step.
+) -> None:
+    """Ascend J from a fit without labels, in place.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def train(
         Checkpoint to write to and resume from.
     """
     if settings.label_weight == 0 or fit.convergence.interrupted:
-        return settings.first_step
+        return
     data = fit.data
     change = np.nan  # relative change of the objective in the last comparable step
     weight = settings.label_weight * data.observed.shape[0]
@@ -170,7 +170,7 @@ def train(
     found = None if checkpoint is None else checkpoint.resume(fit, classifier, pool)
     if found is not None and found["ended"]:
         _tell(fit)
-        return float(found.get("step", step))
+        return
     kept = top = (data.state.copy(), fit.z.copy())
     if found is not None:
         number = begin = found["number"]
@@ -244,7 +244,6 @@ def train(
         if checkpoint is not None:
             checkpoint.write()
     _tell(fit)
-    return step
 
 
 def _tell(fit: Fit) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankfactor.engine.large import fit, placement
+from rankfactor.engine.large import fit, held_out, placement
 from rankfactor.estimators import large
 
 N, D, K = 700, 16, 3
@@ -19,7 +19,8 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "SAMPLE", 400)
     monkeypatch.setattr(large, "CORE", 256)
     monkeypatch.setattr(fit, "CORE", 256)
-    monkeypatch.setattr(fit, "WITHHELD", 100)
+    monkeypatch.setattr(held_out, "WITHHELD", 100)
+    monkeypatch.setattr(held_out, "ENOUGH", 50)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankfactor import RankFactorClassifier
 from rankfactor.engine.fit_settings import Labels
-from rankfactor.engine.large import cluster, fit, placement, sources
+from rankfactor.engine.large import cluster, fit, held_out, placement, sources
 from rankfactor.features.plan import FeaturePlan
 from rankfactor.tasks import encode_labels, signed_labels
 
@@ -21,7 +21,8 @@ def make_small(monkeypatch):
     for module in (cluster, placement, sources):
         monkeypatch.setattr(module, "SHARD", SHARD)
     monkeypatch.setattr(fit, "CORE", 256)
-    monkeypatch.setattr(fit, "WITHHELD", 100)
+    monkeypatch.setattr(held_out, "WITHHELD", 100)
+    monkeypatch.setattr(held_out, "ENOUGH", 50)
     monkeypatch.setattr(cluster, "REPLACED", 0.5)
 
 

@@ -6,18 +6,31 @@ import pytest
 from rankfactor.classifiers import Linear
 from rankfactor.classifiers.base import pull
 from rankfactor.classifiers.linear import fit_linear
+from rankfactor.classifiers.probabilities import class_probabilities
 from rankfactor.engine import vb
+from rankfactor.engine.calibration import best_scale
+from rankfactor.engine.fit_settings import Labels
 from rankfactor.engine.large.ascent import shared_of
+from rankfactor.engine.large.held_out import HeldOut
 from rankfactor.engine.large.placement import LocalPlacement
 from rankfactor.engine.large.shard import statistics_of, tiles_of, train_shard
-from rankfactor.engine.large.training import fit_linear_shards, train_shards, with_labels
-from rankfactor.engine.predictive import Predictive, label_free_scores
+from rankfactor.engine.large.training import (
+    _shortened,
+    _step_rows,
+    fit_linear_shards,
+    train_shards,
+    with_labels,
+)
+from rankfactor.engine.predictive import PATIENCE, Predictive, label_free_scores
+from rankfactor.kernels.packed import unpack
 from rankfactor.kernels.solve import solve_packed
 from rankfactor.laws.products import Rows
 from rankfactor.likelihoods import Gaussian, Hinge, MarginRank, ObservedArray, OrdinalProbit, Probit
 from rankfactor.model import Model
+from rankfactor.steps.row import row_prior
 from rankfactor.steps.through_encoder import loading_gradient, settle_scores
 from rankfactor.steps.workers import Workers
+from rankfactor.tasks import Task
 
 POOL = Workers()
 K = 2  # fewer factors than the table has, so labels change what they are
@@ -83,8 +96,8 @@ def test_training_raises_the_labels_bound(begun):
         return float(shards.sum(train_shard, shared, Linear(now.rows), weight)["labels"])
 
     before = label_bound(classifier)
-    settings = Predictive(max_steps=15, tol=0.0)
-    after = train_shards(model, fit, shards, classifier, settings, 0.05, None)
+    settings = Predictive(max_steps=30, tol=0.0)
+    after = train_shards(model, fit, shards, classifier, settings, None)
     # An ordinal probit's own factors tell these labels as well as any.
     least = -0.01 if isinstance(model.data, OrdinalProbit) else 0.02
     assert label_bound(after) > before + least * abs(before)
@@ -107,8 +120,8 @@ def test_steps_that_lower_the_objective_are_taken_back(begun):
     def progress(step, objective, change):
         seen.append(objective)
 
-    settings = Predictive(max_steps=30, tol=1e-12)
-    train_shards(model, fit, shards, classifier, settings, 1.0, progress)
+    settings = Predictive(max_steps=30, first_step=1.0, tol=1e-12)
+    train_shards(model, fit, shards, classifier, settings, progress)
     assert 1 < len(seen) < 30  # some steps of this size do lower it
     assert seen[-1] > seen[0] - 1e-6 * abs(seen[0])
 
@@ -120,6 +133,74 @@ def test_ctrl_c_keeps_rows_that_raised_the_objective(begun):
         if step == 3:
             raise KeyboardInterrupt
 
-    train_shards(model, fit, shards, classifier, Predictive(tol=0.0), 0.02, progress)
+    settings = Predictive(first_step=0.02, tol=0.0)
+    train_shards(model, fit, shards, classifier, settings, progress)
     assert fit.convergence.interrupted
     assert np.isfinite(fit.data.state.rows.mean).all()
+
+
+@pytest.mark.parametrize("best", [0, 2])
+def test_the_step_with_the_least_loss_of_held_out_labels_is_kept(begun, best):
+    model, fit, _, _, shards, classifier = begun
+    rows, seen = [fit.data.state.rows.mean.copy()], []
+
+    def loss(now):
+        rows.append(fit.data.state.rows.mean.copy())  # after the step
+        seen.append(now.rows.mean.copy())
+        return 0.5 if len(seen) == best + 1 else 0.6 + 0.001 * len(seen)
+
+    settings = Predictive(first_step=0.01, tol=0.0)
+    after = train_shards(model, fit, shards, classifier, settings, None, held_out=loss)
+    assert len(seen) == best + 1 + PATIENCE
+    assert fit.convergence.converged
+    assert "held-out labels has not fallen by 1%" in str(fit.convergence)
+    np.testing.assert_array_equal(fit.data.state.rows.mean, rows[best])
+    np.testing.assert_array_equal(after.rows.mean, seen[best])
+    assert not np.array_equal(rows[0], rows[-1])
+
+
+def test_the_slope_is_that_of_the_gradient_along_the_step(begun):
+    model, fit, _, _, shards, classifier = begun
+    shared = with_labels(shared_of(fit), model, classifier)
+    found = shards.sum(train_shard, shared, Linear(classifier.rows), 48.0)
+    (tile,), likelihood, prior = tiles_of(fit.data), fit.data.view.likelihood, row_prior(fit.data)
+    before, statistics = fit.data.state.copy(), statistics_of(found, 0, 0)
+    gradient = statistics.pop("gradient")
+    step, (_, slope) = 1e-3, _step_rows(fit.data, found, 1e-3)
+    params = likelihood.update(statistics, before.rows.take(tile), before.params.take(tile))
+    precision, shift = likelihood.system(statistics, params)
+    a, moved = before.rows.mean, fit.data.state.rows.mean
+    whole = shift + gradient - np.einsum("ikl,il->ik", unpack(precision), a) - prior * a
+    assert slope == pytest.approx((whole * (moved - a)).sum() / step, rel=1e-5)
+    assert slope > 0
+
+
+def test_a_shortened_step_is_at_the_top_of_a_parabola():
+    slope, curvature, step = 3.0, 20.0, 0.5
+    fall = curvature * step**2 - slope * step
+    assert _shortened(step, fall, slope) == pytest.approx(slope / (2 * curvature))
+    assert _shortened(step, 1e9, slope) == pytest.approx(step / 10)
+
+
+def test_losses_and_scales_of_held_out_labels(begun):
+    model, fit, signed, _, shards, classifier = begun
+    class_index = np.column_stack([signed[0] > 0, signed[1] > 0]).astype(int)
+    class_index[3::7, 1] = -1  # none of these is held out
+    signed[1, 3::7] = 0.0
+    tasks = tuple(Task(name, np.array(["a", "b"])) for name in ("first", "second"))
+    withheld = np.arange(signed.shape[1]) % 7 == 0
+    held = HeldOut(model.label, Labels(tasks, class_index, signed), withheld, shards)
+    assert held.enough()
+    mean, variance = classifier.decide(fit.z.take(withheld))
+    scales, losses = held.scales(classifier), []
+    for task in (0, 1):
+        given = mean[:, [task]], variance[:, [task]]
+        index, weight = class_index[withheld, task], np.abs(signed[task, withheld])
+        scale = best_scale(model.label, *given, index, weight)
+        assert scales[task] == pytest.approx(scale, rel=0.01)
+        chance = class_probabilities(model.label, *given, scale)[np.arange(len(index)), index]
+        losses.append(-np.log(chance).mean())
+    assert held.loss(classifier) == pytest.approx(np.mean(losses), rel=1e-3)
+    assert held.loss(classifier) < np.log(2)
+    class_index[withheld, 1] = -1
+    assert not held.enough()  # a task without held-out labels

@@ -5,7 +5,8 @@
    (`rankfactor.engine.fit`).
 2. All samples are coded, shard by shard, and their scores are computed.
 3. Rows, parameters and coefficients are fitted to all samples: by variational Bayes
-   (`rankfactor.engine.large.ascent`) or predictive training (`rankfactor.engine.large.training`).
+   (`rankfactor.engine.large.ascent`), then perhaps by predictive training
+   (`rankfactor.engine.large.training`).
 4. Classifiers are fitted to the label-free scores of all samples. The labels of some samples, held
    out from the fit until then, calibrate the probabilities.
 5. Standard form, explained variance, quartiles and effects are computed on the sampled rows: with
@@ -20,20 +21,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rankfactor.classifiers import Linear
 from rankfactor.classifiers.linear import fit_linear
-from rankfactor.engine.calibration import best_scale
 from rankfactor.engine.fit import settled
 from rankfactor.engine.fit_settings import FitSettings, Labels
 from rankfactor.engine.fitting import Fitting
 from rankfactor.engine.interruption import interruptible_once
 from rankfactor.engine.large.ascent import ascend_shards, shared_of
 from rankfactor.engine.large.checkpoint import PassCheckpoint
+from rankfactor.engine.large.held_out import HeldOut, withhold
 from rankfactor.engine.large.shard import (
-    decide_withheld,
     final_scores,
     find_scores,
     settle_shard,
@@ -57,15 +56,12 @@ from rankfactor.posterior.convergence import INTERRUPTED, Convergence
 from rankfactor.posterior.effects import quartiles
 from rankfactor.steps.score import BLOCK
 from rankfactor.steps.workers import Workers, slices, workers
+from rankfactor.storage.stages import Tree
 from rankfactor.tasks import Task
 from rankfactor.typing import Floats, Integers, Strings
 
 SAMPLE = 16384  # rows from which the coding is learned, and on which a fit is described
 CORE = 4096  # of them, those that initialise a fit
-WITHHELD = 2048  # samples whose labels calibrate probabilities
-# For predictive training over all samples, relative to the last step of the core: that one was
-# shortened until few samples gave no further gain.
-LEAST_STEP = 0.0125
 RARE = 0.8  # share of one value in the median feature from which ordinal probit sees more
 
 
@@ -164,7 +160,7 @@ def fit_large(
         if labels is not None:
             check_labels(table.given, labels.tasks, labels.class_index[table.sampled])
             if settings.calibration != "none":
-                withheld = withhold(table, labels.groups)
+                withheld = withhold(table.n_samples, table.sampled, labels.groups)
             chosen = np.flatnonzero(~withheld[table.sampled])[:CORE]
             core = some_labels(labels, table.sampled[chosen])
         first = coding.observe(_rows(table.values, chosen))
@@ -180,16 +176,20 @@ def fit_large(
             begin, result = begin.or_without_factors(begin.ascend())
         signed = np.zeros((0, table.n_samples)) if labels is None else labels.signed
         shards = place(coding, model.n_factors, signed, withheld, pool)
-        classifier = None
+        classifier, held = None, None
         if core is not None:
             rows = ObservedArray(core.signed)
             classifier = fit_linear(model, rows, result.z, pool)
-        _refine(begin, result, shards, classifier)
+            if settings.calibration != "none":
+                assert model.label is not None
+                assert labels is not None
+                held = HeldOut(model.label, labels, withheld, shards)
+        _refine(begin, result, shards, classifier, held)
         ctrl_c.hold()
         classifiers = None
         if labels is not None:
             assert classifier is not None
-            classifiers = _classify(model, result, shards, labels, classifier, settings)
+            classifiers = _classify(model, result, shards, labels, classifier, held)
         described = classifiers and replace(
             classifiers, class_index=classifiers.class_index[table.sampled]
         )
@@ -250,19 +250,6 @@ def for_rare_values(model: Model, observed: Observed) -> Model:
     return replace(model, data=OrdinalProbit(max_cuts=model.data.max_cuts))
 
 
-def withhold(table: LargeTable, groups: Integers | None) -> NDArray[np.bool_]:
-    """Samples whose labels only calibrate, shape (N,): the last of the sampled rows.
-
-    With groups (N,), all samples of their groups; at most a tenth of the groups is held out.
-    """
-    withheld, last = np.zeros(table.n_samples, bool), table.sampled[-WITHHELD:]
-    if groups is None:
-        withheld[last] = True
-        return withheld
-    some = list(dict.fromkeys(groups[last].tolist()))[: (int(groups.max()) + 1) // 10]
-    return np.asarray(np.isin(groups, some))
-
-
 def _rows(values: Any, samples: Integers) -> Any:
     """Some rows of an array or a CSC matrix."""
     return values.tocsr()[samples].tocsc() if issparse(values) else values[samples]
@@ -294,35 +281,59 @@ def _settled(shards: Shards, result: Fit, table: LargeTable) -> Normal:
     return scores
 
 
-def _refine(begin: Fitting, result: Fit, shards: Shards, classifier: Linear | None) -> None:
+def _refine(
+    begin: Fitting, result: Fit, shards: Shards, classifier: Linear | None, held: HeldOut | None
+) -> None:
     """Fit rows, parameters and scales to all samples, in place."""
-    settings, progress = begin.settings, begin.settings.progress
-    predictive, checkpoint = begin.predictive, PassCheckpoint(begin.stages, begin.model, result)
+    checkpoint = PassCheckpoint(begin.stages, begin.model, result)
     found = checkpoint.resume(result)
-    trains = predictive is not None and classifier is not None and predictive.label_weight > 0
+    # A checkpoint has the highest worth of a step from the first step of training on.
+    ended, training = found.get("ended", False), "highest" in found
+    predictive = begin.predictive
+    trains = predictive is not None and predictive.label_weight > 0
     # Without scores of all samples there is no fit to keep.
     with begin.ctrl_c.holding():
         shards.run(find_scores, shared_of(result))
-        if trains and not begin.ctrl_c.came and not found.get("ended"):
-            shards.sum(settle_shard, shared_of(result))
     if result.convergence.interrupted or begin.ctrl_c.came:
         some = f"only {len(result.z.mean)} samples were used"
         result.convergence = Convergence(INTERRUPTED, result.convergence.after, some)
-    elif found.get("ended"):
-        pass
-    elif not trains or predictive is None or classifier is None:
-        ascend_shards(result, shards, settings.ascent, progress, checkpoint)
-    else:
-        step = found.get("step", max(begin.step, LEAST_STEP))
-        classifier = found.get("classifier", classifier)
-        how = predictive, step, progress, checkpoint
-        train_shards(begin.model, result, shards, classifier, *how)
-    ended = result.convergence
-    if not ended.converged:
-        warnings.warn(ended.warning, convergence_warning(), stacklevel=4)
-    if ended.interrupted:
+    elif not ended and not training:
+        ascend_shards(result, shards, begin.ascent, begin.settings.progress, checkpoint)
+    done = result.convergence.interrupted or (ended and training)
+    if trains and classifier is not None and not done:
+        _train(begin, result, shards, classifier, held, checkpoint, found if training else None)
+    convergence = result.convergence
+    if not convergence.converged:
+        warnings.warn(convergence.warning, convergence_warning(), stacklevel=4)
+    if convergence.interrupted:
         # Some shards may have taken the last step and others not.
         shards.run(find_scores, shared_of(result))
+
+
+def _train(
+    begin: Fitting,
+    result: Fit,
+    shards: Shards,
+    classifier: Linear,
+    held: HeldOut | None,
+    checkpoint: PassCheckpoint,
+    so_far: Tree | None,
+) -> None:
+    """Predictive training from label-free rows, or from a checkpoint of it, in place."""
+    model, predictive = begin.model, begin.predictive
+    assert predictive is not None
+    with begin.ctrl_c.holding():
+        shards.sum(settle_shard, shared_of(result))
+        if so_far is not None:
+            classifier = so_far["classifier"]
+        elif not begin.ctrl_c.came:
+            classifier = fit_linear_shards(model, shards, classifier, True)
+    if begin.ctrl_c.came:
+        result.convergence = Convergence(INTERRUPTED, result.convergence.after)
+        return
+    loss = held.loss if held is not None and held.enough() else None
+    given = model, result, shards, classifier, predictive, begin.settings.progress, checkpoint
+    train_shards(*given, loss, so_far)
 
 
 def _classify(
@@ -331,38 +342,18 @@ def _classify(
     shards: Shards,
     labels: Labels,
     start: Linear,
-    settings: FitSettings,
+    held: HeldOut | None,
 ) -> Classifiers:
     """Classifiers of the label-free scores of all samples, with calibrated probabilities."""
     assert model.label is not None
     shards.sum(settle_shard, shared_of(result))
     scale = np.ones(len(labels.tasks))
-    if settings.calibration != "none":
+    if held is not None:
         start = fit_linear_shards(model, shards, start, True)
-        found = shards.stream(decide_withheld, Linear(start.rows))
-        samples, mean, variance = (np.concatenate(part) for part in zip(*found, strict=True))
-        scale = _scales(model, labels, samples, mean, variance)
+        scale = held.scales(start)
     fitted = fit_linear_shards(model, shards, start, False)
     joint = fitted.rows if result.labels is None else result.labels.state.rows
     return Classifiers(labels.tasks, fitted.rows, joint, labels.class_index, scale=scale)
-
-
-def _scales(
-    model: Model, labels: Labels, samples: Integers, mean: Floats, variance: Floats
-) -> Floats:
-    """Scale of every task that maximises the likelihood of the held-out labels."""
-    assert model.label is not None
-    scale, stop = np.ones(len(labels.tasks)), 0
-    for number, task in enumerate(labels.tasks):
-        rows = slice(stop, stop + task.n_rows)
-        stop = rows.stop
-        index = labels.class_index[samples, number]
-        known = np.flatnonzero(index >= 0)
-        if len(np.unique(index[known])) == len(task.classes):
-            weight = np.abs(labels.signed[rows.start, samples[known]])
-            decisions = mean[known, rows], variance[known, rows]
-            scale[number] = best_scale(model.label, *decisions, index[known], weight)
-    return scale
 
 
 def _from_prior(posterior: Posterior) -> Floats:

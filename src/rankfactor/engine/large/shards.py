@@ -27,7 +27,7 @@ _NAMES = {
     "train_shard": "Pass over all samples",
     "settle_shard": "Settling scores",
     "label_statistics": "Fitting classifiers",
-    "decide_withheld": "Calibrating",
+    "decide_withheld": "Checking held-out labels",
     "final_scores": "Encoding samples",
     "settled_scores": "Encoding samples",
 }

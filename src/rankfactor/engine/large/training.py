@@ -15,6 +15,7 @@ pass. Training starts from a fit to some of the samples, so few steps remain.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -34,18 +35,23 @@ from rankfactor.engine.large.shard import (
     train_shard,
 )
 from rankfactor.engine.large.shards import Shards
-from rankfactor.engine.predictive import GROWTH, PATIENCE, SHRINKAGE, Predictive
+from rankfactor.engine.predictive import GROWTH, PATIENCE, Predictive
 from rankfactor.engine.vb import Fit, Progress, record_moment
 from rankfactor.errors import counted
+from rankfactor.kernels.packed import times
 from rankfactor.likelihoods import NoParameters, ObservedArray
 from rankfactor.model import Model, ViewState
 from rankfactor.posterior.convergence import CONVERGED, INTERRUPTED, Convergence, by_change
 from rankfactor.steps.acceleration import Momentum
 from rankfactor.steps.row import conditional_rows, row_prior, update_scales, view_bound
 from rankfactor.steps.score import ObservedView
+from rankfactor.storage.stages import Tree
 from rankfactor.typing import Floats
 
 logger = logging.getLogger(__name__)
+
+SHORTEST = 0.1  # share of a step that lowered J which the next has at least
+LEAST_GAIN = 0.01  # relative fall of the held-out log loss that makes a step better than the best
 
 
 def with_labels(shared: Shared, model: Model, classifier: Linear) -> Shared:
@@ -67,11 +73,12 @@ def train_shards(
     shards: Shards,
     classifier: Linear,
     settings: Predictive,
-    first_step: float,
     progress: Progress | None,
     checkpoint: PassCheckpoint | None = None,
+    held_out: Callable[[Linear], float] | None = None,
+    so_far: Tree | None = None,
 ) -> Linear:
-    """Ascend J, in place; return the final classifier.
+    """Ascend J, in place, to the best step; return its classifier.
 
     Parameters
     ----------
@@ -83,45 +90,54 @@ def train_shards(
     classifier : Linear
         Initial coefficients.
     settings : Predictive
-    first_step : float
-        Size of the first step, as a share of the way to the target.
     progress : callable, optional
         Called after every step.
     checkpoint : PassCheckpoint, optional
         Destination; the fit is at its last written state.
+    held_out : callable, optional
+        Log loss of held-out labels, by a classifier of the scores of the last pass. Without it the
+        best step is that with the highest J.
+    so_far : dict, optional
+        The course of the steps before, from a checkpoint.
     """
-    data, k, step = fit.data, model.n_factors, first_step
-    weight = settings.label_weight * data.observed.shape[0]
-    best = highest = -np.inf
-    change, idle, number = np.nan, 0, 0
+    data, k, weight = fit.data, model.n_factors, settings.label_weight * fit.data.observed.shape[0]
     labels = _label_item(model, classifier)
     kept = top = (data.state.copy(), labels.state.copy())
+    step, highest, idle, begin = settings.first_step, -np.inf, 0, 0
+    if so_far is not None:
+        step, highest, idle, begin = (so_far[key] for key in ("step", "highest", "idle", "number"))
+        top = tuple(so_far["top"])
+    best, change, number, taken, rise = -np.inf, np.nan, begin, step, 0.0
+    margin = settings.tol if held_out is None else LEAST_GAIN
 
     def done(steps: int) -> str:
         return counted(steps, "step") + " of predictive training over all samples"
 
     try:
-        for number in range(settings.max_steps):
+        for number in range(begin, settings.max_steps):
             now = Linear(labels.state.rows)
             shared = with_labels(shared_of(fit), model, now)
             found = shards.sum(train_shard, shared, now, weight)
             before = (data.state.copy(), labels.state.copy())
             elbo = float(found["prior"]) + view_bound(data, k)
-            elbo += _step_rows(data, found, step)
+            bound, slope = _step_rows(data, found, step)
+            elbo += bound
             objective = elbo + weight * float(found["labels"])
+            worth = objective if held_out is None else -held_out(now)
             gain = (objective - best) / max(abs(objective), 1.0)
             update_from(labels, found, 1)
             update_scales(labels, k)
             idle += 1
-            if objective > highest + settings.tol * abs(objective):
-                highest, top, idle = objective, before, 0
-            logger.debug("step %d: objective %.8g, size %.3g", number, objective, step)
+            if worth > highest + margin * abs(worth):
+                highest, top, idle = worth, before, 0
+            logger.debug("step %d: J %.8g, worth %.6g, size %.3g", number, objective, worth, step)
             if gain < 0:
                 data.state, labels.state = kept[0].copy(), kept[1].copy()
-                step, best = SHRINKAGE * step, -np.inf
+                step, best = _shortened(taken, best - objective, rise), -np.inf
                 # J is too high for scores that lag behind the rows.
                 shards.sum(settle_shard, shared_of(fit))
             else:
+                taken, rise = step, slope
                 if np.isfinite(gain):
                     step, change = min(GROWTH * step, 1.0), gain
                 kept, best = before, objective
@@ -131,29 +147,48 @@ def train_shards(
                 if gain < settings.tol:
                     break
             if idle == PATIENCE:
-                data.state, labels.state = top
                 break
             if checkpoint is not None:
                 now = Linear(labels.state.rows.copy(), labels.state.scales)
-                checkpoint.keep(fit, number=number + 1, step=step, classifier=now)
+                course = {"step": step, "highest": highest, "idle": idle, "top": list(top)}
+                checkpoint.keep(fit, number=number + 1, classifier=now, **course)
         fit.convergence = by_change("objective", change, settings.tol, done(number + 1))
         if idle == PATIENCE:
-            flat = f"the objective has not risen by a relative tol={settings.tol:g} in {idle} steps"
+            flat = f"the log loss of held-out labels has not fallen by {margin:.0%} in {idle} steps"
+            if held_out is None:
+                flat = f"the objective has not risen by a relative tol={margin:g} in {idle} steps"
             fit.convergence = Convergence(CONVERGED, done(number + 1), flat)
-        if checkpoint is not None:
-            now = Linear(labels.state.rows, labels.state.scales)
-            checkpoint.finish(fit, number=number + 1, step=step, classifier=now)
     except KeyboardInterrupt:
-        data.state, labels.state = kept
         fit.convergence = Convergence(INTERRUPTED, done(number))
         if checkpoint is not None:
             checkpoint.write()
+    data.state, labels.state = top
+    if checkpoint is not None and not fit.convergence.interrupted:
+        checkpoint.finish(fit, number=number + 1, highest=highest)
     return Linear(labels.state.rows, labels.state.scales)
 
 
-def _step_rows(item: ObservedView, found: dict[str, Floats], step: float) -> float:
-    """Move rows, parameters and scales of the table's view; E[log likelihood] before."""
-    likelihood, state, prior, bound = item.view.likelihood, item.state, row_prior(item), 0.0
+def _shortened(step: float, fall: float, slope: float) -> float:
+    """Step at the top of the parabola through J before a step and, lower by ``fall``, after it.
+
+    ``slope`` is its derivative before. The step is at least a tenth of the one before.
+    """
+    return step * max(0.5 * slope * step / (slope * step + fall), SHORTEST)
+
+
+def _step_rows(item: ObservedView, found: dict[str, Floats], step: float) -> tuple[float, float]:
+    """Move rows, parameters and scales of the table's view.
+
+    Returns
+    -------
+    bound : float
+        E[log likelihood] before.
+    slope : float
+        Derivative of J in the step at zero, with the scores' variances held: sum_i d_i^T P_i d_i,
+        d_i the way to the target.
+    """
+    likelihood, state, prior = item.view.likelihood, item.state, row_prior(item)
+    bound, slope = 0.0, 0.0
     for place, tile in enumerate(tiles_of(item)):
         statistics: Any = statistics_of(found, 0, place)
         gradient = statistics.pop(GRADIENT)
@@ -162,11 +197,13 @@ def _step_rows(item: ObservedView, found: dict[str, Floats], step: float) -> flo
         params = likelihood.update(statistics, law, params)
         precision, shift = likelihood.system(statistics, params)
         rows = conditional_rows(precision.copy(), shift + gradient, prior[tile], None, tile.start)
-        rows = replace(rows, mean=law.mean + step * (rows.mean - law.mean))
+        way = rows.mean - law.mean
+        slope += float((way * (times(precision, way) + prior[tile] * way)).sum())
+        rows = replace(rows, mean=law.mean + step * way)
         state.rows.put(tile, rows)
         state.params.put(tile, likelihood.update(statistics, rows, params))
     update_scales(item, state.rows.order - int(item.view.has_intercept))
-    return bound
+    return bound, slope
 
 
 def fit_linear_shards(model: Model, shards: Shards, start: Linear, withhold: bool) -> Linear:
