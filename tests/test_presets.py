@@ -23,6 +23,7 @@ def test_every_model_has_a_plain_name_of_its_own():
 def test_a_heading_names_a_likelihood_that_is_not_the_models_own():
     assert heading("R-L-BSVM", "margin_rank") == "R-L-BSVM"
     assert heading("R-L-BSVM", "ordinal_probit") == "R-L-BSVM with ordinal probit"
+    assert heading("R-L-BSVM", "by_block") == "R-L-BSVM with likelihoods by block"
     assert heading("Factor analysis", "ordinal_probit") == "Factor analysis"
 
 

@@ -70,7 +70,8 @@ def heading(name: str, data: str) -> str:
     """
     if name not in PRESETS or PRESETS[name].data == data:
         return name
-    return f"{name} with {data.replace('_', ' ')}"
+    words = {"by_block": "likelihoods by block", "gaussian": "Gaussian"}
+    return f"{name} with {words.get(data, data.replace('_', ' '))}"
 
 
 def name_of_parts(data: str, label: str, linear: bool) -> str:
