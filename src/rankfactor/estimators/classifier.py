@@ -121,7 +121,7 @@ class PlainClassifier(Deciding):
         labels of a class is not calibrated.
     likelihood, classifier : part or name, optional
         Data likelihood or classifier instead of the model's own. Without a likelihood, a table of
-        more than 32,768 samples whose median feature has at least 80 % of them at one value is
+        more than 32,768 samples whose median feature has at least 70 % of them at one value is
         fitted by ordinal probit in place of max-margin ranks, with a warning. With ``blocks`` the
         likelihood may be a dictionary, such as ``{"survey": "ordinal_probit", "proteins":
         "margin_rank"}``.

@@ -62,7 +62,7 @@ from rankfactor.typing import Floats, Integers, Strings
 
 SAMPLE = 16384  # rows from which the coding is learned, and on which a fit is described
 CORE = 4096  # of them, those that initialise a fit
-RARE = 0.8  # share of one value in the median feature from which ordinal probit sees more
+RARE = 0.7  # share of one value in the median feature from which ordinal probit sees more
 
 
 @dataclass
