@@ -31,7 +31,7 @@ _LOG_SERIES = coefficients("""
     2.222219843214978396e-01 2.857142874366239149e-01 3.999999999940941908e-01
     6.666666666666735130e-01
     """)
-_LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+LOG_2, LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 # Bits of a float64: those of sqrt(1/2), what takes them to those of 1, the mantissa.
 _ROOT, _RAISE = np.int64(0x3FE6A09E667F3BCD), np.int64(0x00095F619980C433)
 _MANTISSA = np.int64(0x000FFFFFFFFFFFFF)
@@ -52,7 +52,7 @@ def log_of_parts(e, f):  # type: ignore[no-untyped-def]
     g = f / (2.0 + f)
     z, half = g * g, 0.5 * (f * f)
     tail = z * horner(_LOG_SERIES, z)
-    return (f - (half - (g * (half + tail) + e * _LOG_2_REST))) + e * _LOG_2
+    return (f - (half - (g * (half + tail) + e * LOG_2_REST))) + e * LOG_2
 
 
 @njit(**INLINE)

@@ -29,9 +29,8 @@ from rankfactor.kernels.lanes import wide_vectors
 from rankfactor.kernels.logs import STRICT
 from rankfactor.kernels.rng import derive
 from rankfactor.kernels.samplers import truncated_normal
-from rankfactor.kernels.tails import excess, upper_tail
+from rankfactor.kernels.tails import LOG_ROOT_2PI, excess, upper_tail
 
-_LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS  # on (0, 1)
@@ -61,22 +60,22 @@ def interval(l, u):  # type: ignore[no-untyped-def]  # noqa: E741
             mass += density
             mean += v * density
             square += v * v * density
-        log_mass = -0.5 * l * l - _LOG_ROOT_2PI + math.log(width * mass)
+        log_mass = -0.5 * l * l - LOG_ROOT_2PI + math.log(width * mass)
         mean, square = mean / mass, square / mass
     else:
         if l > 0.0:
             fall = math.exp(-width * (l + 0.5 * width))
             c, far = excess(l), excess(u)
             mass = 1.0 / (l + c) - fall / (u + far)  # in units of phi(l)
-            log_mass = -0.5 * l * l - _LOG_ROOT_2PI + math.log(mass)
+            log_mass = -0.5 * l * l - LOG_ROOT_2PI + math.log(mass)
             low, high = 1.0 / mass, fall / mass
             # E[t] - l: 1 - l R(l) is c / (l + c) without the cancellation.
             shift = (c / (l + c) - fall * (1.0 - l / (u + far))) / mass
         else:
             mass = 0.5 * (math.erf(u * _ROOT_HALF) - math.erf(l * _ROOT_HALF))
             log_mass = math.log(mass)
-            low = math.exp(-0.5 * l * l - _LOG_ROOT_2PI) / mass
-            high = math.exp(-0.5 * u * u - _LOG_ROOT_2PI) / mass
+            low = math.exp(-0.5 * l * l - LOG_ROOT_2PI) / mass
+            high = math.exp(-0.5 * u * u - LOG_ROOT_2PI) / mass
             shift = low - high - l
         mean = shift / width
         # E[(t - l)^2] = 1 - D phi(u)/mass - l E[t - l], by parts.

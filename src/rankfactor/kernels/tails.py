@@ -17,9 +17,9 @@ import math
 import numpy as np
 from numba import njit
 
-from rankfactor.kernels.logs import INLINE, coefficients, horner, log
+from rankfactor.kernels.logs import INLINE, LOG_2, LOG_2_REST, coefficients, horner, log
 
-_LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _ROOT_2PI = math.sqrt(2 * math.pi)
 _MIDDLE = 3.5
 # (1 + y) c(y) over u, highest power first.
@@ -38,7 +38,6 @@ _EVEN, _ODD = _EXCESS[::2], _EXCESS[1::2]
 # exp(-a) = 2^-n exp(r), |r| <= log(2) / 2, by Taylor's series of degree 13, highest power first.
 _EXP = tuple(1.0 / math.factorial(n) for n in range(13, -1, -1))
 _PER_LOG_2 = 1.0 / math.log(2.0)
-_LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 # Adding it rounds to a whole number, which is then in the last bits.
 _ROUND = 1.5 * 2.0**52
 _BIAS = np.int64(1023) - np.int64(np.float64(_ROUND).view(np.int64))
@@ -51,7 +50,7 @@ def _exp_minus(a):  # type: ignore[no-untyped-def]
     a = min(a, _MOST)
     rounded = _ROUND - a * _PER_LOG_2
     n = rounded - _ROUND
-    r = (-a - n * _LOG_2) - n * _LOG_2_REST
+    r = (-a - n * LOG_2) - n * LOG_2_REST
     power = np.int64((np.float64(rounded).view(np.int64) + _BIAS) << np.int64(52))
     return horner(_EXP, r) * power.view(np.float64)
 
@@ -82,4 +81,4 @@ def upper_tail(x):  # type: ignore[no-untyped-def]
     rest = 1.0 - density / (y + near)
     c = near if x >= 0.0 else density / rest + y
     size = log(y + near if x >= 0.0 else rest)
-    return c, (-half - _LOG_ROOT_2PI - size if x >= 0.0 else size)
+    return c, (-half - LOG_ROOT_2PI - size if x >= 0.0 else size)

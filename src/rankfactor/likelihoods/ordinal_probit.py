@@ -234,7 +234,7 @@ class OrdinalProbit(LatentNormal[Thresholds]):
 
 
 def tau_of(tile: Tile) -> Floats:
-    """1, or 0 where missing, shape (rows, samples); without strides if nothing is missing."""
+    """1, or 0 where missing, shape (rows, samples); a read-only broadcast if nothing is missing."""
     missing = tile.observed == MISSING
     return ~missing * 1.0 if missing.any() else np.broadcast_to(1.0, missing.shape)
 
