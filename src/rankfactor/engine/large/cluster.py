@@ -135,7 +135,7 @@ class DaskShards(Shards):
 
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
         """Sums of the step's results."""
-        return self._totals(add_up, step, arguments).values()
+        return self._totals(add_up, step, arguments).release()
 
     def run(self, step: Step, *arguments: Any) -> None:
         """The step at every shard, whatever it returns."""

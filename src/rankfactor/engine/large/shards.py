@@ -15,7 +15,7 @@ from typing import Any
 from rankfactor.engine.large.shard import Shard
 from rankfactor.engine.large.totals import Totals
 from rankfactor.laws.normal import Normal
-from rankfactor.steps.workers import Workers
+from rankfactor.steps.workers import Workers, slices
 from rankfactor.typing import Floats
 
 Step = Callable[..., Any]
@@ -101,20 +101,11 @@ class LocalShards(Shards):
         return self._pool.stream(self._call(step, arguments), self.shards)
 
     def sum(self, step: Step, *arguments: Any) -> dict[str, Floats]:
-        """Sums of the step's results; every thread adds up those of its shards."""
-        call = self._call(step, arguments)
-
-        def add_up(shards: Sequence[Shard]) -> Totals:
-            totals = Totals()
-            for shard in shards:
-                totals.add(call(shard))
-            return totals
-
-        count = self._pool.count
-        total = Totals()
-        for part in self._pool.map(add_up, [self.shards[one::count] for one in range(count)]):
-            total.merge(part)
-        return total.values()
+        """Sums of the step's results, in the order of the shards."""
+        call, totals = self._call(step, arguments), Totals()
+        for some in slices(len(self.shards), self._pool.count):
+            totals.add_in_turn(self._pool.map(call, self.shards[some]), self._pool)
+        return totals.release()
 
     def _call(self, step: Step, arguments: tuple[Any, ...]) -> Callable[[Shard], Any]:
         done, total = 0, sum(shard.size for shard in self.shards)

@@ -12,11 +12,12 @@ Two orders of the same terms therefore round to the same double, except for ties
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from rankfactor.steps.workers import Workers
 from rankfactor.typing import Floats
 
 
@@ -30,7 +31,18 @@ class Totals:
     def add(self, terms: Mapping[str, Any]) -> None:
         """Add named arrays or numbers."""
         for name, term in terms.items():
-            self._add(name, np.array(term, np.float64))
+            self._add(name, term)
+
+    def add_in_turn(self, parts: Sequence[Mapping[str, Any]], pool: Workers) -> None:
+        """Add several sets of the same names, in their order; threads share the names."""
+
+        def add(names: Sequence[str]) -> None:
+            for name in names:
+                for part in parts:
+                    self._add(name, part[name])
+
+        names = list(parts[0])
+        pool.map(add, [names[one :: pool.count] for one in range(pool.count)])
 
     def merge(self, other: Totals) -> None:
         """Add other sums."""
@@ -38,19 +50,20 @@ class Totals:
             self._add(name, high)
             self._low[name] = self._low[name] + other._low[name]
 
-    def _add(self, name: str, term: Floats) -> None:
+    def _add(self, name: str, term: Any) -> None:
         if name not in self._high:
+            term = np.array(term, np.float64)
             self._high[name], self._low[name] = term, np.zeros_like(term)
             return
-        high = self._high[name]
+        term, high = np.asarray(term, np.float64), self._high[name]
         total = high + term
         back = total - high
         self._low[name] += (high - (total - back)) + (term - back)
         self._high[name] = total
 
-    def values(self) -> dict[str, Floats]:
-        """The sums."""
-        return {name: high + self._low[name] for name, high in self._high.items()}
+    def release(self) -> dict[str, Floats]:
+        """The sums; their two parts are released one by one."""
+        return {name: self._high.pop(name) + self._low.pop(name) for name in list(self._high)}
 
     @property
     def nbytes(self) -> int:
