@@ -102,7 +102,7 @@ def test_rare_values_are_fitted_by_ordinal_probit_and_the_headings_say_so(
     result = works("fit", "large.csv", *labels, *QUICK, *SMALL, *outputs)
     name = "R-L-BSVM with ordinal probit"
     assert result.stdout.startswith(f"{name}: {ROWS} samples")
-    assert "have the same value, so ordinal probit is used" in result.stderr
+    assert "have the same value, so ordinal probit replaces" in result.stderr
     assert f"<title>{name} of large.csv</title>" in Path("report.html").read_text("utf-8")
     works("report", "model.rankfactor", "--out", "again.html")
     assert f"<title>{name} of large.csv</title>" in Path("again.html").read_text("utf-8")

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -313,6 +314,47 @@ def test_a_fit_that_was_stopped_is_resumed(training, tmp_path):
     again = fitted(progress=stop, **arguments)
     assert not passes
     assert again.elbo_ == resumed.elbo_
+
+
+def test_ctrl_c_after_resuming_keeps_the_best_step(tmp_path):
+    steps = []
+
+    def train(iteration, elbo, change):
+        if train.began:
+            steps.append(iteration)
+        if len(steps) == 4:
+            raise KeyboardInterrupt
+
+    def note(name, done, total):
+        train.began |= name == "Settling scores"
+
+    train.began, train.stage = False, note
+    arguments = {"training": "predictive", "checkpoint": str(tmp_path), "n_threads": 1}
+    with pytest.warns(UserWarning, match="interrupted"):
+        first = fitted(progress=train, **arguments)
+
+    def resume(iteration, elbo, change):
+        pass
+
+    def interrupt(name, done, total):
+        if name == "Finding scores" and done == N:
+            signal.raise_signal(signal.SIGINT)
+
+    resume.stage = interrupt
+    with pytest.warns(UserWarning, match="interrupted") as said:
+        second = fitted(progress=resume, **arguments)
+    assert "samples were used" not in str(said[0].message)
+    np.testing.assert_array_equal(second.loadings_, first.loadings_)
+    assert second.elbo_ == first.elbo_
+
+
+def test_calibration_does_not_change_the_factors():
+    calibrated, plain = (
+        fitted(training="predictive", calibration=how) for how in ("refit", "none")
+    )
+    np.testing.assert_array_equal(calibrated.loadings_, plain.loadings_)
+    assert (plain.posterior_.classifiers.scale == 1.0).all()
+    assert (calibrated.posterior_.classifiers.scale != 1.0).any()
 
 
 def test_a_checkpoint_of_another_table_is_refused(tmp_path):

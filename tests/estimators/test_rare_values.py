@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import roc_auc_score
 
-from rankfactor import RankFactorClassifier, load_model, save_model
+from rankfactor import RankFactorAnalysis, RankFactorClassifier, load_model, save_model
 from rankfactor.engine.large import fit, held_out, placement
 from rankfactor.estimators import large
 from rankfactor.likelihoods import OrdinalProbit
@@ -94,7 +94,7 @@ def few_are_many(monkeypatch):
 def test_tables_of_many_samples_are_fitted_by_ordinal_probit(few_are_many, tmp_path):
     model = RankFactorClassifier(n_factors=10, random_state=0)
     counts = rare_counts(1000, 1, 1000)
-    expected = "9[3-5]% of the samples have the same value, so ordinal probit is used"
+    expected = "9[3-5]% of the samples have the same value, so ordinal probit replaces"
     # A resumed fit encodes the samples again, to within the tolerance of their scores.
     names = resumed(model, tmp_path, counts, expected, tol=0.01)
     assert "stage-passes.zip" in names
@@ -108,11 +108,10 @@ def test_tables_of_many_samples_are_fitted_by_ordinal_probit(few_are_many, tmp_p
 
 def test_they_are_fitted_jointly_if_ordinal_probit_finds_no_factors(few_are_many):
     model = RankFactorClassifier(n_factors=10, random_state=0)
-    with pytest.warns(UserWarning, match="ordinal probit|jointly with the labels") as said:
+    with pytest.warns(UserWarning, match="ordinal probit replaces|jointly with") as said:
         model.fit(*rare_counts(1000, 1))
-    _, second = (str(one.message) for one in said)
-    assert "jointly with the labels" in second
-    assert "hardly differ" not in second  # that is so for max-margin ranks
+    (joint,) = (str(one.message) for one in said if "jointly with" in str(one.message))
+    assert "hardly differ" not in joint  # that is so for max-margin ranks
     check_predictions(model)
     assert model.posterior_.training == "bayes"
     assert model.posterior_.model.data == OrdinalProbit()
@@ -126,3 +125,41 @@ def test_a_likelihood_that_was_asked_for_is_kept(few_are_many):
     assert roc_auc_score(labels, model.decision_function(new)) > 0.7
     assert model.posterior_.training == "bayes"
     assert model.posterior_.model.data.name == "margin_rank"
+
+
+def test_a_margin_that_was_asked_for_is_that_of_max_margin_ranks(few_are_many):
+    model = RankFactorClassifier(n_factors=5, margin=0.2, training="label-free", random_state=0)
+    model.fit(*rare_counts(1000, 1))
+    assert model.posterior_.model.data.name == "margin_rank"
+    assert model.posterior_.model.data.margin == 0.2
+
+
+def test_the_label_weight_is_chosen_for_ordinal_probit(few_are_many, monkeypatch):
+    seen = []
+
+    def choose(estimator, *given):
+        seen.append(estimator.likelihood)
+        return 3.0
+
+    monkeypatch.setattr("rankfactor.estimators.label_weight.choose_label_weight", choose)
+    model = RankFactorClassifier(n_factors=5, label_weight="auto", random_state=0)
+    with pytest.warns(UserWarning, match="ordinal probit replaces"):
+        model.fit(*rare_counts(1000, 1, 1000))
+    assert seen == [OrdinalProbit()]
+    assert model.likelihood is None  # the argument stays as given
+    assert model.label_weight_ == 3.0
+
+
+def test_factors_without_labels_are_those_of_ordinal_probit(few_are_many):
+    counts = rare_counts(1000, 1, 1000)[0]
+    model = RankFactorAnalysis(n_factors=10, random_state=0)
+    with pytest.warns(UserWarning, match="ordinal probit replaces"):
+        model.fit(counts)
+    assert model.posterior_.model.data == OrdinalProbit()
+    assert model.n_active_ > 0
+
+
+def test_a_table_in_which_no_factors_are_found_is_named(counts):
+    with pytest.warns(UserWarning, match=r"less than 0.1% of the table\. .*'ordinal_probit'"):
+        model = RankFactorAnalysis(n_factors=5, random_state=0).fit(counts[0])
+    assert model.n_active_ == 0

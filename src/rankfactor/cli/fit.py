@@ -120,6 +120,8 @@ def fit(
                     failures.append(f"the model was saved to {out}, without its stability: {error}")
         told = [in_options(one.text) for one in kinds(heard)]
         everything = asked.settings
+        if not labels:
+            everything.setdefault("likelihood", posterior.model.data.name)
         kept = posterior if training_samples else posterior.without_training_samples()
         has_samples = kept.left_out is None
         provenance = {

@@ -51,6 +51,7 @@ def analysis_settings(ctx: typer.Context, *, divides: bool = False) -> dict[str,
     Groups are allowed for a command that ``divides`` the samples.
     """
     from rankfactor.estimators.analysis import PlainAnalysis
+    from rankfactor.likelihoods import MarginRank
     from rankfactor.presets import PRESETS, code_of, full_name
 
     options = ctx.params
@@ -70,7 +71,10 @@ def analysis_settings(ctx: typer.Context, *, divides: bool = False) -> dict[str,
     if is_given(ctx, "model"):
         note(f"without --labels, --model {full_name(model)} sets the likelihood of the data only.")
     settings = classifier_settings(options, (), known)
-    return {**settings, "likelihood": options["likelihood"] or PRESETS[model].data}
+    data = PRESETS[model].data
+    # The estimator may replace a likelihood that is not named.
+    named = None if data == MarginRank.name else data
+    return {**settings, "likelihood": options["likelihood"] or named}
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,8 +57,6 @@ class FitSettings:
         Called with iteration, ELBO and its relative change.
     checkpoint : path or None
         Folder for checkpoints of variational Bayes and predictive training.
-    may_change_likelihood : bool
-        Whether nobody asked for the data likelihood, so that a fit by shards may take another.
     """
 
     ascent: Settings
@@ -71,7 +69,6 @@ class FitSettings:
     n_threads: int | None = None
     progress: Progress | None = None
     checkpoint: str | os.PathLike[str] | None = None
-    may_change_likelihood: bool = False
 
     def trains(self, model: Model, n_samples: int, n_features: int) -> str:
         """The training for a table of this size: "auto" resolved, or as given."""
@@ -83,6 +80,10 @@ class FitSettings:
             return "bayes"
         many = n_samples >= MANY_SAMPLES or model.experts is not None
         return "predictive" if many and why_not_predictive(model, None) is None else "label-free"
+
+    def is_predictive(self, training: str) -> bool:
+        """Whether steps of predictive training follow; without a label weight none do."""
+        return training == "predictive" and self.predictive.label_weight > 0
 
     def has_residual(self, model: Model, training: str, n_samples: int) -> bool:
         """Whether decisions have a second part.

@@ -93,8 +93,7 @@ class Fitting:
         self.ascent = settings.ascent
         if settings.gibbs is not None:
             self.ascent = chain_start(settings.ascent)
-        # Without a label weight, no training follows.
-        if self.predictive is not None and self.predictive.label_weight > 0:
+        if settings.is_predictive(training):
             most = min(settings.ascent.max_iter, START_ITERATIONS)
             self.ascent = replace(settings.ascent, max_iter=most, warns=False)
         self.start: tuple[ViewState, Normal] | None = None  # of predictive training
@@ -148,15 +147,24 @@ class Fitting:
         train(model, result, self.rows, classifier, self.predictive, pool, progress, training)
 
     def or_without_factors(self, result: Fit) -> tuple[Fitting, Fit]:
-        """Another fit where "auto" chose label-free factors and none is left.
+        """Another fit where "auto" chose label-free factors and none is left, with a warning.
 
         Factors without loadings have no gradient, so predictive training cannot bring them back.
         Decisions of two parts use the features themselves. Where these are not possible, a joint
-        fit keeps at least the direction that separates the classes.
+        fit keeps at least the direction that separates the classes. A fit without labels is kept.
         """
+        of_ranks = self.model.data.name == MarginRank.name
+        advice = ""
+        if of_ranks:
+            advice = (
+                " In counts that are nearly all zero, likelihood='ordinal_probit' or, for up to "
+                "32,768 samples, 'ordinary_rank' finds factors that max-margin ranks miss."
+            )
+        none_left = f"the factors explain less than {LEAST_SHARE:.1%} of the table"
+        if self.labels is None and self.settings.gibbs is None and self._switched_off(result):
+            warnings.warn(f"{none_left}.{advice}", UserWarning, stacklevel=5)
         if not self._falls_back(result):
             return self, result
-        of_ranks = self.model.data.name == MarginRank.name
         other = "label-free" if self._may_use_features() else "bayes"
         if other == "label-free":
             instead = "decisions use the features instead (training='label-free')."
@@ -164,16 +172,7 @@ class Fitting:
             instead = "they were fitted jointly with the labels (training='bayes')."
             if of_ranks:
                 instead += " Samples are then ranked, but their probabilities may hardly differ."
-        if of_ranks:
-            instead += (
-                " In counts that are nearly all zero, model='ordinary-rank' and "
-                "likelihood='ordinal_probit' find factors that max-margin ranks miss."
-            )
-        warnings.warn(
-            f"the factors explain less than {LEAST_SHARE:.1%} of the table, so {instead}",
-            UserWarning,
-            stacklevel=5,
-        )
+        warnings.warn(f"{none_left}, so {instead}{advice}", UserWarning, stacklevel=5)
         if other == self.training:
             return self, result
         given = self.model, self.coding, self.observed, self.labels, self.settings
@@ -190,7 +189,11 @@ class Fitting:
     def _falls_back(self, result: Fit) -> bool:
         """Whether label-free factors that "auto" chose have switched off."""
         chosen = self.settings.training == AUTO and self.labels is not None and not self.joint
-        if not chosen or self.model.experts is not None or result.convergence.interrupted:
+        return bool(chosen and self.model.experts is None and self._switched_off(result))
+
+    def _switched_off(self, result: Fit) -> bool:
+        """Whether no factor is left of a fit that was not interrupted."""
+        if result.convergence.interrupted:
             return False
         noise = self.model.data.noise_variance(result.data.state.params).mean()
         explained = result.history.sd_w[-1] ** 2

@@ -19,6 +19,7 @@ from rankfactor.estimators.large import (
     stays_in_memory,
     surveyed,
 )
+from rankfactor.estimators.rare_values import for_rare_values
 from rankfactor.features.plan import Blocks
 from rankfactor.likelihoods import MarginRank
 from rankfactor.model import Model
@@ -31,10 +32,12 @@ class PlainAnalysis(FactorModel):
 
     Parameters
     ----------
-    likelihood : name, DataLikelihood or dict, default "margin_rank"
+    likelihood : None, name, DataLikelihood or dict, default None
         "margin_rank", "gaussian", "ordinal_probit", "ordinary_rank" or "neighbour_rank".
         How features relate to factors; ranks need no transform of the data. With ``blocks`` also a
-        dictionary from block to any of these.
+        dictionary from block to any of these. None is "margin_rank" or, unless a margin is named,
+        "ordinal_probit" for a table of more than 32,768 samples whose median feature has at least
+        70 % of them at one value; a warning tells of it.
     n_factors : int or "auto", default "auto"
         "auto" chooses the number by parallel analysis of the ranks
         (`rankfactor.engine.parallel_analysis`): the number of eigenvalues of the table that exceed
@@ -126,11 +129,9 @@ class PlainAnalysis(FactorModel):
         Only if fitted to a table with names.
     """
 
-    likelihood: LikelihoodArgument
-
     def __init__(
         self,
-        likelihood: LikelihoodArgument = "margin_rank",
+        likelihood: LikelihoodArgument | None = None,
         *,
         n_factors: int | str = "auto",
         margin: float | str = "auto",
@@ -184,7 +185,7 @@ class PlainAnalysis(FactorModel):
     def _build_model(self) -> Model:
         return Model(
             self.n_factors,
-            self._data_part(self.likelihood),
+            self._data_part(MarginRank.name if self.likelihood is None else self.likelihood),
             loading_shrinkage=self._shrinkage_part(),
         )
 
@@ -207,6 +208,7 @@ class PlainAnalysis(FactorModel):
             keeps = stays_in_memory(X, self)
             with cluster_of(self, stream) as client:
                 found = surveyed(stream, settings, self.memory, client)
+                model = for_rare_values(self, model, found, settings.seed)
                 fitted = fit_stream(self, model, stream, found, None, settings, keeps, client)
             return self._keep(fitted)
         plan, table = self._learn(X, model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -35,6 +36,7 @@ from rankfactor.estimators.large import (
     surveyed,
 )
 from rankfactor.estimators.presets import local_parts
+from rankfactor.estimators.rare_values import for_rare_values
 from rankfactor.features.matching import is_annotated, opened_labels, refuse_shuffled
 from rankfactor.features.plan import Blocks
 from rankfactor.folds import group_numbers
@@ -120,11 +122,11 @@ class PlainClassifier(Deciding):
         decisions unchanged. Predicted classes are the same. A label column with fewer than five
         labels of a class is not calibrated.
     likelihood, classifier : part or name, optional
-        Data likelihood or classifier instead of the model's own. Without a likelihood, a table of
-        more than 32,768 samples whose median feature has at least 70 % of them at one value is
-        fitted by ordinal probit in place of max-margin ranks, with a warning. With ``blocks`` the
-        likelihood may be a dictionary, such as ``{"survey": "ordinal_probit", "proteins":
-        "margin_rank"}``.
+        Data likelihood or classifier instead of the model's own. Unless a likelihood or a margin is
+        named, a table of more than 32,768 samples whose median feature has at least 70 % of them at
+        one value is fitted by ordinal probit in place of max-margin ranks, with a warning. With
+        ``blocks`` the likelihood may be a dictionary, such as ``{"survey": "ordinal_probit",
+        "proteins": "margin_rank"}``.
     shrinkage : {"tpbn", "normal", "multiplicative_gamma"} or Shrinkage, default "tpbn"
         Prior of the loadings.
     blocks : None, list or dict, default None
@@ -324,7 +326,6 @@ class PlainClassifier(Deciding):
             predictive=predictive,
             residual=self.residual,
             calibration=self.calibration,
-            may_change_likelihood=self.likelihood is None,
         )
         if settings.gibbs is not None and settings.trains(model, 0, 0) == "label-free":
             raise InputError(
@@ -414,14 +415,16 @@ class PlainClassifier(Deciding):
                 names = found.sample_names
                 index = pd.RangeIndex(found.n_rows) if names is None else pd.Index(names)
                 together = group_numbers(groups, index)
+            model = for_rare_values(self, model, found, settings.seed)
             training = settings.trains(model, found.n_rows, stream.n_columns)
             if self.label_weight == "auto" and training == "predictive":
                 from rankfactor.estimators.label_weight import choose_label_weight
 
+                chooser = copy(self).set_params(likelihood=model.data)
                 some, rows = core_of(found, settings.seed)
                 of_some = None if together is None else pd.factorize(together[some])[0]
                 self.label_weight_ = choose_label_weight(
-                    self, rows, tasks, class_index[some], settings.seed, of_some
+                    chooser, rows, tasks, class_index[some], settings.seed, of_some
                 )
                 settings = replace(settings, predictive=Predictive(self.label_weight_))
             signed = signed_labels(tasks, class_index, self.class_weight)

@@ -53,9 +53,14 @@ def as_stream(X: Any, estimator: FactorModel, model: Model, settings: FitSetting
         return _opened(X, estimator)
     shape = getattr(X, "shape", None)
     known = isinstance(X, np.ndarray | pd.DataFrame) or hasattr(X, "obs_names") or _is_sparse(X)
-    if not known or shape is None or len(shape) != 2 or shape[0] <= LARGE:
+    if not known or shape is None or len(shape) != 2 or not by_shards(shape[0]):
         return None
     return None if why_not_large(model, settings) else _opened(X, estimator)
+
+
+def by_shards(n_samples: int) -> bool:
+    """Whether a table of this many samples is fitted by shards, if its model can be."""
+    return n_samples > LARGE
 
 
 def _opened(X: Any, estimator: FactorModel) -> TableStream:
@@ -165,7 +170,7 @@ def fit_stream(
     client : distributed.Client, optional
         Of the cluster that has the shards.
     """
-    if found.n_rows <= LARGE:
+    if not by_shards(found.n_rows):
         whole = found.table
         if not found.is_whole:
             whole = joined([chunk.table for chunk in stream.chunks(found.n_rows)])
@@ -222,7 +227,7 @@ def refuse_unfit(estimator: Any, n_samples: int) -> None:
     model = estimator._build_model()
     find = getattr(estimator, "_classifier_settings", lambda _: estimator._settings())
     reason = why_not_large(model, find(model))
-    if reason is not None and n_samples > LARGE:
+    if reason is not None and by_shards(n_samples):
         raise InputError(reason)
 
 

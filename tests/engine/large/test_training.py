@@ -142,21 +142,56 @@ def test_ctrl_c_keeps_rows_that_raised_the_objective(begun):
 @pytest.mark.parametrize("best", [0, 2])
 def test_the_step_with_the_least_loss_of_held_out_labels_is_kept(begun, best):
     model, fit, _, _, shards, classifier = begun
-    rows, seen = [fit.data.state.rows.mean.copy()], []
+    rows, seen, tops = [fit.data.state.rows.mean.copy()], [], []
 
     def loss(now):
         rows.append(fit.data.state.rows.mean.copy())  # after the step
         seen.append(now.rows.mean.copy())
         return 0.5 if len(seen) == best + 1 else 0.6 + 0.001 * len(seen)
 
+    class Kept:
+        def keep(self, fit, top, **more):
+            tops.append(top)
+
+        def finish(self, fit, **more):
+            tops.append(fit.history.elbo[-1])
+
     settings = Predictive(first_step=0.01, tol=0.0)
-    after = train_shards(model, fit, shards, classifier, settings, None, held_out=loss)
+    after = train_shards(model, fit, shards, classifier, settings, None, Kept(), loss)
     assert len(seen) == best + 1 + PATIENCE
     assert fit.convergence.converged
     assert "held-out labels has not fallen by 1%" in str(fit.convergence)
     np.testing.assert_array_equal(fit.data.state.rows.mean, rows[best])
     np.testing.assert_array_equal(after.rows.mean, seen[best])
+    # The history ends with the rows and scores that are kept.
+    state, _, elbo, moment = tops[best]
+    assert fit.history.elbo[-1] == tops[-1] == elbo
+    loadings = state.rows.mean[:, :K]
+    sd_w = np.sqrt(np.einsum("ik,kl,il->i", loadings, moment, loadings).mean())
+    assert fit.history.sd_w[-1] == pytest.approx(sd_w)
     assert not np.array_equal(rows[0], rows[-1])
+
+
+def test_ctrl_c_while_the_end_is_written_loses_nothing(begun):
+    model, fit, _, _, shards, classifier = begun
+    written = []
+
+    class Interrupted:
+        def keep(self, fit, **more):
+            written.append(fit.data.state.rows.mean.copy())
+
+        def finish(self, fit, **more):
+            written.append(fit.data.state.rows.mean.copy())
+            raise KeyboardInterrupt
+
+        def write(self):
+            pass
+
+    settings = Predictive(first_step=0.01, max_steps=4, tol=0.0)
+    train_shards(model, fit, shards, classifier, settings, None, Interrupted())
+    assert fit.convergence.interrupted
+    assert len(written) == 5
+    np.testing.assert_array_equal(fit.data.state.rows.mean, written[-1])
 
 
 def test_the_slope_is_that_of_the_gradient_along_the_step(begun):

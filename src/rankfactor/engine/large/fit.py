@@ -7,8 +7,9 @@
 3. Rows, parameters and coefficients are fitted to all samples: by variational Bayes
    (`rankfactor.engine.large.ascent`), then perhaps by predictive training
    (`rankfactor.engine.large.training`).
-4. Classifiers are fitted to the label-free scores of all samples. The labels of some samples, held
-   out from the fit until then, calibrate the probabilities.
+   Held-out labels of some samples decide where predictive training ends.
+4. Classifiers are fitted to the label-free scores of all samples. The held-out labels calibrate the
+   probabilities before they are used.
 5. Standard form, explained variance, quartiles and effects are computed on the sampled rows: with
    16,384 of them, a correlation has a standard error below 0.008.
 """
@@ -39,17 +40,16 @@ from rankfactor.engine.large.shard import (
     settled_scores,
 )
 from rankfactor.engine.large.shards import Shards
-from rankfactor.engine.large.training import fit_linear_shards, train_shards
+from rankfactor.engine.large.training import fit_linear_shards, return_to_best, train_shards
 from rankfactor.engine.standard_form import in_standard_form
 from rankfactor.engine.table_checks import report_constant
 from rankfactor.engine.vb import Fit
 from rankfactor.errors import InputError, convergence_warning
 from rankfactor.features.plan import FeaturePlan
 from rankfactor.features.suspects import check_labels
-from rankfactor.kernels.codes import level_counts
 from rankfactor.latent import InBasis, StandardNormal
 from rankfactor.laws.normal import Normal
-from rankfactor.likelihoods import Coding, MarginRank, Observed, ObservedArray, OrdinalProbit
+from rankfactor.likelihoods import Coding, ObservedArray
 from rankfactor.model import Model
 from rankfactor.posterior import Classifiers, Posterior
 from rankfactor.posterior.convergence import INTERRUPTED, Convergence
@@ -62,7 +62,6 @@ from rankfactor.typing import Floats, Integers, Strings
 
 SAMPLE = 16384  # rows from which the coding is learned, and on which a fit is described
 CORE = 4096  # of them, those that initialise a fit
-RARE = 0.7  # share of one value in the median feature from which ordinal probit sees more
 
 
 @dataclass
@@ -152,14 +151,12 @@ def fit_large(
         n_features = table.values.shape[1]
         report_constant(n_features - len(coding.columns), n_features)
         observed = coding.observe(table.values)
-        if settings.may_change_likelihood:
-            model = for_rare_values(model, observed)
         model, factor_count = settled(model, plan, coding, observed, settings, pool)
         training = settings.trains(model, table.n_samples, len(coding.columns))
         withheld, chosen, core = np.zeros(table.n_samples, bool), np.arange(CORE), None
         if labels is not None:
             check_labels(table.given, labels.tasks, labels.class_index[table.sampled])
-            if settings.calibration != "none":
+            if settings.calibration != "none" or settings.is_predictive(training):
                 withheld = withhold(table.n_samples, table.sampled, labels.groups)
             chosen = np.flatnonzero(~withheld[table.sampled])[:CORE]
             core = some_labels(labels, table.sampled[chosen])
@@ -180,16 +177,17 @@ def fit_large(
         if core is not None:
             rows = ObservedArray(core.signed)
             classifier = fit_linear(model, rows, result.z, pool)
-            if settings.calibration != "none":
+            if withheld.any():
                 assert model.label is not None
                 assert labels is not None
                 held = HeldOut(model.label, labels, withheld, shards)
-        _refine(begin, result, shards, classifier, held)
+        classifier = _refine(begin, result, shards, classifier, held)
         ctrl_c.hold()
         classifiers = None
         if labels is not None:
             assert classifier is not None
-            classifiers = _classify(model, result, shards, labels, classifier, held)
+            calibrated = held if settings.calibration != "none" else None
+            classifiers = _classify(model, result, shards, labels, classifier, calibrated)
         described = classifiers and replace(
             classifiers, class_index=classifiers.class_index[table.sampled]
         )
@@ -228,28 +226,6 @@ def fit_large(
         return replace(posterior, scores=scores, sample_names=table.sample_names)
 
 
-def for_rare_values(model: Model, observed: Observed) -> Model:
-    """The model by ordinal probit, if max-margin ranks would see little of the table.
-
-    The two have the same codes. A hinge sees which side of a cut is more likely: where one level
-    has nearly all samples, that is the same side for every value of the factors.
-    """
-    if not isinstance(model.data, MarginRank):
-        return model
-    counts = level_counts(observed.tile(slice(None), slice(None)), model.data.max_cuts + 1)
-    share = float(np.median(counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1)))
-    if share < RARE:
-        return model
-    warnings.warn(
-        f"in the median feature {share:.0%} of the samples have the same value, so ordinal probit "
-        f"is used in place of max-margin ranks (likelihood='{OrdinalProbit.name}'); to have these, "
-        f"set likelihood='{MarginRank.name}'.",
-        UserWarning,
-        stacklevel=4,
-    )
-    return replace(model, data=OrdinalProbit(max_cuts=model.data.max_cuts))
-
-
 def _rows(values: Any, samples: Integers) -> Any:
     """Some rows of an array or a CSC matrix."""
     return values.tocsr()[samples].tocsc() if issparse(values) else values[samples]
@@ -283,31 +259,31 @@ def _settled(shards: Shards, result: Fit, table: LargeTable) -> Normal:
 
 def _refine(
     begin: Fitting, result: Fit, shards: Shards, classifier: Linear | None, held: HeldOut | None
-) -> None:
-    """Fit rows, parameters and scales to all samples, in place."""
+) -> Linear | None:
+    """Fit rows, parameters and scales to all samples, in place; the last classifier of training."""
     checkpoint = PassCheckpoint(begin.stages, begin.model, result)
     found = checkpoint.resume(result)
     # A checkpoint has the highest worth of a step from the first step of training on.
     ended, training = found.get("ended", False), "highest" in found
-    predictive = begin.predictive
-    trains = predictive is not None and predictive.label_weight > 0
     # Without scores of all samples there is no fit to keep.
     with begin.ctrl_c.holding():
         shards.run(find_scores, shared_of(result))
     if result.convergence.interrupted or begin.ctrl_c.came:
-        some = f"only {len(result.z.mean)} samples were used"
+        some = "" if found else f"only {len(result.z.mean)} samples were used"
         result.convergence = Convergence(INTERRUPTED, result.convergence.after, some)
+        return_to_best(result, found)
     elif not ended and not training:
         ascend_shards(result, shards, begin.ascent, begin.settings.progress, checkpoint)
     done = result.convergence.interrupted or (ended and training)
-    if trains and classifier is not None and not done:
-        _train(begin, result, shards, classifier, held, checkpoint, found if training else None)
+    if begin.settings.is_predictive(begin.training) and classifier is not None and not done:
+        classifier = _train(begin, result, shards, classifier, held, checkpoint, found)
     convergence = result.convergence
     if not convergence.converged:
         warnings.warn(convergence.warning, convergence_warning(), stacklevel=4)
     if convergence.interrupted:
         # Some shards may have taken the last step and others not.
         shards.run(find_scores, shared_of(result))
+    return classifier
 
 
 def _train(
@@ -317,10 +293,11 @@ def _train(
     classifier: Linear,
     held: HeldOut | None,
     checkpoint: PassCheckpoint,
-    so_far: Tree | None,
-) -> None:
+    found: Tree,
+) -> Linear:
     """Predictive training from label-free rows, or from a checkpoint of it, in place."""
     model, predictive = begin.model, begin.predictive
+    so_far = found if "highest" in found else None
     assert predictive is not None
     with begin.ctrl_c.holding():
         shards.sum(settle_shard, shared_of(result))
@@ -328,12 +305,13 @@ def _train(
             classifier = so_far["classifier"]
         elif not begin.ctrl_c.came:
             classifier = fit_linear_shards(model, shards, classifier, True)
+        loss = held.loss if held is not None and held.enough() else None
     if begin.ctrl_c.came:
         result.convergence = Convergence(INTERRUPTED, result.convergence.after)
-        return
-    loss = held.loss if held is not None and held.enough() else None
+        return_to_best(result, found)
+        return classifier
     given = model, result, shards, classifier, predictive, begin.settings.progress, checkpoint
-    train_shards(*given, loss, so_far)
+    return train_shards(*given, loss, so_far)
 
 
 def _classify(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from rankfactor.likelihoods import LabelLikelihood
 from rankfactor.typing import Floats, Integers
 
 WITHHELD = 2048  # samples whose labels are held out
-ENOUGH = 500  # labels of a task from which their log loss tells steps of training apart
+ENOUGH = 500  # held-out labels that a task needs before they decide where training ends
 
 
 def withhold(
@@ -33,6 +34,15 @@ def withhold(
         return withheld
     some = list(dict.fromkeys(groups[last].tolist()))[: (int(groups.max()) + 1) // 10]
     return np.asarray(np.isin(groups, some))
+
+
+class Decisions(NamedTuple):
+    """Decisions of a task on n samples: mean and variance (n, R), classes and weights (n,)."""
+
+    mean: Floats
+    variance: Floats
+    class_index: Integers
+    weight: Floats
 
 
 @dataclass(frozen=True)
@@ -65,23 +75,21 @@ class HeldOut:
     def scales(self, classifier: Linear) -> Floats:
         """Scale of every task that maximises the likelihood, 1 where a class has no label."""
         scale = np.ones(len(self.labels.tasks))
-        for number, task in self._tasks(classifier):
-            if _complete(task[2], len(self.labels.tasks[number].classes)):
-                scale[number] = best_scale(self.label, *task)
+        for number, found in enumerate(self._decisions(classifier)):
+            if _complete(found.class_index, len(self.labels.tasks[number].classes)):
+                scale[number] = best_scale(self.label, *found)
         return scale
 
     def loss(self, classifier: Linear) -> float:
         """Mean log loss of a label, each task at its best scale; tasks count the same."""
         losses = [
-            log_loss(self.label, *task, best_scale(self.label, *task)) / task[3].sum()
-            for _, task in self._tasks(classifier)
+            log_loss(self.label, *found, best_scale(self.label, *found)) / found.weight.sum()
+            for found in self._decisions(classifier)
         ]
         return float(np.mean(losses))
 
-    def _tasks(
-        self, classifier: Linear
-    ) -> Iterator[tuple[int, tuple[Floats, Floats, Integers, Floats]]]:
-        """Number, then mean and variance of decisions, classes and weights of every task."""
+    def _decisions(self, classifier: Linear) -> Iterator[Decisions]:
+        """Decisions on the labelled samples of every task."""
         found = self.shards.stream(decide_withheld, Linear(classifier.rows))
         samples, mean, variance = (np.concatenate(part) for part in zip(*found, strict=True))
         stop = 0
@@ -91,7 +99,7 @@ class HeldOut:
             index = self.labels.class_index[samples, number]
             some = np.flatnonzero(index >= 0)
             weight = np.abs(self.labels.signed[rows.start, samples[some]])
-            yield number, (mean[some, rows], variance[some, rows], index[some], weight)
+            yield Decisions(mean[some, rows], variance[some, rows], index[some], weight)
 
 
 def _complete(class_index: Integers, n_classes: int) -> bool:

@@ -54,7 +54,7 @@ class Shard:
     signed : array, shape (R, n)
         Signed weights of the labels, 0 where unknown; R is 0 without labels.
     withheld : bool array, shape (n,)
-        Samples whose labels are held out to calibrate probabilities.
+        Samples whose labels are held out (`rankfactor.engine.large.held_out`).
     z : Normal, shape (n, K)
     """
 

@@ -8,14 +8,16 @@ the rows by
     a_i <- a_i + step ( P_i^-1 (h_i + weight G_i) - a_i ),
 
 and the coefficients by their own conditional. J is that of the rows before and the scores within
-the pass. Rows that lowered J are reset and their step is halved; scores follow within the next
-pass. Training starts from a fit to some of the samples, so few steps remain.
+the pass. Rows that lowered J are reset, the next step ends at the top of a parabola through J, and
+the scores are settled before it. Training starts from a label-free fit to all samples. It ends
+when J rises by less than its tolerance, or after `PATIENCE` steps without a fall of the log loss of
+held-out labels or, without enough of them, without a rise of J.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -102,7 +104,8 @@ def train_shards(
     """
     data, k, weight = fit.data, model.n_factors, settings.label_weight * fit.data.observed.shape[0]
     labels = _label_item(model, classifier)
-    kept = top = (data.state.copy(), labels.state.copy())
+    kept = (data.state.copy(), labels.state.copy())
+    top: tuple[Any, ...] = (*kept, np.nan, np.zeros((k, k)))  # states, their ELBO and E[z z^T]
     step, highest, idle, begin = settings.first_step, -np.inf, 0, 0
     if so_far is not None:
         step, highest, idle, begin = (so_far[key] for key in ("step", "highest", "idle", "number"))
@@ -122,6 +125,7 @@ def train_shards(
             elbo = float(found["prior"]) + view_bound(data, k)
             bound, slope = _step_rows(data, found, step)
             elbo += bound
+            moment = found["moment"] / found["n"]
             objective = elbo + weight * float(found["labels"])
             worth = objective if held_out is None else -held_out(now)
             gain = (objective - best) / max(abs(objective), 1.0)
@@ -129,7 +133,7 @@ def train_shards(
             update_scales(labels, k)
             idle += 1
             if worth > highest + margin * abs(worth):
-                highest, top, idle = worth, before, 0
+                highest, top, idle = worth, (*before, elbo, moment), 0
             logger.debug("step %d: J %.8g, worth %.6g, size %.3g", number, objective, worth, step)
             if gain < 0:
                 data.state, labels.state = kept[0].copy(), kept[1].copy()
@@ -141,7 +145,7 @@ def train_shards(
                 if np.isfinite(gain):
                     step, change = min(GROWTH * step, 1.0), gain
                 kept, best = before, objective
-                record_moment(fit, elbo, found["moment"] / found["n"])
+                record_moment(fit, elbo, moment)
                 if progress is not None:
                     progress(number + 1, objective, change)
                 if gain < settings.tol:
@@ -158,14 +162,30 @@ def train_shards(
             if held_out is None:
                 flat = f"the objective has not risen by a relative tol={margin:g} in {idle} steps"
             fit.convergence = Convergence(CONVERGED, done(number + 1), flat)
+        labels.state = return_to(fit, top)
+        if checkpoint is not None:
+            checkpoint.finish(fit, number=number + 1, highest=highest)
     except KeyboardInterrupt:
+        labels.state = return_to(fit, top)
         fit.convergence = Convergence(INTERRUPTED, done(number))
         if checkpoint is not None:
             checkpoint.write()
-    data.state, labels.state = top
-    if checkpoint is not None and not fit.convergence.interrupted:
-        checkpoint.finish(fit, number=number + 1, highest=highest)
     return Linear(labels.state.rows, labels.state.scales)
+
+
+def return_to(fit: Fit, top: Sequence[Any]) -> ViewState:
+    """Set rows, parameters and scales to those of a step, the last of the history; its labels."""
+    labels: ViewState
+    fit.data.state, labels, elbo, moment = top
+    if np.isfinite(elbo) and fit.history.elbo[-1] != elbo:
+        record_moment(fit, elbo, moment)
+    return labels
+
+
+def return_to_best(fit: Fit, found: Tree) -> None:
+    """Set a fit that was resumed within training to its best step so far."""
+    if "top" in found:
+        return_to(fit, found["top"])
 
 
 def _shortened(step: float, fall: float, slope: float) -> float:
