@@ -181,7 +181,7 @@ def test_the_report_says_how_many_samples_there_were(table: pd.DataFrame) -> Non
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("--stability", "4"), "--stability needs the table in memory"),
+        (("--stability", "4"), "or leave out --memory, if the table fits"),
         (("--annotated", "new.h5ad"), "--annotated needs the table in memory"),
         (("--n-factors", "2,3"), "--n-factors with several numbers needs the table in memory"),
         (("--engine", "gibbs"), "Gibbs sampling needs the table in memory: use --engine vb"),

@@ -57,16 +57,25 @@ def too_large(table: Path, ctx: Any) -> TableStream | None:
         ("annotated", "use `rankfactor predict --scores`"),
     ):
         if is_given(ctx, name):
-            raise InputError(
-                f"--{name} needs the table in memory, and {table} is larger than --memory allows: "
-                f"leave it out, and {instead}, or allow more."
-            )
+            raise _needs_memory(f"--{name}", table, f"leave it out, and {instead}", stream, limited)
     if len(numbers_of_factors(options["n_factors"])) > 1:
-        raise InputError(
-            f"--n-factors with several numbers needs the table in memory, and {table} is larger "
-            "than --memory allows: give one number, or auto."
-        )
+        several, advice = "--n-factors with several numbers", "give one number, or auto"
+        raise _needs_memory(several, table, advice, stream, limited)
     return stream
+
+
+def _needs_memory(
+    what: str, table: Path, instead: str, stream: TableStream, limited: bool
+) -> InputError:
+    """Error for an option that needs the table whole; ``limited`` if --memory was given."""
+    or_else = ""
+    if stream.about_n_rows <= large.LARGE:
+        or_else = ", or allow more --memory"
+    elif limited:
+        or_else = ", or leave out --memory, if the table fits"
+    return InputError(
+        f"{what} needs the table in memory, and {table} is {CHUNKWISE}: {instead}{or_else}."
+    )
 
 
 class StreamedRows(LabelledStream):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankfactor.data.streams import TableStream
 
 A_QUARTER = "a quarter of the machine's"
-CHUNKWISE = "read chunk by chunk: it is larger than --memory"
+CHUNKWISE = "read chunk by chunk, to stay within --memory"
 _COPIES = 4  # copies as doubles held while a table is read and matched
 _PACKED = 5  # compression ratio of text
 
