@@ -7,6 +7,7 @@ from tests.clusters import two_workers
 from tests.engine.large.simulated import D, counts, make_small
 
 from rankfactor import RankFactorAnalysis, RankFactorClassifier
+from rankfactor.engine.large import connecting
 from rankfactor.errors import InputError
 from rankfactor.estimators import large
 
@@ -82,6 +83,36 @@ def test_small_tables_are_fitted_here(client, table):
     few, labels = X.iloc[:200], y.iloc[:200]
     found = decided(few, labels, X, cluster=client)
     np.testing.assert_array_equal(found, decided(few, labels, X))
+
+
+def test_predictions_are_spread_over_the_workers(client, table, tmp_path, monkeypatch):
+    frame = pytest.importorskip("dask.dataframe")
+    X, y = table
+    here = RankFactorClassifier(n_factors=4, random_state=0).fit(X.iloc[:200], y.iloc[:200])
+    there = RankFactorClassifier.from_posterior(here.posterior_, cluster=client)
+    spread = []
+
+    def noted(*given):
+        for part in connecting.mapped(*given):
+            spread.append(part)
+            yield part
+
+    monkeypatch.setattr(large, "mapped", noted)
+    parts = frame.from_pandas(X, npartitions=4)
+    empty = parts[parts["gene0"] < -1].partitions[:2]
+    X.to_csv(tmp_path / "new.csv")
+    cases = [("parts", parts, 4), ("empty parts", frame.concat([empty, parts]), 6)]
+    for name, given, n_parts in [*cases, ("file", tmp_path / "new.csv", 1)]:
+        spread.clear()
+        found = there.predict_proba(given)
+        np.testing.assert_allclose(found, here.predict_proba(X), atol=1e-9, err_msg=name)
+        assert len(spread) == n_parts
+        np.testing.assert_allclose(there.transform(given), here.transform(X), atol=1e-9)
+    spread.clear()
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+    assert not spread  # a table in memory stays here
+    with pytest.raises(InputError, match="has no rows"):
+        there.predict(empty)
 
 
 @pytest.mark.parametrize("address", ["somewhere", "tcp://127.0.0.1:1", 7])

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # Predictions are refused if the table has a smaller share of the model's features.
 LEAST_SHARE = 0.5
-# Entries and samples per chunk; samples are a multiple of those encoded together.
-_ENTRIES, _MOST_ROWS, _BLOCK = 2**22, 8192, 256
 
 Part = tuple[list[str], Any]  # names of samples, and their values in the features of a model
 
@@ -65,8 +63,9 @@ class NewSamples:
 
     def chunks(self, step: str) -> Iterator[Part]:
         """Iterate over the chunks, reporting progress if the table is read chunk by chunk."""
-        rows = _ENTRIES // max(self.n_features, 1) // _BLOCK * _BLOCK
-        parts = self.parts(max(_BLOCK, min(rows, _MOST_ROWS)))
+        from rankfactor.posterior.tables import chunk_rows
+
+        parts = self.parts(chunk_rows(self.n_features))
         if math.isfinite(self.entries):
             yield from parts
             return

@@ -10,7 +10,6 @@ than a small fit; `rankfactor.estimators.scikit_learn` adds its base classes.
 from __future__ import annotations
 
 import inspect
-import math
 import numbers
 import os
 import warnings
@@ -27,13 +26,13 @@ from rankfactor.engine.chain import Gibbs
 from rankfactor.engine.fit_settings import FitSettings
 from rankfactor.engine.vb import Settings
 from rankfactor.errors import InputError, check_count, check_path, did_you_mean
+from rankfactor.estimators.large import predicted
 from rankfactor.features.plan import Blocks, FeaturePlan, TrainingTable, remember_columns
 from rankfactor.likelihoods import DATA_LIKELIHOODS, DataLikelihood, LikelihoodByBlock
 from rankfactor.model import Model
 from rankfactor.posterior import Posterior
 from rankfactor.posterior.convergence import Convergence
 from rankfactor.shrinkage import SHRINKAGE, AnyShrinkage
-from rankfactor.steps.workers import workers
 from rankfactor.typing import Floats, Strings
 
 LikelihoodArgument = str | DataLikelihood[Any] | Mapping[str, str | DataLikelihood[Any]]
@@ -215,16 +214,16 @@ class FactorModel:
         Parameters
         ----------
         X : DataFrame, array-like, sparse matrix or AnnData, shape (n_samples, n_features)
-            A table with names is matched by them; NaN = missing.
+            A table with names is matched by them; NaN = missing. Also a path or a Dask collection,
+            which are read chunk by chunk.
 
         Returns
         -------
         array, shape (n_samples, n_factors)
             Posterior means, computed without labels.
         """
-        values = self._match(X)
-        with workers(self.n_threads, math.prod(values.shape)) as pool:
-            return self.posterior_.encode(values, pool).mean
+        self._check_fitted()
+        return predicted(self, "scores_of", X)  # type: ignore[no-any-return]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`: factor1, factor2, ..."""

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rankfactor.data.streams.collections import is_collection
 from rankfactor.errors import InputError
 from rankfactor.estimators.base import FactorModel
+from rankfactor.estimators.large import predicted
 from rankfactor.features.matching import opened_labels
 from rankfactor.posterior import Classifiers, Explanation, Posterior
 from rankfactor.posterior.prediction import check_level, interval
@@ -155,20 +157,19 @@ class Deciding(FactorModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy, averaged over label columns; samples without a label do not count."""
-        y = opened_labels(X, y)
-        predicted = np.asarray(self.predict(X), object).reshape(-1, len(self._fitted.tasks))
-        weight = np.ones(len(predicted)) if sample_weight is None else np.asarray(sample_weight)
+        y = y.compute() if is_collection(y) else opened_labels(X, y)
+        found = np.asarray(self.predict(X), object).reshape(-1, len(self._fitted.tasks))
+        weight = np.ones(len(found)) if sample_weight is None else np.asarray(sample_weight)
         shares = []
         for number, (_, column) in enumerate(label_columns(y)):
             known = ~np.asarray(pd.isna(column), bool)
-            right = column[known] == predicted[known, number]
+            right = column[known] == found[known, number]
             shares.append(np.average(right.astype(float), weights=weight[known]))
         return float(np.mean(shares))
 
     def _decide(self, X: Any) -> tuple[Floats, Floats]:
-        values = self._match(X)
-        with workers(self.n_threads, math.prod(values.shape)) as pool:
-            return self.posterior_.decide(values, pool)
+        self._check_fitted()
+        return predicted(self, "decisions_of", X)  # type: ignore[no-any-return]
 
     def _unwrap(self, parts: list[Any]) -> Any:
         return parts[0] if self._single else parts

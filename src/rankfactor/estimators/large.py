@@ -19,10 +19,11 @@ import pandas as pd
 
 from rankfactor.data.memory import bytes_of
 from rankfactor.data.streams import LabelledStream, TableStream, open_stream, with_labels
-from rankfactor.data.streams.base import joined, rows_of
+from rankfactor.data.streams.base import joined, n_rows_of, rows_of
 from rankfactor.data.streams.collections import DaskStream, is_collection
 from rankfactor.engine.fit import fit_posterior
 from rankfactor.engine.fit_settings import FitSettings, Labels
+from rankfactor.engine.large.connecting import connect, current_client, mapped
 from rankfactor.engine.large.fit import CORE, SAMPLE, LargeTable, fit_large, why_not_large
 from rankfactor.engine.large.placement import LocalPlacement
 from rankfactor.engine.large.shards import stage_of
@@ -33,6 +34,7 @@ from rankfactor.features.survey import SAMPLED_BYTES, Survey, survey
 from rankfactor.features.survey_parts import survey_parts
 from rankfactor.model import Model
 from rankfactor.posterior import Posterior
+from rankfactor.posterior.tables import chunk_rows, is_elsewhere, opened_stream, stacked
 
 if TYPE_CHECKING:
     from rankfactor.estimators.base import FactorModel
@@ -67,7 +69,7 @@ def _opened(X: Any, estimator: FactorModel) -> TableStream:
     """A stream of the table with the requested covariates; a given stream already has them."""
     if isinstance(X, TableStream):
         return X
-    stream = DaskStream(X) if is_collection(X) else open_stream(X)
+    stream = open_stream(X)
     wanted = estimator.covariates
     return stream if wanted is None else stream.with_covariates(list(wanted))
 
@@ -87,8 +89,6 @@ def cluster_of(estimator: FactorModel, stream: TableStream) -> Iterator[Any]:
     if estimator.cluster is None and not isinstance(stream, DaskStream):
         yield None
         return
-    from rankfactor.engine.large.connecting import connect, current_client
-
     cluster = current_client() if estimator.cluster is None else estimator.cluster
     if cluster is None:
         yield None
@@ -220,6 +220,43 @@ def surveyed(stream: TableStream, settings: FitSettings, memory: Any, client: An
     stage = stage_of(settings.progress)
     told = None if stage is None else partial(stage, "Reading the table")
     return survey(stream, seed=settings.seed, n_sampled=SAMPLE, sampled_bytes=most, progress=told)
+
+
+def predicted(estimator: FactorModel, method: str, X: Any) -> Any:
+    """Result of a method of the posterior for a table, computed on the cluster if there is one.
+
+    Parameters
+    ----------
+    estimator : FactorModel
+    method : {"scores_of", "decisions_of"}
+    X : table
+        A table in memory stays in this process.
+    """
+    posterior, on_missing = estimator.posterior_, estimator.missing_features
+    if is_elsewhere(X):
+        stream = opened_stream(X, posterior.plan.covariate_names)
+        with cluster_of(estimator, stream) as client:
+            if client is not None:
+                function = partial(_predicted_there, method, on_missing)
+                found = mapped(client, function, posterior, _parts(stream, client))
+                parts = [part for part in found if part is not None]
+                if not parts:
+                    raise InputError(f"{stream.name} has no rows: give at least one sample.")
+                return stacked(parts)
+    return getattr(posterior, method)(X, on_missing, estimator.n_threads, estimator=estimator)
+
+
+def _parts(stream: TableStream, client: Any) -> Iterator[Any]:
+    """Consecutive rows of a table; those of a Dask collection stay on the cluster."""
+    if isinstance(stream, DaskStream):
+        yield from map(client.compute, stream.parts)
+    else:
+        yield from (chunk.table for chunk in stream.chunks(chunk_rows(stream.n_columns)))
+
+
+def _predicted_there(method: str, on_missing: str, posterior: Posterior, rows: Any) -> Any:
+    """On a worker: result for some rows, None without any."""
+    return getattr(posterior, method)(rows, on_missing, 1) if n_rows_of(rows) else None
 
 
 def refuse_unfit(estimator: Any, n_samples: int) -> None:

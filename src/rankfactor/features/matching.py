@@ -16,6 +16,7 @@ from scipy.sparse import csc_array, issparse
 
 from rankfactor.data.numbers import LIMIT
 from rankfactor.data.sparse import NamedSparse as NamedSparse
+from rankfactor.data.streams.collections import is_collection
 from rankfactor.errors import InputError, counted, listed
 from rankfactor.features.words import MOST_LEVELS
 
@@ -28,7 +29,7 @@ def is_annotated(X: Any) -> bool:
 def opened(X: Any, wanted: Sequence[str] = ()) -> Any:
     """An AnnData object as a table with names, with the ``wanted`` columns of its obs; else X.
 
-    Layers, files and MuData objects are for `rankfactor.data`.
+    Dask collections are computed. Layers, files and MuData objects are for `rankfactor.data`.
     """
     if hasattr(X, "mod") and hasattr(X, "obs_names"):
         raise InputError(
@@ -36,7 +37,7 @@ def opened(X: Any, wanted: Sequence[str] = ()) -> Any:
             "its values as X and its blocks as blocks."
         )
     if not is_annotated(X):
-        return X
+        return X.compute() if is_collection(X) else X
     if getattr(X, "isbacked", False):
         X = X.to_memory()
     if X.X is None:

@@ -1,13 +1,15 @@
 """Predictions of a fitted model for a plain table: scores, decisions, probabilities.
 
 A table is a DataFrame, an array, a sparse matrix or an AnnData object with the features (and
-covariates) of the training table; a table with names is matched by them, in any order.
+covariates) of the training table; a table with names is matched by them, in any order. Scores and
+decisions can also be those of a table that is not in memory (`rankfactor.posterior.tables`).
 """
 
 from __future__ import annotations
 
+import math
 import numbers
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,7 @@ from rankfactor.posterior.explanation import (
     contributions,
 )
 from rankfactor.posterior.samples import evenly_spaced
+from rankfactor.posterior.tables import chunks_of, refuse_elsewhere, stacked
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, workers
@@ -74,6 +77,7 @@ class Prediction:
 
     def match(self, X: Any, missing_features: str = "error", *, estimator: Any = None) -> Any:
         """Values of a table in the columns of the model; messages name the ``estimator``."""
+        refuse_elsewhere(X)
         return self.plan.apply(
             X,
             missing_features,
@@ -91,9 +95,14 @@ class Prediction:
         self, X: Any, missing_features: str = "error", n_threads: int | None = None
     ) -> pd.DataFrame:
         """Factor scores of samples, samples x factors; no label is used."""
-        with workers(n_threads) as pool:
-            scores = self.encode(self.match(X, missing_features), pool).mean
-        return pd.DataFrame(scores, _index(X, len(scores)), self.factor_names)
+        frames = []
+        for chunk in chunks_of(X, self.plan.covariate_names):
+            scores = self.scores_of(chunk, missing_features, n_threads)
+            frames.append(pd.DataFrame(scores, _index(chunk, len(scores)), self.factor_names))
+        if len(frames) == 1:
+            return frames[0]
+        numbered = all(isinstance(one.index, pd.RangeIndex) for one in frames)
+        return pd.concat(frames, ignore_index=numbered)
 
     def decision_function(
         self, X: Any, missing_features: str = "error", n_threads: int | None = None
@@ -105,16 +114,14 @@ class Prediction:
         array, or list of arrays if there are several tasks
             Shape (n_samples,) for two classes, else (n_samples, n_classes).
         """
-        with workers(n_threads) as pool:
-            mean, _ = self.decide(self.match(X, missing_features), pool)
+        mean, _ = self.decisions_of(X, missing_features, n_threads)
         return _one_or_all(self._classifiers.by_task(mean))
 
     def predict(
         self, X: Any, missing_features: str = "error", n_threads: int | None = None
     ) -> NDArray[Any]:
         """Classes of samples, shape (n_samples,) or, with several tasks, (n_samples, n_tasks)."""
-        with workers(n_threads) as pool:
-            mean, _ = self.decide(self.match(X, missing_features), pool)
+        mean, _ = self.decisions_of(X, missing_features, n_threads)
         parts = self.predictions(mean)
         return parts[0] if len(parts) == 1 else side_by_side(parts)
 
@@ -127,8 +134,7 @@ class Prediction:
         -------
         array of shape (n_samples, n_classes), or a list of them with several tasks
         """
-        with workers(n_threads) as pool:
-            decision = self.decide(self.match(X, missing_features), pool)
+        decision = self.decisions_of(X, missing_features, n_threads)
         return _one_or_all(self.probabilities(decision))
 
     def predict_interval(
@@ -142,9 +148,51 @@ class Prediction:
 
         After variational Bayes they are much too narrow (docs/howto/models.md).
         """
-        with workers(n_threads) as pool:
-            decision = self.decide(self.match(X, missing_features), pool)
+        decision = self.decisions_of(X, missing_features, n_threads)
         return _one_or_all(self._classifiers.by_task(interval(decision, level)))
+
+    def scores_of(
+        self,
+        X: Any,
+        missing_features: str = "error",
+        n_threads: int | None = None,
+        *,
+        estimator: Any = None,
+    ) -> Floats:
+        """Means of the label-free scores of a table's samples, shape (N, K)."""
+
+        def encode(values: Any, pool: Workers) -> Floats:
+            return self.encode(values, pool).mean
+
+        return stacked(self._by_chunks(encode, X, missing_features, n_threads, estimator))  # type: ignore[no-any-return]
+
+    def decisions_of(
+        self,
+        X: Any,
+        missing_features: str = "error",
+        n_threads: int | None = None,
+        *,
+        estimator: Any = None,
+    ) -> tuple[Floats, Floats]:
+        """Mean and variance of the classifiers' decisions for a table's samples, each (N, rows)."""
+        parts = self._by_chunks(self.decide, X, missing_features, n_threads, estimator)
+        return stacked(parts)  # type: ignore[no-any-return]
+
+    def _by_chunks(
+        self,
+        function: Callable[[Any, Workers], Any],
+        X: Any,
+        missing_features: str,
+        n_threads: int | None,
+        estimator: Any,
+    ) -> list[Any]:
+        """Results of a function of matched values for the chunks of a table."""
+        found = []
+        for chunk in chunks_of(X, self.plan.covariate_names):
+            values = self.match(chunk, missing_features, estimator=estimator)
+            with workers(n_threads, math.prod(values.shape)) as pool:
+                found.append(function(values, pool))
+        return found
 
     def explain(
         self, X: Any, missing_features: str = "error", n_threads: int | None = None

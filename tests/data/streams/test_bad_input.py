@@ -130,6 +130,10 @@ def test_zarr(tmp_path: Path) -> None:
     refused(tmp_path / "x.zarr", r"x\.zarr does not exist")
     zarr.open_group(tmp_path / "x.zarr", mode="w")
     refused(tmp_path / "x.zarr", r"x\.zarr is not a Zarr array")
+    group = zarr.open_group(tmp_path / "annotated.zarr", mode="w")
+    for name in ("obs", "var"):
+        group.create_group(name)
+    refused(tmp_path / "annotated.zarr", r"annotated\.zarr is AnnData in Zarr.*write_h5ad")
 
 
 def test_annotated(tmp_path: Path) -> None:

@@ -88,6 +88,11 @@ def zarr_stream(path: Path) -> ArrayStream:
     zarr = need("zarr", extra="zarr", path=path)
     if not path.exists():
         raise InputError(f"{path} does not exist; check the path.")
+    if (path / "obs").is_dir() and (path / "var").is_dir():
+        raise InputError(
+            f"{path} is AnnData in Zarr, which cannot be read: write it with write_h5ad, or give "
+            "the path of a dense array in it and the labels from another file."
+        )
     advice = "is not a Zarr array; give the path of an array, not of a group of them."
     with _zarr_reader(path, advice):
         array = zarr.open_array(path, mode="r")

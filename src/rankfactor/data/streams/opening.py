@@ -8,6 +8,7 @@
 | ``.zarr``, any folder with a Zarr array | the same |
 | ``.h5ad`` | read in place, `rankfactor.data.streams.annotated` |
 | array, memory-mapped array, DataFrame, sparse matrix, Zarr array, AnnData | in memory or backed |
+| Dask array or dataframe | computed part by part, `rankfactor.data.streams.collections` |
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from rankfactor.data.streams.arrays import (
     zarr_stream,
 )
 from rankfactor.data.streams.base import TableStream
+from rankfactor.data.streams.collections import DaskStream, is_collection
 from rankfactor.data.streams.parquet import ParquetRows
 from rankfactor.data.streams.text import TextRows
 from rankfactor.data.textfile import open_records
@@ -58,8 +60,8 @@ def open_stream(
     Parameters
     ----------
     source : str, Path or object
-        A path, whose name determines the format, or an array, DataFrame, sparse matrix, Zarr array
-        or AnnData object.
+        A path, whose name determines the format, or an array, DataFrame, sparse matrix, Zarr array,
+        AnnData object or Dask collection.
     id_column : str or int, optional
         The column of sample names of a text or Parquet table, by heading or by position from 0.
     orient : {"samples-in-rows"}, optional
@@ -104,6 +106,8 @@ def open_stream(
         return npy_stream(path) if kind == ".npy" else zarr_stream(path)
     if isinstance(source, TableStream):
         return source
+    if is_collection(source):
+        return DaskStream(source).without(list(exclude))
     if isinstance(source, pd.DataFrame):
         return FrameStream(source).without(list(exclude))
     if hasattr(source, "obs_names") and hasattr(source, "X"):
