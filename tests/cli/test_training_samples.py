@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+import pytest
 from tests.cli.running import LABELS, answer, fit, works
+
+from rankfactor import RankFactorClassifier
+from rankfactor.cli.fit import _divides
+from rankfactor.data.streams import open_stream
+from rankfactor.estimators import large
 
 
 def test_a_fit_without_training_samples() -> None:
@@ -38,6 +46,25 @@ def test_a_fit_without_training_samples() -> None:
     assert found[0] == found[1]
     works("report", "m.rankfactor", "--out", "again.html")
     works("interpret", "m.rankfactor")
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "arguments", "divides"),
+    [
+        (300, {}, True),
+        (300, {"calibration": "none"}, False),
+        (301, {"calibration": "none"}, True),  # labels end predictive training by shards
+        (301, {"calibration": "none", "training": "bayes"}, False),
+        (301, {"calibration": "none", "label_weight": 0}, False),
+    ],
+)
+def test_fits_that_hold_out_labels(
+    n_samples: int, arguments: dict[str, Any], divides: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large, "LARGE", 300)
+    table = np.zeros((n_samples, 2))
+    for one in (table, open_stream(table)):
+        assert _divides(RankFactorClassifier(**arguments), one) == divides
 
 
 def test_groups_matter_to_calibration_and_are_said_not_to_only_where_they_do_not() -> None:

@@ -100,7 +100,9 @@ def fit(
             asked.choose_factors()
             if stability is not None:
                 asked.check_halves()
-            elif groups is not None and len(asked.numbers) == 1 and not _divides(fitted):
+            elif (
+                groups is not None and len(asked.numbers) == 1 and not _divides(fitted, data.values)
+            ):
                 note(
                     "--groups has no effect: with --calibration none and the number of factors and "
                     "--label-weight given, this fit does not split the samples."
@@ -185,7 +187,15 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _divides(fitted: PlainClassifier) -> bool:
-    """Whether a fit with a given number of factors splits the samples, to choose or calibrate."""
+def _divides(fitted: PlainClassifier, table: Any) -> bool:
+    """Whether a fit with a given number of factors splits the samples, to choose or calibrate.
+
+    By shards, held-out labels also end predictive training.
+    """
+    from rankfactor.data.streams.base import TableStream, n_rows_of
+    from rankfactor.estimators.large import by_shards
+
+    n_samples = table.about_n_rows if isinstance(table, TableStream) else n_rows_of(table)
+    trains = fitted.training in ("auto", "predictive") and fitted.label_weight != 0
     chosen = fitted.label_weight == "auto" and fitted.training != "bayes"
-    return chosen or fitted.calibration != "none"
+    return chosen or fitted.calibration != "none" or (trains and by_shards(n_samples))

@@ -356,8 +356,9 @@ class PlainClassifier(Deciding):
             of a DataFrame X in a different order is refused rather than matched by position. With
             an AnnData X also the name, or a list of names, of columns of its obs.
         groups : array-like or Series, shape (n_samples,), optional
-            Samples of a group, such as those of a patient, stay together when calibration and
-            ``label_weight="auto"`` split the samples.
+            Samples of a group, such as those of a patient, stay together when labels are held out:
+            by calibration, by ``label_weight="auto"`` and, with more than 32,768 samples, by
+            predictive training.
 
         Warns
         -----
