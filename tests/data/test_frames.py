@@ -82,6 +82,16 @@ def test_sentences(tmp_path: Path) -> None:
         read_table(tmp_path / "none.parquet")
 
 
+def test_a_cell_of_a_folder_is_named_by_its_part(tmp_path: Path) -> None:
+    for number in range(3):
+        frame = pd.DataFrame({"id": [f"s{number}{i}" for i in range(4)], "a": ["1", "2", "3", "4"]})
+        if number == 2:
+            frame.loc[1, "a"] = "many"
+        frame.assign(b=[1.0, 2.0, 3.0, 4.5]).to_parquet(tmp_path / f"part-{number}.parquet")
+    with pytest.raises(InputError, match=r"part-2\.parquet, row 3, column 'a': 'many'"):
+        read_table(tmp_path)
+
+
 def test_package_missing(tmp_path: Path, without: Callable[[str], None]) -> None:
     path = write(tmp_path, FRAME)
     without("pyarrow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,8 @@ class ParquetTable:
         parquet = need("pyarrow.parquet", extra="parquet", path=path)
         self._path, self.n_rows = path, 0
         frames: list[pd.DataFrame] = []
-        for part in parts_of(path):
+        parts = parts_of(path)
+        for part in parts:
             with (
                 foreign_reader(part, "is not a whole Parquet file; copy or write it again."),
                 parquet.ParquetFile(part) as file,
@@ -76,6 +78,9 @@ class ParquetTable:
         self.names = [str(name) for name in table.schema.names]
         counted = all(is_plain(frame.index) for frame in frames)
         self._frame = pd.concat(frames, ignore_index=counted) if len(frames) > 1 else frames[0]
+        # The last parts may not have been read.
+        lengths = zip(parts, map(len, frames), strict=False)
+        self._parts = tuple((str(part), length) for part, length in lengths)
 
     def grid(self, id_column: str | int | None, text_columns: Collection[str] | None) -> Grid:
         """The cells; arguments as for `rankfactor.data.textfile.grid_of_records`.
@@ -87,7 +92,8 @@ class ParquetTable:
         if len(frame) == 0 or frame.shape[1] == 0:
             raise InputError(f"{source} has no rows or no columns; add one row per sample.")
         position = name_position(frame, source, id_column, text_columns)
-        return grid_of_frame(frame, position, source, text_columns)
+        grid = grid_of_frame(frame, position, source, text_columns)
+        return replace(grid, parts=self._parts) if len(self._parts) > 1 else grid
 
 
 def _first_batch(file: Any, rows: int) -> Any:

@@ -99,10 +99,22 @@ class Grid:
     # Numbers as written in the file, in rows and columns that also have text: the name "01" is not
     # "1".
     written: dict[tuple[int, int], str] = field(default_factory=dict)
+    # Files that the rows come from and the number of rows of each, if there are several.
+    parts: tuple[tuple[str, int], ...] = ()
+
+    def place_of_row(self, row: int) -> str:
+        """Name a row by its place in the file."""
+        source = self.source
+        for part, n_rows in self.parts:
+            if row < n_rows:
+                source = part
+                break
+            row -= n_rows
+        return f"{source}, row {row + self.first_row}"
 
     def place(self, row: int, column: int) -> str:
         """Name a cell by its place in the file."""
-        return f"{self.source}, row {row + self.first_row}, column '{self.column_names[column]}'"
+        return f"{self.place_of_row(row)}, column '{self.column_names[column]}'"
 
 
 def table_of_grid(
@@ -265,8 +277,8 @@ def check_names(grid: Grid, row_kind: str, column_kind: str) -> None:
         raise InputError(f"{grid.source}, row {row}: column {number} has no name; give it one.")
     if "" in grid.row_names:
         raise InputError(
-            f"{grid.source}, row {grid.row_names.index('') + grid.first_row} has no {row_kind} "
-            "name; add one or remove the row."
+            f"{grid.place_of_row(grid.row_names.index(''))} has no {row_kind} name; add one or "
+            "remove the row."
         )
     check_unique(grid.column_names, f"{column_kind} name", grid.source)
     check_unique(grid.row_names, f"{row_kind} name", grid.source)

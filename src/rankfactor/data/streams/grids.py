@@ -99,10 +99,8 @@ class Layout:
         if grid.text or np.isinf(grid.values).any():
             check_cells(grid, range(n_rows), numbers)
         if self.named and "" in grid.row_names:
-            row = grid.row_names.index("") + grid.first_row
-            raise InputError(
-                f"{grid.source}, row {row} has no sample name; add one or remove the row."
-            )
+            where = grid.place_of_row(grid.row_names.index(""))
+            raise InputError(f"{where} has no sample name; add one or remove the row.")
         names = grid.row_names if self.named else [str(first + n + 1) for n in range(n_rows)]
         index = pd.Index(names, name="sample", dtype=object)
         whole = numbers == list(range(grid.values.shape[1]))
