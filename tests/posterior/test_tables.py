@@ -170,6 +170,16 @@ def test_a_loaded_model_reads_files(model, tmp_path):
     assert_array_equal(loaded.predict_interval(path), model.predict_interval(NEW))
 
 
+def test_rows_are_numbered_as_given(unnamed, monkeypatch):
+    monkeypatch.setattr(tables, "MANY", 500)
+    values = NEW.to_numpy()
+    assert unnamed.posterior_.transform(values).index.equals(pd.RangeIndex(N))
+    frame = pd.DataFrame(values, pd.RangeIndex(5, N + 5))
+    assert unnamed.posterior_.transform(frame).index.tolist() == frame.index.tolist()
+    few = unnamed.posterior_.transform(values[:3].tolist())
+    assert few.index.equals(pd.RangeIndex(3))
+
+
 def test_dask_labels_and_explanations(model):
     answers = pytest.importorskip("dask.dataframe").from_pandas(
         pd.Series(ANSWERS, NEW.index), npartitions=2

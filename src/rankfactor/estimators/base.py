@@ -223,7 +223,8 @@ class FactorModel:
             Posterior means, computed without labels.
         """
         self._check_fitted()
-        return predicted(self, "scores_of", X)  # type: ignore[no-any-return]
+        scores: Floats = predicted(self, "scores_of", X)
+        return scores
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`: factor1, factor2, ..."""

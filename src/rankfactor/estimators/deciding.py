@@ -169,7 +169,8 @@ class Deciding(FactorModel):
 
     def _decide(self, X: Any) -> tuple[Floats, Floats]:
         self._check_fitted()
-        return predicted(self, "decisions_of", X)  # type: ignore[no-any-return]
+        mean, variance = predicted(self, "decisions_of", X)
+        return mean, variance
 
     def _unwrap(self, parts: list[Any]) -> Any:
         return parts[0] if self._single else parts

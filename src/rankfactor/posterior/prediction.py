@@ -44,7 +44,7 @@ from rankfactor.posterior.explanation import (
     contributions,
 )
 from rankfactor.posterior.samples import evenly_spaced
-from rankfactor.posterior.tables import chunks_of, refuse_elsewhere, stacked
+from rankfactor.posterior.tables import Result, chunks_of, refuse_elsewhere, stacked
 from rankfactor.steps.encode import encode_samples
 from rankfactor.steps.score import ObservedView
 from rankfactor.steps.workers import Workers, workers
@@ -101,8 +101,7 @@ class Prediction:
             frames.append(pd.DataFrame(scores, _index(chunk, len(scores)), self.factor_names))
         if len(frames) == 1:
             return frames[0]
-        numbered = all(isinstance(one.index, pd.RangeIndex) for one in frames)
-        return pd.concat(frames, ignore_index=numbered)
+        return pd.concat(frames, ignore_index=_names_of(chunk) is None)
 
     def decision_function(
         self, X: Any, missing_features: str = "error", n_threads: int | None = None
@@ -164,7 +163,7 @@ class Prediction:
         def encode(values: Any, pool: Workers) -> Floats:
             return self.encode(values, pool).mean
 
-        return stacked(self._by_chunks(encode, X, missing_features, n_threads, estimator))  # type: ignore[no-any-return]
+        return self._by_chunks(encode, X, missing_features, n_threads, estimator)
 
     def decisions_of(
         self,
@@ -175,24 +174,23 @@ class Prediction:
         estimator: Any = None,
     ) -> tuple[Floats, Floats]:
         """Mean and variance of the classifiers' decisions for a table's samples, each (N, rows)."""
-        parts = self._by_chunks(self.decide, X, missing_features, n_threads, estimator)
-        return stacked(parts)  # type: ignore[no-any-return]
+        return self._by_chunks(self.decide, X, missing_features, n_threads, estimator)
 
     def _by_chunks(
         self,
-        function: Callable[[Any, Workers], Any],
+        function: Callable[[Any, Workers], Result],
         X: Any,
         missing_features: str,
         n_threads: int | None,
         estimator: Any,
-    ) -> list[Any]:
-        """Results of a function of matched values for the chunks of a table."""
+    ) -> Result:
+        """Result of a function of matched values for a table, perhaps chunk by chunk."""
         found = []
         for chunk in chunks_of(X, self.plan.covariate_names):
             values = self.match(chunk, missing_features, estimator=estimator)
             with workers(n_threads, math.prod(values.shape)) as pool:
                 found.append(function(values, pool))
-        return found
+        return stacked(found)
 
     def explain(
         self, X: Any, missing_features: str = "error", n_threads: int | None = None
@@ -429,5 +427,11 @@ def _by_column(values: Any) -> Any:
 
 def _index(X: Any, n: int) -> Any:
     """Names of a table's samples, or their numbers."""
-    names = getattr(X, "obs_names", getattr(X, "index", None))
+    names = _names_of(X)
     return pd.RangeIndex(n) if names is None else names
+
+
+def _names_of(X: Any) -> Any:
+    """Names of a table's samples, None without any."""
+    names = getattr(X, "obs_names", getattr(X, "index", None))
+    return None if callable(names) else names  # lists have a method of that name

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ from rankfactor.data.streams.collections import is_collection
 from rankfactor.errors import InputError
 from rankfactor.features.matching import is_annotated
 from rankfactor.steps.score import BLOCK
+
+Result = TypeVar("Result")
 
 ENTRIES, MOST_ROWS = 2**22, 8192  # of a chunk
 MANY = 2**15  # samples of a table in memory up to which it is one chunk
@@ -73,8 +75,11 @@ def _is_large(X: Any) -> bool:
     return known and len(X.shape) == 2 and bool(X.shape[0] > MANY)
 
 
-def stacked(parts: Sequence[Any]) -> Any:
+def stacked(parts: Sequence[Result]) -> Result:
     """Arrays of chunks one below the other, or a tuple of such arrays."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays: Any = parts
     if isinstance(parts[0], tuple):
-        return tuple(stacked(one) for one in zip(*parts, strict=True))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return cast(Result, tuple(np.concatenate(one) for one in zip(*arrays, strict=True)))
+    return cast(Result, np.concatenate(arrays))
