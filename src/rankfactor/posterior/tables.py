@@ -70,8 +70,10 @@ def chunks_of(X: Any, covariates: Collection[str] = ()) -> Iterator[Any]:
 
 def _is_large(X: Any) -> bool:
     """Whether a table in memory is better predicted chunk by chunk."""
+    if is_annotated(X):
+        return len(X.obs_names) > MANY
     plain = issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "fiub")
-    known = plain or isinstance(X, pd.DataFrame) or is_annotated(X)
+    known = plain or isinstance(X, pd.DataFrame)
     return known and len(X.shape) == 2 and bool(X.shape[0] > MANY)
 
 
