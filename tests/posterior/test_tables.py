@@ -170,6 +170,18 @@ def test_a_loaded_model_reads_files(model, tmp_path):
     assert_array_equal(loaded.predict_interval(path), model.predict_interval(NEW))
 
 
+def test_a_file_is_opened_once(model, tmp_path, monkeypatch):
+    path, seen = saved(tmp_path, ".h5ad"), []
+
+    def noted(source):
+        seen.append(source)
+        return open_stream(source)
+
+    monkeypatch.setattr(tables, "open_stream", noted)
+    model.predict(path)
+    assert seen == [path]
+
+
 def test_rows_are_numbered_as_given(unnamed, monkeypatch):
     monkeypatch.setattr(tables, "MANY", 500)
     values = NEW.to_numpy()

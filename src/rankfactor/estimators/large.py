@@ -233,7 +233,7 @@ def predicted(estimator: FactorModel, method: str, X: Any) -> Any:
         A table in memory stays in this process.
     """
     posterior, on_missing = estimator.posterior_, estimator.missing_features
-    if is_elsewhere(X):
+    if is_collection(X) or (estimator.cluster is not None and is_elsewhere(X)):
         stream = opened_stream(X, posterior.plan.covariate_names)
         with cluster_of(estimator, stream) as client:
             if client is not None:
